@@ -158,7 +158,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     )
 
 
-def _part(x: FloatArray, base: FloatArray) -> FloatArray:
+def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
     """x / base, NaN where there is no base."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(base > 0, x / base, np.nan)
@@ -234,8 +234,8 @@ def grown(
         name="value",
         low=zero - limit if absolute else None,
         high=zero + limit,
-        facts={"start": start_median(rows.x, EARLY), "change": _part(x, start), "middle": rows.x},
-        evidence=lambda: relative(_part(x, base), factor, beyond),
+        facts={"start": start_median(rows.x, EARLY), "change": part_of(x, start), "middle": rows.x},
+        evidence=lambda: relative(part_of(x, base), factor, beyond),
     )
 
 
@@ -263,7 +263,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         beyond = x <= share * base
     if unit > 0:
         beyond &= _settled(x, base / 4)
-    part = _part(x, base)
+    part = part_of(x, base)
     negative = (x < 0) & (unit > 0)
     return Signal(
         beyond=beyond,
@@ -330,7 +330,7 @@ def off_best(
         beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
         beyond &= rows.others.get("second", constant(n, np.nan)) >= least_second
-    part = _part(x / growth, base)
+    part = part_of(x / growth, base)
     return Signal(
         beyond=beyond,
         statistic=part,

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.levels import EARLY, grown, relative
+from rltui.health.detectors.levels import EARLY, grown, part_of, relative
 from rltui.health.detectors.progress import (
     fell,
     gain_error,
@@ -142,20 +142,23 @@ def combined(rows: Rows, *, high: float, factor: float = 0.0) -> Signal:
     total = total * other.get("times", constant(rows.count, 1.0))
     with np.errstate(invalid="ignore", divide="ignore"):
         total = total / (total + other["rest"]) if "rest" in other else total
-        limit = np.maximum(high, factor * start_median(total, EARLY))
+        start = start_median(total, EARLY)
+        limit = np.maximum(high, factor * start)
         beyond = total >= limit
+    base = np.maximum(start, high / factor) if factor > 0 else start
     return Signal(
         beyond=beyond,
         statistic=total,
         threshold=limit,
         name="all together",
         facts={"middle": rows.x, "all": total},
+        evidence=(lambda: relative(part_of(total, base), factor, beyond)) if factor > 0 else None,
     )
 
 
-@detector(roles=("other",), facts=("middle", "behind"), higher=("least", "gap"))
-def behind(rows: Rows, *, least: float, gap: float) -> Signal:
-    """The value is ``least`` or more, an ``other`` lies ``gap`` below it, and gains nothing: its
+@detector(roles=("other",), facts=("middle", "behind"), higher=("gap",))
+def behind(rows: Rows, *, gap: float) -> Signal:
+    """An ``other`` lies ``gap`` below the value, and gains nothing: its
     mean over the newest quarter of the rows is hardly higher than over the quarter before. Rows
     at which it seems to gain take little away, as it will where it varies."""
     n, x = rows.count, rows.x
@@ -165,7 +168,7 @@ def behind(rows: Rows, *, least: float, gap: float) -> Signal:
     total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
     before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
     with np.errstate(invalid="ignore"):
-        apart = (x >= least) & (x - other >= gap)
+        apart = x - other >= gap
     beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
     return Signal(
         beyond=beyond,
