@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+
 import numpy as np
 
 from rltui.core.block import FloatArray
@@ -158,9 +159,9 @@ def combined(rows: Rows, *, high: float, factor: float = 0.0) -> Signal:
 
 @detector(roles=("other",), facts=("middle", "behind"), higher=("gap",))
 def behind(rows: Rows, *, gap: float) -> Signal:
-    """An ``other`` lies ``gap`` below the value, and gains nothing: its
-    mean over the newest quarter of the rows is hardly higher than over the quarter before. Rows
-    at which it seems to gain take little away, as it will where it varies."""
+    """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
+    nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
+    it seems to gain take little away, as it will where it varies."""
     n, x = rows.count, rows.x
     other = rows.others.get("other", constant(n, np.nan))
     count = np.arange(1, n + 1)
@@ -168,11 +169,13 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
     before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
     with np.errstate(invalid="ignore"):
-        apart = x - other >= gap
+        usual = np.concatenate([[0.0], np.cumsum(x)])
+        usual = (usual[count] - usual[count - quarter]) / quarter
+        apart = usual - other >= gap
     beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
     return Signal(
         beyond=beyond,
-        statistic=x - other,
+        statistic=usual - other,
         threshold=constant(n, gap),
         name="gap",
         facts={"middle": x, "behind": other},
