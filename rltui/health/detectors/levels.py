@@ -165,7 +165,7 @@ def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
 
 
 def relative(
-    part: FloatArray, factor: float, beyond: BoolArray, *, event: bool = False
+    part: FloatArray, factor: float | FloatArray, beyond: BoolArray, *, event: bool = False
 ) -> FloatArray:
     """What each row is worth as evidence that it is ``factor`` times its base, by the ``part``
     that it is: 1, and one more each time that it is twice as far from the base, in powers of two,

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.levels import relative
 from rltui.health.detectors.progress import (
     fell,
     gains,
@@ -74,7 +75,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
     Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
     is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
     the rewards within it do. ``spreads``: the rows are standard deviations themselves, of which
-    each is measured on a whole batch: every row speaks for itself.
+    each is measured on a whole batch: the newest eighth of them speaks, and counts as much as it can
+    tell from the first quarter.
     """
     n, others = rows.count, _siblings(rows)
     out = constant(n, np.nan)
@@ -84,7 +86,7 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         scatter = x if spreads else np.array([steps_of(part) for part in x])
         total = np.concatenate([np.zeros((len(x), 1)), np.cumsum(scatter**2, axis=1)], axis=1)
         count = np.arange(1, n + 1)
-        half = count - 1 if spreads else count // 2
+        half = count - np.maximum(1, count // _LEAST) if spreads else count // 2
         first = np.maximum(_LEAST, count // _START)
         first = np.minimum(first, count)
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
@@ -99,12 +101,21 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
     limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
     with np.errstate(invalid="ignore"):
         beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
+    beyond &= np.arange(n) >= 2 * _LEAST
+
+    def odds(part: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(part / (1 - part))
+
     return Signal(
-        beyond=beyond & (np.arange(n) >= 2 * _LEAST),
+        beyond=beyond,
         statistic=out,
         threshold=limit,
         name="share of the variance of all parts",
         facts={"start": start, "share": out},
+        evidence=(lambda: relative(odds(out) / odds(start), odds(limit) / odds(start), beyond))
+        if spreads
+        else None,
         silent=not others,
     )
 
