@@ -74,9 +74,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
 
     Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
     is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
-    the rewards within it do. ``spreads``: the rows are standard deviations themselves, of which
-    each is measured on a whole batch: the newest eighth of them speaks, and counts as much as it can
-    tell from the first quarter.
+    the rewards within it do. ``spreads``: the rows are standard deviations themselves, each of a
+    whole batch: the newest eighth speaks, as far as it can be told from the first quarter.
     """
     n, others = rows.count, _siblings(rows)
     out = constant(n, np.nan)
