@@ -188,7 +188,7 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
         return None
     x = np.exp(h)
     spread = float(((x - x.mean()) ** 2).sum())
-    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread
+    slope = _slope(x, y)
     left = y - y.mean() - slope * (x - x.mean())
     fit = 1 - float((left**2).sum()) / float(((y - y.mean()) ** 2).sum())
     if slope >= 0 or fit < law.fit:
@@ -197,9 +197,28 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
     noise = float((left**2).sum()) / (_BLOCKS - 2) * (1 + memory) / (1 - memory)
     value = float(y.mean()) + slope * (1 - float(x.mean()))
     error = math.sqrt(noise * (1 / _BLOCKS + (1 - float(x.mean())) ** 2 / spread))
-    if 2 * error >= abs(float(y[-1] - y[0])) or (is_share(reward)[-1] and value > 1):
-        return None  # it leads nowhere, or leaves room for all there is to earn
+    error = math.hypot(error, _misses(x, y) * (float(x.mean()) - 1))
+    if 4 * error >= abs(float(y[-1] - y[0])) or (is_share(reward)[-1] and value > 1):
+        return None  # the interval is as wide as the rise, or leaves room for all there is to earn
     return Ceiling(tag, value, error, fit)
+
+
+def _slope(x: FloatArray, y: FloatArray) -> float:
+    return float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+
+
+def _misses(x: FloatArray, y: FloatArray) -> float:
+    """By how much the law of the rows so far missed what came next, per unit of x: the most of what
+    those of the first quarter, half and three quarters missed. What the law is wrong by it carries
+    on to where the entropy is spent."""
+    out = 0.0
+    for k in (len(x) // 4, len(x) // 2, 3 * len(x) // 4):
+        ahead = float(x[k:].mean() - x[:k].mean())
+        if not ahead or np.ptp(x[:k]) == 0:
+            return math.inf
+        missed = float(y[k:].mean() - y[:k].mean()) - _slope(x[:k], y[:k]) * ahead
+        out = max(out, abs(missed / ahead))
+    return out
 
 
 def ceiling_of(run: RunView) -> dict[str, object] | None:

@@ -68,3 +68,17 @@ def test_a_ceiling_where_the_law_holds() -> None:
     assert found.value == pytest.approx(0.8, abs=3 * found.error + 0.01)
     assert ceiling(a_run(**law | {"train/entropy": noisy(1.0)}), "train/reward") is None
     assert ceiling(a_run(), "train/reward") is None
+
+
+@pytest.mark.parametrize(("bend", "said"), [(0.0, True), (0.02, True), (0.3, False)])
+def test_no_ceiling_where_the_first_rows_do_not_predict_the_later_ones(
+    bend: float, said: bool
+) -> None:
+    entropy = noisy(1.5 * np.exp(-np.arange(N) / 60) + 0.2, 0.005)
+    x = np.exp(entropy)
+    reward = noisy(-0.1 * x + 0.9 + bend * np.maximum(0, 2.5 - x), 0.005)
+    found = ceiling(a_run(**{"train/entropy": entropy, "train/reward": reward}), "train/reward")
+    assert (found is not None) == said
+    if found is not None:
+        truth = 0.8 + bend * 1.5
+        assert abs(found.value - truth) <= 2 * found.error + 0.01
