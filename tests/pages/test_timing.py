@@ -118,7 +118,7 @@ def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool)
     found = anatomy_or_fail(run)
     rows = lane_rows(run, found)
     layout = timing_layout(*size, len(rows), strips=True)
-    columns = lane_columns(layout.rows)
+    columns = lane_columns(run, layout.rows)
     lines = step_lines(run, found, view, layout.rows)
     lines.append(stages_head(run, columns, layout.rows, view, "Lanes", tail_name(run)))
     if layout.rows >= 50:

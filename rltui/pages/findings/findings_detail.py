@@ -26,6 +26,7 @@ from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
 from rltui.pages.findings.findings_pane import (
+    CalmId,
     CauseId,
     EndingId,
     ItemId,
@@ -34,7 +35,14 @@ from rltui.pages.findings.findings_pane import (
     row_of,
     why_skipped,
 )
-from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, onset_words, span_words
+from rltui.pages.findings.lines import (
+    badge_of,
+    calm_lines,
+    first_mover_lines,
+    heading,
+    onset_words,
+    span_words,
+)
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
 from rltui.session import RunView
@@ -80,8 +88,10 @@ class _Detail:
                 return self._cause(report.diagnosed.diagnoses[0])
             return [] if leading is None else self._suspect(item.tag, leading)
         skipped = report.skipped if report is not None else ()
+        calm = isinstance(item, CalmId)
+        lines = self._judged(calm_lines(run, self._width, self._view)) if calm else []
 
-        return [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
+        return lines or [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
 
     def _text(self, text: str, look: Style = TEXT) -> list[Line]:
         return paragraph(self._words(text), self._width, look)
@@ -98,11 +108,13 @@ class _Detail:
 
     def _skipped(self, skipped: Skipped) -> list[Line]:
         """A rule that could not judge: its title, why in full, and what has been judged."""
-        run, view, width = self._run, self._view, self._width
-        lines = [heading(self._words(skipped.title), width, view, skipped.rule)]
-        lines += self._text(f"not judged: {why_skipped(run, skipped)}")
+        lines = [heading(self._words(skipped.title), self._width, self._view, skipped.rule)]
+        lines += self._text(f"not judged: {why_skipped(self._run, skipped)}")
+        return self._judged(lines)
 
-        # the rows that rules have judged, with their limits
+    def _judged(self, lines: list[Line]) -> list[Line]:
+        """The lines, the rows that rules have judged, with their limits, and a chart."""
+        run, view, width = self._run, self._view, self._width
         judged = (t for t in run.infos if run.verdict.judgement(t).rules)
         rows, room = fold(run, judged), self._height - len(lines)
 
