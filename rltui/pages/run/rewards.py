@@ -28,7 +28,7 @@ from rltui.session import RunView
 _LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
 #: Part of the lines that it may take.
 _SHARE = 3
-_NAME, _NUMBER, _CHANGE, _PERCENT, _SUCCESS = 19, 8, 9, 5, 8
+_NAME, _NUMBER, _CHANGE, _SUCCESS = 19, 8, 9, 10
 #: From this width on there are shares of the variance and success, too.
 _ALL = 84
 
