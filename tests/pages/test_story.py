@@ -163,11 +163,12 @@ def test_the_step_has_its_line_beside_what_moved_first(height: int) -> None:
 
 def test_free_rows_of_a_low_screen_hold_the_whole_next_step() -> None:
     tags = {
-        "tools/aggregate/avg_calls_per_rollout": [2.0, 1.9] * 20 + [0.0] * 20,
-        "val/reward_score": [0.5] * 60,
-        "actor/lr": [1e-6] * 60,
+        "tools/aggregate/avg_calls_per_rollout": [2.0, 1.9] * 20 + [0.0] * 40,
+        "scores": [0.2 + 0.005 * s for s in range(80)],
+        "lr": [1e-6] * 80,
     }
-    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    choice = Choice(framework="open-instruct")
+    (run,) = a_session(a_batch(steps(1, tags)), choice=choice).runs()
     layout = tab_layout(OVERVIEW, 80, 21, 0)
     entries = overview_entries(run, tab_sections(run, OVERVIEW), VIEW, layout)
     lines = [plain(x).strip() for e in entries for x in e.draw(False)]

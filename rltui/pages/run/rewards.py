@@ -107,9 +107,8 @@ def _share_cells(width: int) -> int:
 def _spark_cells(width: int) -> int:
     columns = 3 if width >= _ALL else 2
     used = 2 + _name_cells(width) + 1 + _NUMBER + 1 + _CHANGE + 1
-    return max(
-        0, width - used - columns * (_share_cells(width) + 1) - (_SUCCESS + 1) * (width >= _ALL) - 1
-    )
+    used += columns * (_share_cells(width) + 1) + (_SUCCESS + 1) * (width >= _ALL)
+    return max(0, width - used - 2)  # room for the badge of the heading
 
 
 def _head(run: RunView, found: Earned, level: Level, view: View, width: int) -> Line:
