@@ -35,14 +35,7 @@ from rltui.pages.findings.findings_pane import (
     row_of,
     why_skipped,
 )
-from rltui.pages.findings.lines import (
-    badge_of,
-    calm_lines,
-    first_mover_lines,
-    heading,
-    onset_words,
-    span_words,
-)
+from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, onset_words, span_words
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
 from rltui.session import RunView
@@ -88,8 +81,7 @@ class _Detail:
                 return self._cause(report.diagnosed.diagnoses[0])
             return [] if leading is None else self._suspect(item.tag, leading)
         skipped = report.skipped if report is not None else ()
-        calm = isinstance(item, CalmId)
-        lines = self._judged(calm_lines(run, self._width, self._view)) if calm else []
+        lines = self._judged([])[1:] if isinstance(item, CalmId) else []
 
         return lines or [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
 

@@ -73,10 +73,6 @@ _TITLES = {
 }
 
 
-#: Lines of a finding with its evidence.
-_FULL = 3
-
-
 class CalmId(NamedTuple):
     """Names what is said of a run in which nothing fires."""
 
@@ -357,7 +353,7 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     if not report.findings:
         return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
     troubles = file_lines(run, width, view)
-    left = height - len(lines) - len(troubles) - _FULL * len(finding_rows(run))
+    left = height - len(lines) - len(troubles) - 3 * len(finding_rows(run))  # with evidence
     story = story_lines(run, view, width, max(left, height * 2 // 5) if height >= 5 else 0)
     lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
 

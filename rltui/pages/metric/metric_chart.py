@@ -19,14 +19,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.metrics import (
-    episodes,
-    extent_between,
-    extent_of,
-    newest_of,
-    trend_of,
-    trend_rows,
-)
+from rltui.facts.metrics import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
 from rltui.health.model import FindingState
 from rltui.pages.metric import overlays
@@ -42,18 +35,8 @@ _Ends = tuple[float | None, float | None]
 Statistics = list[tuple[str, str, str]]
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 #: Facts of one line, the most important first: it is cut where it does not fit.
-_LINE = (
-    "newest",
-    "smoothed",
-    "NaN or Inf",
-    "max",
-    "min",
-    "change",
-    "median",
-    "mean",
-    "points",
-    "start",
-)
+_LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "change", "median", "mean", "points",
+         "start")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +291,10 @@ def _facts(run: RunView, tag: str, weight: float, window: tuple[float, float] | 
         for name, (step, value) in (("min", extent.low), ("max", extent.high)):
             facts.append((name, numbers.value(value), f"at {run.step_word} {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
-    if window is None and (change := trend_of(run, tag)) is not None:
-        words = f"against the {trend_rows(series)} rows before"
-        facts.append(("change", numbers.change(0, change), words))
+    if window is None and (change := change_of(run, tag)) is not None:
+        facts.append(
+            ("change", numbers.change(0, change[0]), f"against the {change[1]} rows before")
+        )
     facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
 
     if extent.nonfinite:

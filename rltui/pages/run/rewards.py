@@ -67,7 +67,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
 def _levels(run: RunView, found: Earned) -> dict[str, Level]:
     """The worst badge of each part, by its tag: also that of its spread, its maximum, ..."""
     owners = {run.infos[p.tag].family or p.tag: p.tag for p in found.parts}
-    levels = dict.fromkeys(owners.values(), Level.UNKNOWN)
+    levels = {p.tag: run.verdict.tag_level(p.tag) for p in found.parts}
     for tag, info in run.infos.items():
         if (owner := owners.get(info.family or tag)) is not None:
             levels[owner] = max(levels[owner], run.verdict.tag_level(tag))

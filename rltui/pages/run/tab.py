@@ -107,9 +107,7 @@ def overview_entries(
     ``kept`` is shown in any case."""
     height, width = layout.list_height, layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
-    wide = layout.side or width >= _LIST_WIDE
-    needed = sum(1 + len(s.rows) for s in sections) + (step is not None)
-    top = _short_findings(run, view, layout, 0 if wide else needed)
+    top = _short_findings(run, sections, view, layout)
     room = height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
     columns = columns_of([r for s in sections for r in s.rows], width, view)
@@ -123,6 +121,7 @@ def overview_entries(
 
     spare = height - len(entries)
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
+    wide = layout.side or width >= _LIST_WIDE
     lines = _below_overview(run, view, width, below) if wide else []
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         gap: list[Line] = [[]] if layout.side and len(lines) + 1 < spare else []
@@ -131,14 +130,17 @@ def overview_entries(
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
-def _short_findings(run: RunView, view: View, layout: PaneLayout, needed: int) -> list[Line]:
+def _short_findings(
+    run: RunView, sections: Sequence[metrics.Section], view: View, layout: PaneLayout
+) -> list[Line]:
     """The worst findings and what moved first, above the list of a screen without a side pane; in
-    all lines that are left by a list of ``needed`` lines, if that is not 0."""
+    more lines where the list leaves some and nothing stands below it."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    troubles = file_lines(run, width, view)
-    limit = max(5 if height >= 20 else 3, height - needed if needed else 0)
+    troubles, limit = file_lines(run, width, view), 5 if height >= 20 else 3
+    if width < _LIST_WIDE:
+        limit = max(limit, height - 1 - sum(1 + len(s.rows) for s in sections))
     lines = short_lines(run, width, view, limit - len(troubles))
     return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 

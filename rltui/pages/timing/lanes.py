@@ -81,9 +81,8 @@ def _row(run: RunView, found: Anatomy, timer: Timer, colour: int, tail: str) -> 
     cost = Cost(timer.now, math.nan, every)
     level, title = run.verdict.tag_level(timer.tag), title_of(run, timer.tag)
     title += f", 1 in {cost.every:,.0f}" if cost.every > 1 else ""
-    return StageRow(
-        timer.tag, title, cost, timer.share, colour, level, depth=1, spread=_spread(timer, tail)
-    )
+    spread = _spread(timer, tail)
+    return StageRow(timer.tag, title, cost, timer.share, colour, level, depth=1, spread=spread)
 
 
 def _spread(timer: Timer, tail: str) -> tuple[float, float, float]:
