@@ -234,5 +234,5 @@ def test_a_copied_path_holds_no_control_character() -> None:
 
 def test_the_limit_of_a_factor_is_told_above_1() -> None:
     (found,) = findings("ratio_off", rollout_train__prob_ratio="1.01x40 1.2x40")
-    assert "limit 0.1 above 1" in summary(found)
-    assert "limit 1 + 0.1" in short(found)
+    assert "limit 0.05 above 1" in summary(found)
+    assert "limit 1 + 0.05" in short(found)
