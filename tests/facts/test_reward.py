@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.core.block import FloatArray
+from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
 from rltui.facts.reward import ceiling, earned
@@ -82,3 +83,16 @@ def test_no_ceiling_where_the_first_rows_do_not_predict_the_later_ones(
     if found is not None:
         truth = 0.8 + bend * 1.5
         assert abs(found.value - truth) <= 2 * found.error + 0.01
+
+
+def test_every_share_has_its_head_and_a_part_has_the_badge_of_its_spread() -> None:
+    wide = noisy(0.1) + np.where(np.arange(N) < N // 2, 0.0, noisy(0.0, 2.0))
+    more = {"train/rewards/right/std": noisy(0.2, 0.005), "train/rewards/short/std": np.abs(wide)}
+    run = a_run(**more)
+    assert run.verdict.tag_level("train/rewards/short/std") >= Level.WATCH
+    head, first, *_ = (plain(x) for x in top_lines(run, "critic", View(), 92, 30))
+    words = ("mean", "overall", "of level", "variance", "of rise", "success")
+    assert all(word in head for word in words)
+    mark = View().glyphs.badge(run.verdict.tag_level("train/rewards/short/std"))
+    assert first.startswith(f"{mark} short")
+    assert head.endswith(mark)
