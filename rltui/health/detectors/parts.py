@@ -24,7 +24,8 @@ from rltui.health.detectors.windows import looks, steps_of
 
 #: A weighted sum of the parts is the total where it leaves less of its variance than this.
 _UNEXPLAINED = 0.1
-#: Beside the largest eigenvalue: two parts that always move together cannot be told apart.
+#: Beside the largest eigenvalue: two parts that always move together cannot be told apart. A share
+#: that is nearer to 0 or to 1 is one of them.
 _SINGULAR = 1e-9
 #: The share of the rows that show what was usual at the start, and the fewest that show a spread.
 _START, _LEAST = 4, 8
@@ -102,9 +103,10 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
     beyond &= np.arange(n) >= 2 * _LEAST
 
-    def odds(part: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(part / (1 - part))
+    def since_start(part: FloatArray) -> FloatArray:
+        """By what its odds against the others have grown."""
+        now, then = (np.clip(share, _SINGULAR, 1 - _SINGULAR) for share in (part, start))
+        return np.asarray(now / (1 - now) / (then / (1 - then)))
 
     return Signal(
         beyond=beyond,
@@ -112,7 +114,7 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         threshold=limit,
         name="share of the variance of all parts",
         facts={"start": start, "share": out},
-        evidence=(lambda: relative(odds(out) / odds(start), odds(limit) / odds(start), beyond))
+        evidence=(lambda: np.nan_to_num(relative(since_start(out), since_start(limit), beyond)))
         if spreads
         else None,
         silent=not others,
