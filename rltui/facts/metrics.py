@@ -248,6 +248,13 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     ]
 
 
+def tab_of_parts(run: RunView) -> str:
+    """The id of the tab with the parts of a reward: that of agents, else where the reward is."""
+    found = {i.category for i in run.infos.values()}
+    tab = Category.TURNS if Category.TURNS in found else Category.CRITIC
+    return str(tab.value)
+
+
 @per_version
 def overview_sections(run: RunView) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""

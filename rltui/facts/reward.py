@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category
 from rltui.core.block import FloatArray, IntArray
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
@@ -47,13 +46,6 @@ class Earned(NamedTuple):
     parts: tuple[Part, ...]
     weighted: bool
     """Whether a weighted sum of the parts explains the reward: shares are by these weights."""
-
-
-def tab_of_parts(run: RunView) -> str:
-    """The id of the tab that shows the parts: that of agents, else where the reward is."""
-    found = {i.category for i in run.infos.values()}
-    tab = Category.TURNS if Category.TURNS in found else Category.CRITIC
-    return str(tab.value)
 
 
 @per_version

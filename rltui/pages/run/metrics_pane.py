@@ -28,8 +28,15 @@ from rltui.draw.line import (
 from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
-from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Section, TagRow, tab_sections
-from rltui.facts.reward import tab_of_parts
+from rltui.facts.metrics import (
+    OVERVIEW,
+    PINNED,
+    TAB_BY_ID,
+    Section,
+    TagRow,
+    tab_of_parts,
+    tab_sections,
+)
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
