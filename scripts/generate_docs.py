@@ -120,7 +120,12 @@ NOT_READ = (
         "results, not logs",
     ),
     ("`wandb-summary.json`", "last values only; the `.wandb` file beside it has all of them"),
-    ("trackio's system metrics", "they have a time but no step"),
+    (
+        "`phases` and `topology` of miles' dashboard",
+        "the stages are in its metrics (`perf/*_time`), the rest is no figure",
+    ),
+    ("SwanLab's `backup.swanlab`, before its records were protobuf", "another format of records"),
+    ("Ray's logs (`/tmp/ray/session_*`)", "no figures in them; its dashboard keeps them in memory"),
     ("Aim (`.aim/`)", "a RocksDB, which only its own library reads"),
     ("Comet, Neptune, ClearML, runs of W&B without a directory", "nothing is on the disk"),
     (

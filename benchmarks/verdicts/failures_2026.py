@@ -6,16 +6,18 @@ onset on, at 0.8, 1.2 and 2 times its limit, and healthy twins without it, the s
 the noise, and with something like it where that is normal. All share the noise of the row,
 so that nothing but the sign tells a run from its twin.
 
-Each log is judged, and printed is for each row whether its failure was found, how bad, and after
-what share of the rows that follow the onset; and what was said of healthy logs. Found is a
-finding that the healthy twin does not have, and that is one of ``rules`` where these are given.
-It appears at the shortest part of the run in which it is found, to 5 % of the rest.
+Each log is judged, and printed is for each row whether its failure was found, how bad, and how
+long after its onset, as a share of the run; and what was said of healthy logs. Found is a finding
+that the healthy twin does not have, and that is one of ``rules`` where these are given. It appears
+at the shortest part of the run in which it is found, to the row. A sign that slides takes rows to
+reach its limit: what comes within 15 % of the run only when counted from there is counted apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import zlib
@@ -50,8 +52,8 @@ _EVAL = ("val", "eval", "validation", "test/")
 _REPEATED, _PAUSE, _SECONDS = 5, 3600.0, 120.0
 #: A time of day at which all runs begin.
 _BEGIN = 1.78e9
-#: A finding appears to so many parts of what follows the onset.
-_GRID = 20
+#: A failure is found in time within this share of the run.
+_IN_TIME = 0.15
 
 
 class Series(NamedTuple):
@@ -126,7 +128,16 @@ class Sign(NamedTuple):
         goal = self.goal(float(usual[onset]), strength)
         there = np.clip((rows - onset + 1) / self.over, 0.0, 1.0)
         there[rows >= onset + self.lasts] = 0.0
-        return usual + (goal - usual) * there
+        path = usual + (goal - usual) * there
+        return np.maximum(path, 0.0) if usual.min() >= 0 else path
+
+    def crossed(self, onset: int, strength: float) -> int:
+        """Rows from the onset to the limit; as many as it slides if it stays short of that."""
+        usual = float(self.usual.path[onset])
+        goal = self.goal(usual, strength)
+        limit = self.goal(usual, 1.0) if self.verb != "at" else goal
+        part = (limit - usual) / (goal - usual) if goal != usual else 1.0
+        return math.ceil(self.over * min(1.0, part))
 
 
 class Failure(NamedTuple):
@@ -317,7 +328,9 @@ class Found(NamedTuple):
     """Empty: it was not found."""
     bad: bool = False
     after: float = 0.0
-    """Share of the rows behind the onset."""
+    """How long after the onset, as a share of the run."""
+    slid: float = 0.0
+    """After how much of that the first of its signs was beyond its limit."""
 
     def __str__(self) -> str:
         if not self.rules:
@@ -353,7 +366,7 @@ def judged(failure: Failure, judge: Judge, folder: Path) -> Judged:
             healthy.add(log.kind)
     usual = {each.rule for each in said["healthy"]}
     found = tuple(
-        _found(failure, judge, runs[f"{strength:g}"], said[f"{strength:g}"], usual)
+        _found(failure, strength, judge, runs[f"{strength:g}"], said[f"{strength:g}"], usual)
         for strength in STRENGTHS
     )
     alarms = {kind: tuple(sorted({x.rule for x in said[kind]})) for kind in runs if kind in healthy}
@@ -366,23 +379,30 @@ def judged(failure: Failure, judge: Judge, folder: Path) -> Judged:
 
 
 def _found(
-    failure: Failure, judge: Judge, run: Logged, said: Sequence[Said], usual: set[str]
+    failure: Failure,
+    strength: float,
+    judge: Judge,
+    run: Logged,
+    said: Sequence[Said],
+    usual: set[str],
 ) -> Found:
     new = [x for x in said if x.rule not in usual and x.rule in (failure.rules or [x.rule])]
     rules = {x.rule for x in new}
     if not rules:
         return Found()
     first, last = run.span
-    rest = (last - first) * (1 - failure.onset / ROWS)
-    early, late = 0, _GRID
+    row = (last - first) / (ROWS - 1)
+    early, late = 0, ROWS - failure.onset
     while early < late:  # once found, a failure stays found: it may at most be over
         middle = (early + late) // 2
-        part = run.until(last - rest * (1 - middle / _GRID))
+        part = run.until(first + row * (failure.onset + middle - 1))
         if any(x.rule in rules for x in judge.judge(part)):
             late = middle
         else:
             early = middle + 1
-    return Found(tuple(sorted(rules)), any(x.bad for x in new), early / _GRID)
+    slid = min(sign.crossed(failure.onset, strength) for sign in failure.signs.values())
+    bad = any(x.bad for x in new)
+    return Found(tuple(sorted(rules)), bad, early / ROWS, slid / ROWS)
 
 
 @cache
@@ -398,7 +418,7 @@ def _judged(failure: Failure, folder: Path) -> Judged:
 def report(done: Iterable[tuple[Failure, Judged]], *, details: bool) -> Iterator[str]:
     """The table, and its sums."""
     rows, named = [], list[str]()
-    found = dict.fromkeys(STRENGTHS, 0)
+    found, soon, slow = (dict.fromkeys(STRENGTHS, 0) for _ in range(3))
     failing = healthy = alarms = 0
     for failure, result in done:
         cells = [*map(str, result.found)]
@@ -408,7 +428,10 @@ def report(done: Iterable[tuple[Failure, Judged]], *, details: bool) -> Iterator
         healthy += result.healthy
         alarms += len(result.alarms)
         for strength, each in zip(STRENGTHS, result.found, strict=True):
-            found[strength] += bool(each.rules) and not failure.quiet
+            said = bool(each.rules) and not failure.quiet
+            found[strength] += said
+            soon[strength] += said and each.after <= _IN_TIME
+            slow[strength] += said and _IN_TIME < each.after <= _IN_TIME + each.slid
             if each.rules:
                 named.append(f"- {failure.row} at {strength:g}: {', '.join(each.rules)}")
         named += [f"- {failure.row}, {kind} (healthy): {', '.join(rules)}"
@@ -417,8 +440,12 @@ def report(done: Iterable[tuple[Failure, Judged]], *, details: bool) -> Iterator
             named.append(f"- {failure.row} was taken for {', '.join(result.taken_for)}")
     heads = (f"at {strength:g}" for strength in STRENGTHS)
     yield from table(("#", "failure", "logged by", "expected", *heads, "healthy alarms"), rows)
-    counts = (f"{count} at {strength:g}" for strength, count in found.items())
-    yield f"\nFound of {failing} failures: {', '.join(counts)} times their limit."
+    words = (
+        f"{count} at {strength:g}, {soon[strength]} of them within {_IN_TIME:.0%} of the run after "
+        f"their onset and {slow[strength]} more after their limit"
+        for strength, count in found.items()
+    )
+    yield f"\nFound of {failing} failures, by times their limit: {'; '.join(words)}."
     yield f"Alarms on {alarms} of {healthy} healthy logs."
     if details:
         yield from ["", *named]

@@ -80,7 +80,7 @@ def _farthest(variant: Variant, rows: Rows) -> float:
     while distance > _NEAREST:
         milder = with_factor(variant, dict.fromkeys(Level, math.exp(distance)))
         given = milder.levels.get(Level.WATCH) or milder.levels[Level.BAD]
-        if found_in({Level.WATCH: variant.detector.run(rows, **given)})[0]:
+        if found_in({Level.WATCH: variant.detector.run(rows, **given)}, ever=True)[0]:
             return distance
         distance /= _RATIO
     return 0.0

@@ -86,7 +86,8 @@ class Head(NamedTuple):
     scenario: str | None = None
     """Fixed scenario of this framework, whatever the algorithm."""
     prefixes: Annotated[tuple[tuple[str, bool], ...] | None, Keyed(read=_prefixes)] = None
-    """Text that trackers put in front of tags, and whether it marks evaluation."""
+    """Text that trackers put in front of tags, and whether it marks evaluation. ``*/eval/`` follows
+    the first part of a tag."""
     fingerprint: Fingerprint | None = None
     algorithms: tuple[AlgorithmMark, ...] | None = None
     step_keys: tuple[str, ...] | None = None

@@ -263,6 +263,8 @@ def _with_part(title: str, part: str) -> str:
         stem = word.rstrip(".,")
         if stem and part.lower().startswith(stem.lower()) and part.lower() != stem.lower():
             end = "," if word.endswith(",") else ""
+            if normal(part).startswith(normal(title)):  # all of it, not just that word
+                return _words([part])
             return title.replace(word, f"{_words([part])}{end}", 1)
     return f"{title}, {_words([part])}"
 

@@ -312,6 +312,8 @@ class Scope(NamedTuple):
     """How the KL to the reference is estimated."""
     weight_level: str = ""
     """Whether a token or a whole sequence gets the weight that corrects for the sampling engine."""
+    exact: str = ""
+    """Whether sampling engine and trainer are set up to compute the same to the last bit."""
 
 
 class Recognition(NamedTuple):

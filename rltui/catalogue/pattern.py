@@ -168,6 +168,16 @@ def _joined(literal: str, normal: Callable[[str], str]) -> str:
     return f"{begin}{form}{end}" if form else "_"
 
 
+def without_prefix(tag: str, prefix: str) -> str | None:
+    """The name behind a prefix of a dialect; None where the tag does not begin with it.
+
+    ``*/eval/`` stands behind the first part, which stays: ``rewards/eval/sum`` is ``rewards/sum``.
+    """
+    first = tag[: tag.find("/") + 1] if prefix.startswith("*/") else ""
+    prefix = prefix.replace("*/", first, 1)
+    return first + tag[len(prefix) :] if tag.startswith(prefix) and tag != prefix else None
+
+
 def _regex_of(found: re.Match[str]) -> str:
     """A wildcard as a regular expression. Raises PatternError when it is none."""
     if found["star"]:

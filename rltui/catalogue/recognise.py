@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 
 from rltui.catalogue.dialect import AlgorithmMark, Fingerprint
 from rltui.catalogue.guess import plain_name
-from rltui.catalogue.pattern import Pattern
+from rltui.catalogue.pattern import Pattern, without_prefix
 
 #: Supporting tags needed when there is no strong one.
 _ENOUGH = 2
@@ -59,8 +59,8 @@ def seen_by(tags: Names, prefixes: tuple[tuple[str, bool], ...]) -> Names:
     most loops would write them."""
     out = {*tags.all, *tags.bare}
     for prefix, _ in prefixes:
-        cut = len(prefix)
-        out.update(t[cut:] for t in tags.beginning(prefix))
+        likely = tags.beginning(prefix.partition("*")[0])
+        out.update(name for t in likely if (name := without_prefix(t, prefix)) is not None)
     return Names(out)
 
 

@@ -37,7 +37,7 @@ from rltui.catalogue.guess import (
 )
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
-from rltui.catalogue.pattern import Pattern, normal_pattern
+from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
 from rltui.core.yaml_document import fill
 
 #: Categories that stay what they are under an evaluation prefix.
@@ -105,8 +105,8 @@ class Resolver:
         if info is None:
             info = self.known(tag) or self._added(tag)
             if info is None:
-                cut = ((p, v) for p, v in self._prefixes if tag.startswith(p) and tag != p)
-                _, validation = next(cut, ("", False))
+                roles = (v for p, v in self._prefixes if without_prefix(tag, p) is not None)
+                validation = next(roles, False)
                 info = unknown_tag(tag, Category.VALIDATION if validation else None)
             self._memo[tag] = info
         return info
@@ -157,10 +157,9 @@ class Resolver:
         if exact is not None:
             return self._info(tag, exact, {})
         for prefix, validation in self._prefixes:
-            if tag.startswith(prefix) and len(tag) > len(prefix):
-                info = self._match(tag, tag[len(prefix) :])
-                if info is not None:
-                    return self._held_out(info) if validation else info
+            name = without_prefix(tag, prefix)
+            if name is not None and (info := self._match(tag, name)) is not None:
+                return self._held_out(info) if validation else info
         return self._match(tag, tag)
 
     def _respelt(self, tag: str) -> TagInfo | None:

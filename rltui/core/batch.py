@@ -71,6 +71,33 @@ class Joined(Enum):
     """Nothing contradicts it; its points must confirm it."""
 
 
+class Lanes(NamedTuple):
+    """Tags of rows without a step, such as those of a sampling engine: the store places them in
+    the run, and keeps one value of each step."""
+
+    mean: frozenset[str] = frozenset()
+    """Tags of which it keeps the mean,"""
+    most: frozenset[str] = frozenset()
+    """the highest,"""
+    total: frozenset[str] = frozenset()
+    """or the sum."""
+    local: bool = False
+    """Whether times are those of a clock in an unknown zone, perhaps of an unknown year."""
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """All of them."""
+        return self.mean | self.most | self.total
+
+    def joined(self, later: Lanes) -> Lanes:
+        """Both."""
+        mean, most, total = self.mean | later.mean, self.most | later.most, self.total | later.total
+        return Lanes(mean, most, total, self.local or later.local)
+
+
+NO_LANES = Lanes()
+
+
 class SourceInfo(NamedTuple):
     """The state of one log file of a run after the newest batch."""
 
@@ -98,6 +125,9 @@ class SourceInfo(NamedTuple):
     """Name of its own run if it turns out not to belong to this one."""
     part: str = ""
     """Names the run within a tracker's store."""
+    lanes: Lanes = NO_LANES
+    """Tags so far whose rows the store places. Their steps are those of the newest row of the
+    training in the file, -1 before there is any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,9 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
         title = key if metric is None else metric.title
         return CheckItem(check, key, title, None, Level.UNKNOWN, None, None, "")
 
-    tag, onset = tags[0], diagnosis.since_step
+    # of several tags the one that is wrong
+    wrong = (t for t in tags if run.verdict.tag_level(t) >= Level.WATCH)
+    tag, onset = max(wrong, key=run.verdict.tag_level, default=tags[0]), diagnosis.since_step
     info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
     hint = _standing_out(run, check, row)
     level, then = _past(run, tag, diagnosis)

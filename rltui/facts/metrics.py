@@ -248,6 +248,13 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     ]
 
 
+def tab_of_parts(run: RunView) -> str:
+    """The id of the tab with the parts of a reward: that of agents, else where the reward is."""
+    found = {i.category for i in run.infos.values()}
+    tab = Category.TURNS if Category.TURNS in found else Category.CRITIC
+    return str(tab.value)
+
+
 @per_version
 def overview_sections(run: RunView) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
@@ -319,6 +326,16 @@ def trend_of(run: RunView, tag: str) -> float | None:
     return _TRENDS.of(run).get(run.shown(tag), trend)
 
 
+def change_of(run: RunView, tag: str) -> tuple[float, int] | None:
+    """The trend of a tag, and how many rows before the newest one it is against."""
+    change = trend_of(run, tag)
+    return None if change is None else (change, _before(run.shown(tag).count))
+
+
+def _before(rows: int) -> int:
+    return min(_TREND_POINTS, rows // 4 + 1)
+
+
 def trend(series: Series) -> float | None:
     """Newest value minus the median of the few before; None when not material.
 
@@ -331,7 +348,7 @@ def trend(series: Series) -> float | None:
     values = recent[np.isfinite(recent)].astype(np.float64)
     if len(values) < 5:
         return None
-    before = values[-1 - min(_TREND_POINTS, len(values) // 4 + 1) : -1]
+    before = values[-1 - _before(len(values)) : -1]
     change = float(values[-1]) - median(before)
     if change == 0 or abs(change) < 2.0 * median(np.abs(values[1:] - values[:-1])):
         return None

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category
 from rltui.core.block import FloatArray, IntArray
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
@@ -47,13 +46,6 @@ class Earned(NamedTuple):
     parts: tuple[Part, ...]
     weighted: bool
     """Whether a weighted sum of the parts explains the reward: shares are by these weights."""
-
-
-def tab_of_parts(run: RunView) -> str:
-    """The id of the tab that shows the parts: that of agents, else where the reward is."""
-    found = {i.category for i in run.infos.values()}
-    tab = Category.TURNS if Category.TURNS in found else Category.CRITIC
-    return str(tab.value)
 
 
 @per_version
@@ -188,7 +180,7 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
         return None
     x = np.exp(h)
     spread = float(((x - x.mean()) ** 2).sum())
-    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread
+    slope = _slope(x, y)
     left = y - y.mean() - slope * (x - x.mean())
     fit = 1 - float((left**2).sum()) / float(((y - y.mean()) ** 2).sum())
     if slope >= 0 or fit < law.fit:
@@ -197,9 +189,28 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
     noise = float((left**2).sum()) / (_BLOCKS - 2) * (1 + memory) / (1 - memory)
     value = float(y.mean()) + slope * (1 - float(x.mean()))
     error = math.sqrt(noise * (1 / _BLOCKS + (1 - float(x.mean())) ** 2 / spread))
-    if 2 * error >= abs(float(y[-1] - y[0])) or (is_share(reward)[-1] and value > 1):
-        return None  # it leads nowhere, or leaves room for all there is to earn
+    error = math.hypot(error, _misses(x, y) * (float(x.mean()) - 1))
+    if 4 * error >= abs(float(y[-1] - y[0])) or (is_share(reward)[-1] and value > 1):
+        return None  # the interval is as wide as the rise, or leaves room for all there is to earn
     return Ceiling(tag, value, error, fit)
+
+
+def _slope(x: FloatArray, y: FloatArray) -> float:
+    return float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+
+
+def _misses(x: FloatArray, y: FloatArray) -> float:
+    """By how much the law of the rows so far missed what came next, per unit of x: the most of what
+    those of the first quarter, half and three quarters missed. What the law is wrong by it carries
+    on to where the entropy is spent."""
+    out = 0.0
+    for k in (len(x) // 4, len(x) // 2, 3 * len(x) // 4):
+        ahead = float(x[k:].mean() - x[:k].mean())
+        if not ahead or np.ptp(x[:k]) == 0:
+            return math.inf
+        missed = float(y[k:].mean() - y[:k].mean()) - _slope(x[:k], y[:k]) * ahead
+        out = max(out, abs(missed / ahead))
+    return out
 
 
 def ceiling_of(run: RunView) -> dict[str, object] | None:

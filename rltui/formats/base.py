@@ -7,6 +7,7 @@ Stores that are not a stream of bytes (databases) are in :mod:`rltui.trackers`.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rltui.core.batch import LogTail, Restart, TextPoint
+from rltui.core.batch import NO_LANES, Lanes, LogTail, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
@@ -68,6 +69,8 @@ class Decoded:
     replaces: bool = False
     """Whether the items are the whole content so far and replace what was returned before: its
     steps have turned out to be none."""
+    lanes: Lanes = NO_LANES
+    """The tags so far whose rows lie beside those of a training, in blocks of their own."""
 
     def then(self, later: Decoded) -> Decoded:
         """Both as if one call had decoded them."""
@@ -82,6 +85,7 @@ class Decoded:
             later.steps_are_row_numbers or (self.steps_are_row_numbers and not later.replaces),
             self.guessed | later.guessed,
             self.replaces or later.replaces,
+            self.lanes.joined(later.lanes),
         )
 
 
@@ -208,6 +212,9 @@ class Format(ABC):
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
 
+    beside: re.Pattern[str] | None = None
+    """Found in the names of files that, without a row of a training, belong to a run beside them,
+    and make one only where there is none."""
     kept_open: bool = False
     """Whether every writer of such files keeps its file open as long as it lives."""
 

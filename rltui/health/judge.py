@@ -42,6 +42,8 @@ class Span(NamedTuple):
     """Last row beyond the limit."""
     open: bool
     """Not over: the rows inside since do not outweigh those beyond."""
+    worth: float = math.inf
+    """The most evidence that its rows added up to."""
 
     @property
     def rows(self) -> int:
@@ -67,25 +69,26 @@ def spans(
     bounds = np.concatenate([[0], edges, [n]])
     total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -most * need[-1], most * need[-1]))])
     out: list[Span] = []
-    level, first, sure, last = 0.0, 0, -1, -1
+    level, first, sure, last, worth = 0.0, 0, -1, -1, 0.0
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         rises = bool(weight[begin] > 0)
         if rises:
             if level <= 0.0:
-                first, sure = begin, -1
+                first, sure, worth = begin, -1, 0.0
             reached = level + total[begin + 1 : end + 1] - total[begin]
             enough = reached >= need[begin:end]
             if sure < 0 and enough.any():
                 sure = begin + int(np.argmax(enough))
+            worth = max(worth, float(reached[-1]))
             level, last = min(float(reached[-1]), most * float(need[end - 1])), end - 1
         elif level > 0.0:
             level += float(total[end] - total[begin])
             if level <= 0.0:
                 if sure >= 0:
-                    out.append(Span(first, sure, last, open=False))
+                    out.append(Span(first, sure, last, False, worth))
                 level = 0.0
     if level > 0.0 and sure >= 0:
-        out.append(Span(first, sure, last, open=True))
+        out.append(Span(first, sure, last, True, worth))
     return out
 
 
@@ -197,10 +200,18 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
     return out
 
 
-def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
-    """The same as :func:`episodes`, without those of either level that are over and were none."""
+def found_in(
+    signals: Mapping[Level, Signal], *, ever: bool = False
+) -> tuple[list[Span], list[Span]]:
+    """The same as :func:`episodes`, without those of either level that are over and were none: what
+    rose later did rise, and what scatters about its own usual value was there by chance if it is
+    short beside the run; not if ``ever``, as it was told while it lasted."""
     found, bad = episodes(signals)
-    return [s for s in found if s.open or not _is_forgotten(signals, s, bad)], bad
+    counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
+    single = ever or any(s.certain or s.event for s in signals.values())
+    least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
+    lasted = (s for s in found if s.open or s.worth >= least)
+    return [s for s in lasted if s.open or not _is_forgotten(signals, s, bad)], bad
 
 
 def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:

@@ -11,7 +11,7 @@ from rltui.catalogue import Catalogue, select
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.batch import Note, RunKey
 from rltui.core.fault import Fault, wall
-from rltui.core.level import ExitKind, Level, RunState
+from rltui.core.level import Direction, ExitKind, Level, RunState
 from rltui.files.trouble import lasting
 from rltui.health.badges import reading
 from rltui.health.model import Judgement, MutedFinding, Report
@@ -311,6 +311,8 @@ class Verdict:
         self, tag: str, low: float | None, high: float | None
     ) -> tuple[float | None, float | None]:
         info = self._run.infos.get(tag)
+        if info is not None and info.direction is Direction.DOWN and low and low == -(high or 0.0):
+            low = None  # a limit for either sign, of a size
         if info is None or info.sign >= 0:
             return low, high
         return (None if high is None else -high), (None if low is None else -low)

@@ -13,9 +13,10 @@ from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.core.block import IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
+from rltui.store.lanes import RunLanes
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
-from rltui.store.points import Points, choose, distinct
+from rltui.store.points import Points, choose, concatenate, distinct
 from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
 
@@ -28,6 +29,10 @@ class PointTable:
         """Log format -> what was logged in it."""
         self.derived: dict[str, DerivedSeries] = {}
         """The derived series, by tag."""
+        self._beside = RunLanes()
+        """What was logged beside the training, in any format."""
+        self._clock: Points | None = None
+        """See :meth:`_find_clock`; None once points have changed."""
         self._axes = AxisCheck(self.lineages)
         self._extent: RunExtent | None = None
         """None once points have changed."""
@@ -49,6 +54,7 @@ class PointTable:
         self._tags.update(changed)
         if changed:
             self.touch(changed)
+            self.touch(self._beside.tags)
         if len(self.lineages) > 1 and self._axes.settle_logs():
             self.touch(self._tags)
         if self._axes.settle_tags():
@@ -61,7 +67,7 @@ class PointTable:
         for batch in batches:
             self._add(batch)
             yield batch
-        self._series, self._extent = {}, None
+        self._series, self._extent, self._clock = {}, None, None
 
     def _add(self, batch: Batch) -> dict[str, None]:
         """Give the points to their lineage; returns the tags that changed."""
@@ -69,13 +75,17 @@ class PointTable:
         if not batch.items and not batch.replaced:
             return changed
         source = batch.source
+        items, beside = self._beside.take(batch)
+        changed.update(beside)
+        if beside and not items and source.format not in self.lineages:
+            return changed
         lineage = self.lineages.setdefault(source.format, Lineage())
         if lineage.register(source):
             changed.update(self._tags)
         if batch.replaced:
             dropped = lineage.replace(source, batch.generation, older_too=batch.document)
             changed.update(dict.fromkeys(dropped))
-        for item in batch.items:
+        for item in items:
             if isinstance(item, Restart):
                 lineage.begin(source, batch.generation, item.step)
                 changed.update(dict.fromkeys(lineage.tags))
@@ -89,14 +99,17 @@ class PointTable:
     def touch(self, tags: Iterable[str]) -> None:
         """Mark the points of some tags as changed."""
         self._stale.update(tags)
-        self._extent = None
+        self._extent = self._clock = None
 
     def move(self, source: SourceInfo, into: PointTable) -> None:
         """Give the points of a file to another run."""
+        moved = self._beside.move(source.path, into._beside)
+        into._beside.sources[source.path] = source
         lineage = self.lineages.get(source.format)
-        other = into.lineages.setdefault(source.format, Lineage())
-        other.register(source)
-        moved = lineage.move(source.path, other) if lineage is not None else []
+        if lineage is not None or not source.lanes.tags:
+            other = into.lineages.setdefault(source.format, Lineage())
+            other.register(source)
+            moved += lineage.move(source.path, other) if lineage is not None else []
         into._tags.update(dict.fromkeys(t for b in moved for t in b.columns))
         for table in (self, into):
             table._axes.forget()
@@ -115,8 +128,8 @@ class PointTable:
 
     def clear_logs(self) -> None:
         """Drop what was read of every log, nothing else."""
-        for lineage in self.lineages.values():
-            lineage.clear()
+        for log in self._logs:
+            log.clear()
 
     def _forget_lost_tags(self) -> None:
         kept = {t for b in self._branches() for t in b.columns}
@@ -145,7 +158,9 @@ class PointTable:
     @property
     def off_axis(self) -> frozenset[str]:
         """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
-        return self._axes.off_axis
+        if not self._beside.branches:
+            return self._axes.off_axis
+        return self._axes.off_axis | self._beside.unplaced(self._find_clock())
 
     @property
     def counts_rows(self) -> bool:
@@ -156,7 +171,10 @@ class PointTable:
     @property
     def extent(self) -> RunExtent:
         """From where to where the points go; the same object until they change."""
-        if self._extent is None:
+        if self._extent is None and self._beside.branches and not len(self._find_clock()[0]):
+            own = np.concatenate([self.series(tag).steps for tag in self._beside.tags])
+            self._extent = RunExtent(int(own.min()), int(own.max()), (), None, {})
+        elif self._extent is None:
             self._extent = self._find_extent()
         return self._extent
 
@@ -199,26 +217,31 @@ class PointTable:
         if derived is not None:
             own = derived.derived
             return tuple(dict.fromkeys((*self.origins(own.first), *self.origins(own.second))))
-        branches = [b for s in self._ranked() for b in s.branches if tag in b.columns]
+        logs = (*self._ranked(), self._beside)
+        branches = [b for s in logs for b in s.branches if tag in b.columns]
         return tuple(dict.fromkeys(b.path for b in branches))
 
     @property
     def nbytes(self) -> int:
         """Bytes held by points, as they were read and as they were last merged."""
-        held = sum(s.nbytes for s in self.lineages.values())
+        held = sum(s.nbytes for s in self._logs)
         merged: dict[int, int] = {}  # several series may share their steps
         for series in self._series.values():
             merged |= series.buffers
         return held + sum(merged.values())
 
-    def _branches(self) -> list[Branch]:
-        return [b for s in self.lineages.values() for b in s.branches]
+    @property
+    def _logs(self) -> tuple[Lineage, ...]:
+        return (*self.lineages.values(), self._beside)
+
+    def _branches(self, logs: Iterable[Lineage] | None = None) -> list[Branch]:
+        return [b for s in (self._logs if logs is None else logs) for b in s.branches]
 
     def _build(self, tag: str) -> Series:
         having = [s for s in self._ranked() if s.has(tag)]
         having.sort(key=lambda s: s.guesses(tag))
         if not having:
-            return Series.empty(tag)
+            return self._placed(tag) if self._beside.has(tag) else Series.empty(tag)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
         others = [s for s in having[1:] if s.trust.is_on_axis and not s.guesses(tag)]
@@ -237,6 +260,26 @@ class PointTable:
 
         return series if before is None else series.with_history(before)
 
+    def _placed(self, tag: str) -> Series:
+        """The points of a tag that were logged beside the training, at its steps."""
+        ended = {b.path: b.latest for b in self._branches(self.lineages.values())}
+        points = self._beside.placed(tag, self._find_clock(), ended)
+        before = self._series.get(tag)
+        series = Series.of(tag, points, (), np.empty(0, np.int64))
+        return series if before is None else series.with_history(before)
+
+    def _find_clock(self) -> Points:
+        """The newest point of each step of the tag with most points, preferably with times; no
+        points without a training."""
+        for lineage in self._ranked() if self._clock is None else ():
+            counts = {t: sum(b.count(t) for b in lineage.branches) for t in lineage.tags}
+            most = max(counts.keys() - self._axes.off_axis, key=counts.__getitem__, default="")
+            steps, walls, values = _scaled(lineage, lineage.series(most).points)
+            newest = np.append(steps[1:] != steps[:-1], [True] * bool(len(steps)))
+            if self._clock is None or not np.isfinite(self._clock[1]).any():
+                self._clock = choose((steps, walls, values), newest)
+        return concatenate(()) if self._clock is None else self._clock
+
     def _ranked(self) -> list[Lineage]:
         """The most precise first; those whose steps are not those of the run last."""
         return sorted(
@@ -244,7 +287,7 @@ class PointTable:
         )
 
     def _find_extent(self) -> RunExtent:
-        timed = [b for b in self._branches() if b.earliest <= b.latest]
+        timed = [b for b in self._branches(self.lineages.values()) if b.earliest <= b.latest]
         ended: dict[Path, float] = {}
         for branch in timed:
             ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
@@ -302,7 +345,7 @@ class PrefixTable(PointTable):
         super().__init__()
         self._whole = whole
         self.lineages, self.derived = whole.lineages, whole.derived
-        self._axes, self._tags = whole._axes, whole._tags
+        self._axes, self._tags, self._beside = whole._axes, whole._tags, whole._beside
         self._cut: dict[str, tuple[Series, int, Series]] = {}
         """Tag -> whole series, step, and what is left of it."""
 

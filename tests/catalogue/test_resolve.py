@@ -13,9 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.catalogue import Catalogue, Category, load_catalogue, select
-from rltui.catalogue.guess import guess_category, likely_reward, shared_head, short_title
+from rltui.catalogue.guess import (
+    distinct_titles,
+    guess_category,
+    likely_reward,
+    shared_head,
+    short_title,
+)
 from rltui.catalogue.normal import normal
-from rltui.catalogue.pattern import PatternError, parse
+from rltui.catalogue.pattern import PatternError, parse, without_prefix
 from rltui.core.text import clean
 
 CATALOGUE = load_catalogue()
@@ -193,6 +199,39 @@ def test_ends_and_weight(text: str, prefix: str, suffix: str, literal: int, exac
     assert found == (prefix, suffix, literal, exact)
 
 
+@pytest.mark.parametrize(
+    ("tag", "prefix", "name"),
+    [
+        ("train/loss", "train/", "loss"),
+        ("train/", "train/", None),
+        ("loss", "train/", None),
+        ("rewards/eval/score/mean", "*/eval/", "rewards/score/mean"),
+        ("rewards/eval/", "*/eval/", None),
+        ("eval/loss", "*/eval/", None),
+        ("a/rewards/eval/sum", "*/eval/", None),
+        ("loss", "*/eval/", None),
+    ],
+)
+def test_name_behind_a_prefix(tag: str, prefix: str, name: str | None) -> None:
+    assert without_prefix(tag, prefix) == name
+
+
+@pytest.mark.parametrize(
+    ("tag", "key"),
+    [
+        ("rewards/train/sum", "reward.raw.mean"),
+        ("global/train/rewards/sum", "reward.raw.mean"),
+        ("rewards/eval/sum", "val.reward.raw.mean"),
+        ("completions/eval/max_length", "val.response_length.max"),
+        ("perf/train/sum/rollout_time", "time.gen"),
+    ],
+)
+def test_the_mode_may_follow_the_first_part(catalogue: Catalogue, tag: str, key: str) -> None:
+    metric = catalogue.resolver("tunix").resolve(tag).metric
+    assert metric is not None
+    assert metric.key == key
+
+
 @pytest.mark.parametrize("text", ["{", "a}", "{A}", "{x}/{x}", "{x:word}", "[b-a]"])
 def test_what_is_no_pattern(text: str) -> None:
     with pytest.raises(PatternError):
@@ -343,3 +382,39 @@ def test_category_from_words(tag: str, category: Category) -> None:
 )
 def test_a_name_cut_short_by_a_console(tag: str, title: str, catalogue: Catalogue) -> None:
     assert catalogue.resolver("baselines").resolve(tag).title == title
+
+
+@pytest.mark.parametrize(
+    ("framework", "tag", "metric", "title"),
+    [
+        ("rllm", "batch/termination_reason/error", "termination.error", "failed episodes"),
+        ("rllm", "batch/termination_reason/TIMEOUT", "termination.timeout", "timed out"),
+        ("rllm", "batch/termination_reason/max_turns_exceeded", "termination.limit", None),
+        ("rllm", "solver/max_group_size", "reward.groups", "solver group size, max"),
+        ("rllm", "async/steps_since_sync", "off_policy.other", "steps since sync"),
+        ("verl", "fully_async/count/stale_trajectory_processed", "staleness.count",
+         "stale trajectory used"),
+        ("skyrl", "rollout_metrics/tool_name/bash", "turns.other", "bash calls"),
+        ("skyrl", "vllm/train/draft_acceptance_rate_pos_1", "speculative.accept",
+         "draft accepted, 1"),
+        ("skyrl", "generate/trajectory_time_llm_mean", "time.sample.mean", "sample, llm"),
+        ("roll", "latency/step_rt_p99", "time.stage", "env. round trip, p99"),
+        ("slime", "multi_turn/wo_obs_response_length/response_length_mean",
+         "response_length.mean", "answer, own"),
+    ],
+)  # fmt: skip
+def test_names_of_agents_and_asynchronous_trainers_are_told_in_words(
+    catalogue: Catalogue, framework: str, tag: str, metric: str, title: str | None
+) -> None:
+    info = catalogue.resolver(framework).resolve(tag)
+    assert info.metric is not None
+    assert info.metric.key == metric
+    assert title in (None, info.title)
+
+
+def test_a_part_that_says_all_of_the_title_stands_alone() -> None:
+    tags = ["time/step_old_log_probs", "time/old_log_probs"]
+    assert distinct_titles("old log-probs", tags) == [
+        "old log-probs, step old log probs",
+        "old log probs",
+    ]

@@ -63,6 +63,24 @@ def test_figures_of_trackers_are_system(tag: str, catalogue: Catalogue) -> None:
         assert catalogue.resolver(framework).resolve(tag).category is Category.SYSTEM, framework
 
 
+@pytest.mark.parametrize(
+    ("tag", "key", "unit"),
+    [
+        ("system/cpu/utilization", "system.cpu", "%"),
+        ("system/cpu/1/utilization", "system.host_other", "%"),
+        ("system/memory/percent", "system.ram", "%"),
+        ("system/memory/used", "memory.host", "GiB"),
+        ("system/disk/read_mb_per_sec", "system.disk_io", "MiB/s"),
+        ("system/network/sent_bytes", "system.network", "B"),
+        ("system/temp/coretemp_0", "system.host_other", "°C"),
+    ],
+)
+def test_host_figures_of_trackio(tag: str, key: str, unit: str, catalogue: Catalogue) -> None:
+    info = catalogue.resolver("trl").resolve(tag)
+    assert info.metric is not None
+    assert (info.metric.key, info.unit) == (key, unit)
+
+
 def test_step_keys(catalogue: Catalogue) -> None:
     keys = catalogue.step_keys()
     assert keys[:3] == ("step", "global_step", "_step")

@@ -176,3 +176,18 @@ def test_a_slowdown_of_stages_alone_is_seen_beside_an_occasional_one(newest: flo
 )
 def test_a_run_without_stages_has_no_anatomy(tags: Tags) -> None:
     assert anatomy(the_run(tags)) is None
+
+
+def test_the_simulation_of_rl_games_is_inside_the_sampling() -> None:
+    found = the_anatomy({
+        "performance/step_inference_time": [3.0] * N,
+        "performance/step_time": [2.0] * N,
+        "performance/rl_update_time": [1.0] * N,
+        "performance/step_inference_rl_update_fps": [1000.0] * N,
+        "losses/a_loss": [0.1] * N,
+        "rewards/iter": [1.0] * N,
+    })  # fmt: skip
+    assert found.whole.now == pytest.approx(4.0)
+    assert [s.tag.split("/")[1] for s in found.parts] == ["step_inference_time", "rl_update_time"]
+    inside = next(s for s in found.stages if s.tag == "performance/step_time")
+    assert inside.within == "performance/step_inference_time"

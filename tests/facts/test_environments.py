@@ -85,13 +85,13 @@ def test_what_stands_for_all_environments_is_none_and_groups_are_told_beside_the
 def test_questions_have_the_rows_that_answer_them_and_only_where_agents_act() -> None:
     run = the_run(AGENT | SUCCESS | {"episode/success_rate": 0.4, "verl_tool/odd": 1.0})
     found = agents(run)
-    assert list(found) == ["Do the agents act?", "Do they succeed?", "Other"]
+    assert list(found) == ["Do the agents act?", "Do they succeed?"]
     assert [r.tag for r in found["Do the agents act?"].rows] == [
         "num_turns/mean",
         "episode/valid_action_ratio",
+        "verl_tool/odd",
     ]
     assert [r.title for r in found["Do they succeed?"].rows] == [EASY, HARD, "success rate"]
-    assert [r.tag for r in found["Other"].rows] == ["verl_tool/odd"]
     silent = the_run({"episode/reward/mean": 0.5, "episode/success_rate": 0.4, **SUCCESS})
     assert "turns" not in {t.id for t in tabs_of(silent)}
 

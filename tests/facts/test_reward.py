@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.core.block import FloatArray
+from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
 from rltui.facts.reward import ceiling, earned
@@ -68,3 +69,30 @@ def test_a_ceiling_where_the_law_holds() -> None:
     assert found.value == pytest.approx(0.8, abs=3 * found.error + 0.01)
     assert ceiling(a_run(**law | {"train/entropy": noisy(1.0)}), "train/reward") is None
     assert ceiling(a_run(), "train/reward") is None
+
+
+@pytest.mark.parametrize(("bend", "said"), [(0.0, True), (0.02, True), (0.3, False)])
+def test_no_ceiling_where_the_first_rows_do_not_predict_the_later_ones(
+    bend: float, said: bool
+) -> None:
+    entropy = noisy(1.5 * np.exp(-np.arange(N) / 60) + 0.2, 0.005)
+    x = np.exp(entropy)
+    reward = noisy(-0.1 * x + 0.9 + bend * np.maximum(0, 2.5 - x), 0.005)
+    found = ceiling(a_run(**{"train/entropy": entropy, "train/reward": reward}), "train/reward")
+    assert (found is not None) == said
+    if found is not None:
+        truth = 0.8 + bend * 1.5
+        assert abs(found.value - truth) <= 2 * found.error + 0.01
+
+
+def test_every_share_has_its_head_and_a_part_has_the_badge_of_its_spread() -> None:
+    wide = noisy(0.1) + np.where(np.arange(N) < N // 2, 0.0, noisy(0.0, 2.0))
+    more = {"train/rewards/right/std": noisy(0.2, 0.005), "train/rewards/short/std": np.abs(wide)}
+    run = a_run(**more)
+    assert run.verdict.tag_level("train/rewards/short/std") >= Level.WATCH
+    head, first, *_ = (plain(x) for x in top_lines(run, "critic", View(), 92, 30))
+    words = ("mean", "overall", "of level", "variance", "of rise", "success")
+    assert all(word in head for word in words)
+    mark = View().glyphs.badge(run.verdict.tag_level("train/rewards/short/std"))
+    assert first.startswith(f"{mark} short")
+    assert head.endswith(mark)

@@ -230,3 +230,9 @@ def test_a_copied_path_holds_no_control_character() -> None:
     path = run_text(run).split("\t")[2]
     assert path.isprintable()
     assert path.endswith(r"x\x1b[5mblink\u009b0m")
+
+
+def test_the_limit_of_a_factor_is_told_above_1() -> None:
+    (found,) = findings("ratio_off", rollout_train__prob_ratio="1.01x40 1.2x40")
+    assert "limit 0.05 above 1" in summary(found)
+    assert "limit 1 + 0.05" in short(found)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.formats.sample import TAGS, VALUES, Sample
 
+_COUNTS = (0.5, 2.0, 0.0, 30000.0)
 _GARBAGE = b"\x00garb{age\xff | step:x - {'a': \x1b[31m\n"
 
 
@@ -55,6 +56,18 @@ def _sample_factory(step: int) -> bytes:
     return f"{head}{speeds}\n{head}Avg episode reward: [(0, '{value}')]\n".encode()
 
 
+def _engines(step: int) -> bytes:
+    value = _COUNTS[step % len(_COUNTS)]
+    vllm = (
+        f"(EngineCore_0 pid=9) INFO 08-04 20:51:{step:02d} [loggers.py:310] Engine 000: Avg prompt "
+    )
+    vllm += f"throughput: {value} tokens/s, Avg generation throughput: {value} tokens/s\n"
+    sglang = (
+        f"[2026-08-04 20:51:{step:02d} DP0 TP0] Decode batch, #token: 7, token usage: {value}, "
+    )
+    return f"step:{step} - loss:{value}\n{vllm}{sglang}#queue-req: {value}\n".encode()
+
+
 def _bar(step: int) -> bytes:
     value = VALUES[step % len(VALUES)]
     rate = f"[05:05<03:09, 29.77step/s, act_loss={value}, kl={value}]"
@@ -79,6 +92,13 @@ def _sample(
 
 
 SAMPLES = (
+    _sample(
+        _engines,
+        "stdout.log",
+        ("loss", "vllm/prompt_throughput", "vllm/throughput", "sglang/cache_use", "sglang/waiting"),
+        "engines",
+        values=_COUNTS,
+    ),
     _sample(
         _verl,
         "stdout.log",

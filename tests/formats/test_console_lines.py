@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.formats.console import Console
+from tests import places
 from tests.formats.consoles import goal, values
 
 #: A form, the step of its row, and the names and values.
@@ -51,6 +52,16 @@ LINES = (
         "{n}: elapsed time per iteration (ms)=9.5; lm loss={n}.5",
     ),
     ("step {n} [9 episodes] reward: 2.5\n", "{n}: reward=2.5"),
+    (
+        "  \x1b[38;5;244m   {n}\x1b[0m    \x1b[1;32m4.{n}00 ▼\x1b[0m    \x1b[1m1,207\x1b[0m    "
+        "\x1b[38;5;244m  {n}.5k\x1b[0m\n",
+        "{n}: train_loss=4.{n}; tokens/sec=1207; trained_tokens_k={n}.5",
+    ),
+    (
+        "  \x1b[38;5;244m   {n}\x1b[0m    \x1b[1;35mval\x1b[0m \x1b[1m4.609\x1b[0m    "
+        "\x1b[38;5;244m0.07s\x1b[0m\n",
+        "{n}: val_loss=4.609; val_took=0.07",
+    ),
     ("Step {n},300: reward=1,{n}00.50 loss=0.5\n", "{n}300: reward=1{n}00.5; loss=0.5"),
     ("loss=0.5 | reward=1.2 | step={n}\n", "{n}: loss=0.5; reward=1.2"),
     ("[train] avg_reward: 1.2, timesteps: {n}, loss: 0.5\n", "{n}: avg_reward=1.2; loss=0.5"),
@@ -441,3 +452,12 @@ def test_logs(name: str) -> None:
 )
 def test_goals(name: str, total: int | None) -> None:
     assert goal(LOGS[name][0]) == total
+
+
+def test_a_log_of_mlx_lm() -> None:
+    found = values((places.FIXTURES / "console" / "mlx_lm.log").read_bytes())
+    assert found["val_loss"] == [(1, 4.609), (20, 3.7), (40, 3.637), (60, 3.613)]
+    assert [step for step, _ in found["train_loss"]] == list(range(5, 65, 5))
+    assert found["tokens/sec"][-3:] == [(50, 2117.0), (55, 2006.0), (60, 1488.0)]
+    assert (found["test_loss"], found["test_ppl"]) == ([(60, 3.638)], [(60, 38.021)])
+    assert len(found) == 7

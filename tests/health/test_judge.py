@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
-from rltui.health.detectors.levels import outside
+from rltui.health.detectors.levels import grown, outside
 from rltui.health.detectors.signal import Rows
-from rltui.health.judge import CERTAIN, SHARE, Span, episodes, spans
+from rltui.health.judge import CERTAIN, SHARE, Span, episodes, found_in, spans
 
 _WEIGHTS = st.lists(
     st.sampled_from([-np.inf, -5.0, -2.0, -1.0, -0.25, 0.25, 1.0, 1.5, 5.0]), max_size=200
@@ -67,7 +67,8 @@ def summed(weight: FloatArray, certainty: float, share: float) -> list[Span]:
 
 @given(weight=_WEIGHTS, share=_SHARES)
 def test_spans_are_those_of_the_sum_row_by_row(weight: FloatArray, share: float) -> None:
-    assert spans(weight, 3.0, share) == summed(weight, 3.0, share)
+    found = [span[:4] for span in spans(weight, 3.0, share)]
+    assert found == [span[:4] for span in summed(weight, 3.0, share)]
 
 
 @given(weight=_WEIGHTS, share=_SHARES)
@@ -103,6 +104,21 @@ def test_an_episode_that_is_short_beside_the_run_is_none(
     assert (bool(bad), bool(watch)) == (level == "bad", level != "")
     assert CERTAIN[Level.WATCH] < CERTAIN[Level.BAD]
     assert SHARE[Level.WATCH] < SHARE[Level.BAD]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "rows", "kept"), [(5, 100, True), (5, 200, False), (9, 200, True)]
+)
+def test_what_is_over_is_none_once_it_is_short_beside_the_run(
+    beyond: int, rows: int, kept: bool
+) -> None:
+    x = np.ones(rows)
+    x[60 : 60 + beyond] = 2.0  # at its limit: each row counts one
+    scatters = {Level.WATCH: grown(Rows(x, np.arange(rows)), factor=2.0)}
+    level = {Level.WATCH: outside(Rows(x, np.arange(rows)), high=2.0)}
+    assert [s.open for s in episodes(scatters)[0]] == [False]
+    assert bool(found_in(scatters)[0]) == kept
+    assert found_in(level)[0]
 
 
 def test_far_beyond_counts_up_to_twice_and_an_event_speaks_for_itself() -> None:

@@ -18,26 +18,30 @@ from rltui.draw.line import Line, line_width, plain
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.metrics import TagRow, make_row
+from rltui.facts.metrics import TagRow, make_row, tab_sections
 from rltui.health.model import Judgement
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.findings.lines import onset_words
 from rltui.pages.metric.lines import explain_tag
-from rltui.pages.metric.metric_chart import chart_lines, chart_of
+from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, chart_of, statistics
 from rltui.pages.run.header import run_header, verdict_spans
 from rltui.pages.run.metric_table import (
     _row_line,
     columns_for,
+    columns_of,
+    list_head,
 )
 from rltui.pages.run.tab import side_lines
 from rltui.pages.runs.lines import _line, _RunColumns
 from rltui.session import RunView, Session
+from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.pages.parts import parts_of_run, parts_of_runs
 
+VIEW = View()
 WIDTHS = st.integers(40, 200)
 MARKERS = st.sampled_from(["braille", "ascii"])
 #: Titles and units of any length, also of characters two cells wide.
@@ -234,3 +238,33 @@ def test_what_is_wrong_from_the_first_row_is_found_in_a_short_log() -> None:
     (run,) = session.runs()
     assert run.verdict.level is Level.BAD
     assert "too few" not in check_text(session)
+
+
+def test_the_first_section_has_its_badge_beside_the_narrowest_limits() -> None:
+    tags = {
+        "sampling/sampling_logp_difference/mean": [0.009] * 40,
+        "sampling/importance_sampling_ratio/mean": [1.0] * 40,
+        "clip_ratio/region_mean": [0.003] * 40,
+    }
+    run = a_session(a_batch(steps(1, tags)), choice=Choice(framework="trl")).runs()[0]
+    sections = tab_sections(run, "rollout")
+    rows = [r for s in sections for r in s.rows]
+    columns = columns_of(rows, 69, VIEW)
+    head = plain(list_head(run, sections, columns, VIEW, (0, len(rows))))
+    assert head.endswith(f"healthy  {VIEW.glyphs.badge(sections[0].level)}")
+
+
+def test_a_size_has_no_lower_limit() -> None:
+    tags = {"training/rollout_probs_diff_mean": [0.005, 0.006] * 20}
+    run = a_session(a_batch(steps(1, tags)), choice=Choice(framework="verl")).runs()[0]
+    low, high = run.verdict.limits("training/rollout_probs_diff_mean")
+    assert low is None
+    assert high
+
+
+def test_a_change_names_the_rows_that_it_is_against() -> None:
+    tags = {"actor/entropy": [1.0, 1.01] * 20 + [1.5]}
+    run = a_session(a_batch(steps(1, tags))).runs()[0]
+    told = {name: (value, where) for name, value, where in statistics(
+        run, "actor/entropy", VIEW, WHOLE_RUN)}  # fmt: skip
+    assert told["change"] == ("↑ 0.495", "against the 10 rows before")

@@ -7,18 +7,21 @@ from dataclasses import replace
 import pytest
 
 from rltui.core.batch import LogTail
+from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
-from rltui.facts.checks import check_facts, next_step
+from rltui.facts.checks import check_facts, check_items, next_step
 from rltui.facts.findings import worst_story
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
-from rltui.pages.findings.lines import story_lines
+from rltui.pages.findings.findings_pane import CalmId
+from rltui.pages.findings.lines import span_words, story_lines
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.tab import overview_entries, tab_layout
 from rltui.session import RunView
+from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.hand import open_app
@@ -156,3 +159,53 @@ def test_the_step_has_its_line_beside_what_moved_first(height: int) -> None:
     text = "\n".join(overview(160, height))
     assert ("One step" in text and "What moved first" in text) or height < 34
     assert "One step" in text or "What moved first" in text
+
+
+def test_free_rows_of_a_low_screen_hold_the_whole_next_step() -> None:
+    tags = {
+        "tools/aggregate/avg_calls_per_rollout": [2.0, 1.9] * 20 + [0.0] * 40,
+        "scores": [0.2 + 0.005 * s for s in range(80)],
+        "lr": [1e-6] * 80,
+    }
+    choice = Choice(framework="open-instruct")
+    (run,) = a_session(a_batch(steps(1, tags)), choice=choice).runs()
+    layout = tab_layout(OVERVIEW, 80, 21, 0)
+    entries = overview_entries(run, tab_sections(run, OVERVIEW), VIEW, layout)
+    lines = [plain(x).strip() for e in entries for x in e.draw(False)]
+    at = next(i for i, x in enumerate(lines) if x.startswith("next step"))
+    said = " ".join(" ".join(lines[at:]).removeprefix("next step").split())
+    assert said.startswith(next_step(run))
+    assert len(lines) <= 21
+
+
+def test_a_check_is_about_the_tag_that_is_wrong() -> None:
+    tags = {
+        "agent/reward/mean": [0.4 + 0.004 * s for s in range(80)],
+        "train/math/effective/agent/reward/mean": [0.3 + 0.006 * s for s in range(80)],
+        "train/code/effective/agent/reward/mean": [0.5, 0.52] * 20 + [0.02, 0.0] * 20,
+        "mismatch_kl/all/mean": [0.001] * 80,
+    }
+    (run,) = a_session(a_batch(steps(1, tags)), choice=Choice(framework="prime-rl")).runs()
+    story = worst_story(run)
+    assert story is not None
+    assert story.findings[0].tag == "train/code/effective/agent/reward/mean"
+    wanted = next(i for i in check_items(run, story) if i.check.ask == "which source falls?")
+    assert wanted.tag == story.findings[0].tag
+
+
+def test_a_finding_that_is_milder_now_says_when_it_was_worst() -> None:
+    run = a_run([1e-6] * 60)
+    worst = next(f for f in run.report.findings if f.level is Level.BAD)  # type: ignore[union-attr]
+    milder = worst._replace(level=Level.WATCH)
+    at = worst.evidence.row["at"]
+    assert span_words(run, milder) == f"since 40, bad at {at}"
+    assert span_words(run, milder, now=True) == f"40 to now, bad at {at}"
+    assert span_words(run, worst, now=True) == "40 to now"
+
+
+async def test_findings_of_a_calm_run_open_on_what_was_judged() -> None:
+    async with open_app(grpo_batch(60, collapse=None)) as hand:
+        await hand.press("9")
+        assert hand.cursor == CalmId()
+        assert "Judged" in hand.text
+        assert "not judged:" not in hand.text

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 
+from rltui.catalogue.model import Category
+from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.line import Line, plain
 from rltui.draw.view import View
 from rltui.facts.lanes import lanes
+from rltui.pages.run.tab import tab_line
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_strips, tail_name
 from rltui.pages.timing.pane import (
     anatomy,
@@ -118,7 +121,7 @@ def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool)
     found = anatomy_or_fail(run)
     rows = lane_rows(run, found)
     layout = timing_layout(*size, len(rows), strips=True)
-    columns = lane_columns(layout.rows)
+    columns = lane_columns(run, layout.rows)
     lines = step_lines(run, found, view, layout.rows)
     lines.append(stages_head(run, columns, layout.rows, view, "Lanes", tail_name(run)))
     if layout.rows >= 50:
@@ -150,3 +153,30 @@ def test_overview_has_one_line_of_it() -> None:
     assert line is not None
     assert plain(line).startswith("One step  21.0 s  slower by generate × 3.5 since step 41")
     assert step_line(the_run({"loss": [1.0] * 9}), View(), 69) is None
+
+
+def test_columns_that_no_timer_fills_give_their_cells_to_the_sparklines() -> None:
+    plain_times = {t: v for t, v in VERL.items() if "/avg" not in t and not t.endswith("max")
+                   and "tp" not in t}  # fmt: skip
+    bare, full = lane_columns(the_run(plain_times), 110), lane_columns(the_run(VERL), 110)
+    assert (full.middle, full.tail, full.most) == (10, 10, 10)
+    assert (bare.middle, bare.tail, bare.most) == (0, 0, 0)
+    assert bare.shown[-1][1:] == (full.shown[-1][1] - 33, full.spark + 33)
+
+
+def test_what_the_trainer_does_is_no_more_than_the_step() -> None:
+    # the idle ratio says 10 %, while the wait for samples takes 60 % of the step
+    run = the_run({**VERL, "fully_async/trainer/idle_ratio": [0.1] * 40})
+    line = step_line(run, View(), 69)
+    assert line is not None
+    assert "trainer 90 %, waiting 10 %" in plain(line)
+
+
+def test_the_tab_has_the_mark_of_its_worst_lane() -> None:
+    idle = {"fully_async/rollouter/idle_ratio": [0.1] * 20 + [0.95] * 40}
+    run = the_run({t: v[:1] * 60 for t, v in VERL.items()} | idle)  # type: ignore[operator]
+    worst = run.verdict.tag_level("fully_async/rollouter/idle_ratio")
+    assert worst >= Level.WATCH
+    assert run.verdict.categories[Category.TIMING] < worst
+    line, _ = tab_line(run, "timing", View(), 160)
+    assert f"Timing {View().glyphs.badge(worst)}" in plain(line)

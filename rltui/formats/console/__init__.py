@@ -32,6 +32,12 @@ _OF_DIRECTORY = re.compile(
     r"(?:\.(?:log|out|err|txt|stdout|stderr))?|std(?:out|err)\.[\w.]*|log_\d{9,11}\.txt",
     re.IGNORECASE,
 )
+#: Words in the names of what engines and their servers print.
+_ENGINE = re.compile(
+    r"(?:^|[^a-z])(?:vllm|sglang|engine|infer|inference|serve|server|rollout|generator|sampler"
+    r"|worker|router|prefill|decode)s?(?:$|[^a-z])",
+    re.IGNORECASE,
+)
 #: Suffixes of console logs that were named by people, and of much else.
 _ANY = re.compile(
     r"(?!\.|readme|licen[sc]e|changelog|requirements|copying|notice|authors)"
@@ -60,13 +66,14 @@ class Console(Format):
         "what is printed: verl and TinyZero, transformers and TRL, SB3's tables, CleanRL, "
         "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, Sample Factory, Unity "
         "ML-Agents, rl-starter-files, PyMARL, ManiSkill, Keras and keras-rl, Megatron, metrics "
-        "in tqdm's bars (Lightning, Tianshou), boxes and tables, own loops; and why a training "
-        "died"
+        "in tqdm's bars (Lightning, Tianshou), boxes and tables, own loops; what vLLM and "
+        "SGLang print beside a training; and why a training died"
     )
     lacks = "no rows of metrics in it so far"
     precision_rank = 1
     names_run = False
     anywhere = True
+    beside = _ENGINE
 
     def belonging(self, name: str) -> Belonging:
         """A name like ``stdout.log`` is the directory's, ``exp1.log`` names a run."""

@@ -43,7 +43,9 @@ class ConsoleDecoder(LastLine):
         self._prefix = LinePrefix() if prefixed else None
         self._ranks = _Ranks()
         self._rows = ConsoleRows()
-        self._dispatch = LineDispatch(self._rows)
+        self._beside = ConsoleRows()
+        """Rows of engines."""
+        self._dispatch = LineDispatch(self._rows, self._beside)
         self._tail = TerminalTail()
         self._dump = ConfigDump()
         self._stale = False
@@ -57,7 +59,7 @@ class ConsoleDecoder(LastLine):
     @property
     def has_row(self) -> bool:
         """Whether any dialect has found a row, even one that still waits for its step."""
-        return bool(self._dispatch.found) or self._ranks.found
+        return bool(self._dispatch.found) or self._beside.count > 0 or self._ranks.found
 
     def found(self, data: bytes) -> bool:
         """See :meth:`rltui.formats.base.Format.row_search`."""
@@ -110,15 +112,16 @@ class ConsoleDecoder(LastLine):
         hparams = self._dump.settings() if found else {}
         if rows.total is not None and rows.total != self._total and found:
             hparams["total_steps"] = self._total = rows.total
-        counted, self._counted = self._counted, rows.count
+        counted, self._counted = self._counted, rows.count + self._beside.count
         own = Decoded(
-            rows.blocks(),
+            rows.blocks() + self._beside.blocks(),
             hparams=hparams,
             notes=self._notes.take(),
-            records=rows.count - counted,
+            records=self._counted - counted,
             tail=None if more else self._tail.tail(),
             steps_are_row_numbers=rows.steps_are_row_numbers,
             guessed=rows.guessed,
+            lanes=self._beside.lanes,
         )
         return self._ranks.decoded().then(own) if self._ranks.found else own
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.batch import Restart
+from rltui.core.batch import NO_LANES, Restart
 from rltui.core.block import Block
 from rltui.formats.console.console_line import wall_time
 from rltui.formats.row_sink import Layout, RowSink, layout_of
@@ -66,6 +66,8 @@ class ConsoleRows:
         """Step of the newest row."""
         self.total: int | None = None
         """The planned number of steps, where the log has it."""
+        self.lanes = NO_LANES
+        """Tags of rows that lie beside those of the training, over all calls."""
 
     def add(self, row: Row, *, guessed: bool = False) -> None:
         """Add one row; the last value of a repeated name counts. ``guessed``: the step is that of
@@ -215,6 +217,8 @@ class Dialect(ABC):
     """or one of these in capitals or small letters; in small letters here."""
     rank = Rank.SURE
     """It is dropped when a dialect of a surer rank finds a row."""
+    aside = False
+    """Whether its rows are none of the training: they say nothing about other dialects."""
     longest = MAX_FORM
     """Bytes of the longest line that it gets."""
 

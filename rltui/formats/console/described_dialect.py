@@ -8,9 +8,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from rltui.core.batch import Lanes
 from rltui.core.yaml_document import Node, Table, shipped_table
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
+from rltui.formats.console.console_line import (
+    NUMBER,
+    LocalClock,
+    number,
+    plain,
+    ungrouped,
+    wall_time,
+)
 from rltui.formats.console.logger_record import Pairs
 
 #: Groups of a pattern that are numbers of steps, and those that are no values.
@@ -58,6 +66,8 @@ class Description(NamedTuple):
     lines: tuple[_Line, ...]
     names: tuple[tuple[re.Pattern[str], str], ...]
     """Names as they are printed, and in other logs."""
+    lanes: Lanes
+    """The tags of rows that lie beside those of a training, apart from those of means."""
 
 
 @lru_cache(maxsize=1)
@@ -73,7 +83,8 @@ def _described(table: Table) -> Description:
     lines = []
     for node in table.need("lines").items():
         line = node.table()
-        kind = next(kind for kind in ("nearby", "heading", "row") if kind in line or kind == "row")
+        kinds = ("nearby", "heading", "beside", "row")
+        kind = next(kind for kind in kinds if kind in line or kind == "row")
         until = line.read("until", Node.text)
         own = _Pattern("{key}", line.need(kind).text(), printed)
         fields = (_Pattern(form, t, printed) for form, t in _texts(line, "fields").items())
@@ -81,8 +92,12 @@ def _described(table: Table) -> Description:
         line.finish()
 
     markers = tuple(text.encode() for text in table.need("markers").texts())
+    most, total = (frozenset(table.read(k, Node.texts) or ()) for k in ("most", "total"))
+    mean = frozenset(names.values()) - most - total if lines[0].kind == "beside" else frozenset()
+    lanes = Lanes(mean, most, total)
     table.finish()
-    return Description(markers, tuple(lines), tuple((re.compile(k), v) for k, v in names.items()))
+    patterns = tuple((re.compile(k), v) for k, v in names.items())
+    return Description(markers, tuple(lines), patterns, lanes)
 
 
 def _texts(table: Table, key: str) -> dict[str, str]:
@@ -93,9 +108,12 @@ def _texts(table: Table, key: str) -> dict[str, str]:
 class DescribedDialect(Dialect):
     """The dialect of one trainer of the document."""
 
-    def __init__(self, rows: ConsoleRows, description: Description) -> None:
+    def __init__(self, rows: ConsoleRows, description: Description, beside: ConsoleRows) -> None:
+        """``beside``: takes the rows that lie beside those of a training."""
         super().__init__(rows)
-        self.markers, self._lines, self._names = description
+        self.markers, self._lines, self._names, self._lanes = description
+        self._beside, self._clock = beside, LocalClock()
+        self.aside = self._first = bool(self._lanes.tags)
         self._step: int | None = None
         """Of the newest row."""
         self._base: int | None = None
@@ -118,7 +136,7 @@ class DescribedDialect(Dialect):
         """By the pattern, the name found by it, and which of several it is."""
 
     def read(self, line: bytes) -> bool:
-        text = plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
+        text = ungrouped(plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line))
         for known in self._lines:
             found = known.own.search(text)
             if found:
@@ -127,6 +145,8 @@ class DescribedDialect(Dialect):
             return False
 
         own = known.own
+        if known.kind == "beside":
+            return self._add_beside(self._values(known, found, text), text)
         if known.kind == "row" and own.steps == _OWN_STEP:
             pairs = self._values(known, found, text)
             return self._add(int(found["step"]), pairs, wall_time(text))
@@ -213,6 +233,16 @@ class DescribedDialect(Dialect):
             return False
 
         return self._add(step, pairs, wall)
+
+    def _add_beside(self, pairs: Pairs, text: bytes) -> bool:
+        """Add a row of an engine, which the store places by its time, or else behind the row of the
+        training before it."""
+        beside, wall = self._beside, self._clock.time(self.rows.stamp + text)
+        beside.add(Row(-1 if self.rows.newest is None else self.rows.newest, *pairs, wall))
+        if self._first:
+            self._first = False
+            beside.lanes = beside.lanes.joined(self._lanes._replace(local=self._clock.local))
+        return bool(pairs[0])
 
     def _add(self, step: int, pairs: Pairs, wall: float) -> bool:
         """Add a row, and before the first one those that wait for a step."""

@@ -38,7 +38,8 @@ Line = tuple[int, int]
 class LineDispatch:
     """Passes the lines of one log to its dialects."""
 
-    def __init__(self, rows: ConsoleRows) -> None:
+    def __init__(self, rows: ConsoleRows, beside: ConsoleRows) -> None:
+        """``beside``: takes the rows that are none of the training."""
         self._rows = rows
         # in the order in which they see a line; guesses last
         self._dialects: list[Dialect] = [
@@ -46,7 +47,7 @@ class LineDispatch:
             Transformers(rows),
             LoggerRecord(rows),
             BoxedTable(rows),
-            *(DescribedDialect(rows, description) for description in descriptions()),
+            *(DescribedDialect(rows, description, beside) for description in descriptions()),
             ProgressBar(rows),
             ColumnTable(rows),
             Generic(rows),
@@ -136,7 +137,7 @@ class LineDispatch:
             return False
         count = self._rows.count
         taken = bool(read(line))
-        if taken or self._rows.count > count:
+        if (taken or self._rows.count > count) and not dialect.aside:
             self._find(dialect)
         return taken
 
@@ -150,7 +151,9 @@ class LineDispatch:
         self._best = min(self._best, dialect.rank)
         wanted = []
         for other in self._dialects:
-            if other in self.found:
+            if other.aside:
+                keep = True
+            elif other in self.found:
                 keep = other.rank <= self._best
             elif other.rank is Rank.SURE:
                 keep = self._hits < _SETTLED

@@ -32,6 +32,8 @@ _TELLING = re.compile(
     r"([_.-].*)?\.(jsonl|ndjson|json)",
     re.IGNORECASE,
 )
+#: Names of rows without a step, of miles' dashboard and W&B.
+_BESIDE = re.compile(r"^(?:\d{8}_\d\d|engine_series|gpu_util|wandb-events)\.jsonl$")
 #: Names of samples: NeMo-RL, prime-rl, SkyRL.
 _SAMPLES = re.compile(r"((train|val)_data_step\d+|traces|aggregated_results)\.jsonl")
 
@@ -42,10 +44,12 @@ class JsonLines(Format):
     name = "jsonl"
     files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`"
     written_by = (
-        "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer: "
-        "flat or nested rows with a step, or with the figures of a training, whose rows are then "
-        "counted; samples are left alone"
+        "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer, "
+        "miles' dashboard with its gauges, W&B's `wandb-events.jsonl`: flat or nested rows with a "
+        "step, or with the figures of a training, whose rows are then counted; samples are left "
+        "alone"
     )
+    beside = _BESIDE
 
     def belonging(self, name: str) -> Belonging:
         """verl names the file by the experiment; most others give a fixed name."""

@@ -90,7 +90,11 @@ def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
         return False
     steps = {_step_of(row, keys) for row in rows}
     coarse = any(s is not None and s.key in words().coarse_step_keys for s in steps)
-    return len(steps) == 1 and not (coarse and _are_figures(rows[0], telling=False))
+    return (
+        len(steps) == 1
+        and None not in steps
+        and not (coarse and _are_figures(rows[0], telling=False))
+    )
 
 
 def _rows(lines: Sequence[bytes]) -> list[Row]:
@@ -171,7 +175,7 @@ def _is_metrics(row: Row, keys: Sequence[str]) -> bool:
     translate = translator_of(row)
     if translate is not None:
         found = translate(dict(row))
-        return found.step is not None and bool(found.values)
+        return (found.step is not None or found.beside) and bool(found.values)
     if _step_of(row, keys) is None:
         return False
     if isinstance(row.get("data"), dict):

@@ -13,10 +13,13 @@ from typing import Any
 
 import orjson
 
+from rltui.core.batch import Lanes
+from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl.jsonl_row import (
+    HIGHEST,
     STEPS,
     PackedRows,
     Packing,
@@ -52,7 +55,8 @@ class JsonLinesDecoder(LastLine):
         super().__init__()
         self._step_keys = options.step_keys
         self._step_key = options.step_keys[0] if options.step_keys else "step"
-        self._rows = PackedRows()
+        self._rows, self._beside = PackedRows(), PackedRows()
+        """Rows of the training, and of what runs beside it."""
         self._order = RowOrder()
         self._before = 0
         """Records before this call."""
@@ -79,17 +83,21 @@ class JsonLinesDecoder(LastLine):
         if not more:
             self._try_tail()
         self._rows.flush()
+        self._beside.flush()
+        beside = self._beside.sink.take()
+        tags = frozenset(t for block in beside if isinstance(block, Block) for t in block.tags)
         hparams, self._hparams = self._hparams, {}
         done = self._done and not more
         self._done = self._done and more
         decoded = Decoded(
-            self._rows.sink.take(),
+            self._rows.sink.take() + beside,
             hparams=hparams,
             notes=self._notes.take(),
             records=self._records,
             steps_are_row_numbers=self._count is not None and self._count.counting,
             replaces=self._replaces and self._returned,
             exit_code=0 if done else None,
+            lanes=Lanes(tags - HIGHEST, tags & HIGHEST),
         )
         self._before += self._records
         self._records, self._replaces = 0, False
@@ -204,8 +212,10 @@ class JsonLinesDecoder(LastLine):
 
         translate = translator_of(row)
         if translate is not None:
-            found, wall, values, self._done = translate(row)
-            if found is None:
+            found, wall, values, self._done, beside = translate(row)
+            if beside:
+                self._beside.add(-1, wall, self._beside.turn_to(values))
+            elif found is None:
                 self._stray(row, offset)
             else:
                 self._has_steps()

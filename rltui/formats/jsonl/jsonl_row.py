@@ -4,6 +4,9 @@ Some have their own kind of rows, which get the tags of their event files:
 
 - Ray Tune and RLlib, ``result.json``: one nested object per result with the whole config.
 - LLaMA-Factory, ``trainer_log.jsonl``: the transformers log with some keys renamed.
+- miles, below ``dump-details/dashboard``: ``metrics.jsonl`` with what was logged, and, without a
+  step, the gauges of SGLang and the GPUs (miles/dashboard/store.py).
+- W&B, ``wandb-events.jsonl``: figures of the machine, without a step.
 - ms-swift, ``logging.jsonl``: the transformers log, rounded, with times and steps as text; the
   last line is a summary with the whole history and without a step.
 """
@@ -63,6 +66,10 @@ _FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
 _SWIFT_STEP = "global_step/max_steps"
 _SWIFT_KEYS = (_SWIFT_STEP, "iteration", "step", "global_step")
 _SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
+#: What W&B puts before the figures of a machine, and miles' keys of a GPU.
+_SYSTEM, _GPU = "system.", ("util", "mem_mb", "power_w")
+#: Figures of which the highest counts, where a step has several.
+HIGHEST = frozenset(("sglang_num_queue_reqs", "sglang_token_usage", "gpu/mem_mb"))
 #: Names remembered at most.
 _MAX_NAMES = 10_000
 #: Rows of a training at least, before another may begin.
@@ -214,6 +221,8 @@ class Translated(NamedTuple):
     values: dict[str, float]
     done: bool = False
     """Whether it is the last one of a training that came to its end."""
+    beside: bool = False
+    """Whether it lies beside a training, and has a time in place of a step."""
 
 
 def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
@@ -229,7 +238,30 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
         return _swift if find_step(row, _SWIFT_KEYS) is not None else None
     if "log_history" in row:  # only a summary
         return lambda _: Translated(None, 0.0, {})
-    return None
+    return _timed_translator_of(row) if "ts" in row or "_wandb" in row else None
+
+
+def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
+    """That of rows of miles' dashboard, and of a machine watched by W&B."""
+    if "step_key" in row:
+        return _miles if isinstance(row.get("metrics"), dict) else None
+    if "addr" in row and isinstance(row.get("metric"), str) and "value" in row:
+        return lambda row: _beside(row, {row["metric"]: row["value"]})
+    if "node" in row and "mem_mb" in row:
+        return lambda row: _beside(row, {f"gpu/{key}": row.get(key) for key in _GPU})
+    if "_wandb" not in row or "_step" in row:
+        return None
+    found = {f"system/{k[len(_SYSTEM) :]}": v for k, v in row.items() if k.startswith(_SYSTEM)}
+    return (lambda row: _beside(row, found)) if found else None
+
+
+def _miles(row: dict[str, Any]) -> Translated:
+    return Translated(find_step(row, ("step",)), pop_wall(row), dict(flatten(row["metrics"])))
+
+
+def _beside(row: dict[str, Any], values: dict[str, Any]) -> Translated:
+    numbers = {name: value for name, value in values.items() if _is_number(value)}
+    return Translated(None, pop_wall(row), dict(flatten(numbers)), beside=True)
 
 
 def _ray(row: dict[str, Any]) -> Translated:

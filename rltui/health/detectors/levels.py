@@ -133,7 +133,9 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
     such row counts, and each other one takes away so much that half of that share breaks even.
 
-    ``at_top``: it is what it was at most before, to within ``most`` of that: something cuts it.
+    ``at_top``: it is what it was at most before, to within ``most`` of that: something cuts it. No
+    value is equal by chance, so it counts as soon as more than ``high`` of the rows since some row
+    are, and is none once it is over: a run may begin so.
     """
     n = rows.count
     hit = rows.x <= most
@@ -141,27 +143,29 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
         with np.errstate(invalid="ignore"):
             hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
+    loss = high / (1.0 - high) if at_top else high / (2.0 - high)
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
-    beyond = hit & (part >= high)
+    beyond = hit & ((part >= high) | at_top)
     return Signal(
         beyond=beyond,
         statistic=part,
         threshold=constant(n, high),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -high / (2.0 - high))),
+        forgotten=np.full(n, at_top),
+        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
     )
 
 
-def _part(x: FloatArray, base: FloatArray) -> FloatArray:
+def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
     """x / base, NaN where there is no base."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(base > 0, x / base, np.nan)
 
 
 def relative(
-    part: FloatArray, factor: float, beyond: BoolArray, *, event: bool = False
+    part: FloatArray, factor: float | FloatArray, beyond: BoolArray, *, event: bool = False
 ) -> FloatArray:
     """What each row is worth as evidence that it is ``factor`` times its base, by the ``part``
     that it is: 1, and one more each time that it is twice as far from the base, in powers of two,
@@ -230,8 +234,8 @@ def grown(
         name="value",
         low=zero - limit if absolute else None,
         high=zero + limit,
-        facts={"start": start_median(rows.x, EARLY), "change": _part(x, start), "middle": rows.x},
-        evidence=lambda: relative(_part(x, base), factor, beyond),
+        facts={"start": start_median(rows.x, EARLY), "change": part_of(x, start), "middle": rows.x},
+        evidence=lambda: relative(part_of(x, base), factor, beyond),
     )
 
 
@@ -259,7 +263,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         beyond = x <= share * base
     if unit > 0:
         beyond &= _settled(x, base / 4)
-    part = _part(x, base)
+    part = part_of(x, base)
     negative = (x < 0) & (unit > 0)
     return Signal(
         beyond=beyond,
@@ -326,7 +330,7 @@ def off_best(
         beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
         beyond &= rows.others.get("second", constant(n, np.nan)) >= least_second
-    part = _part(x / growth, base)
+    part = part_of(x / growth, base)
     return Signal(
         beyond=beyond,
         statistic=part,

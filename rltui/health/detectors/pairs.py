@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.levels import EARLY, relative
+from rltui.health.detectors.levels import EARLY, grown, part_of, relative
 from rltui.health.detectors.progress import (
     fell,
     gain_error,
@@ -26,16 +24,12 @@ from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
 @detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
-def parted(rows: Rows, *, falls: bool = False, down: bool = False) -> Signal:
+def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
     ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
-    may not be measured. ``falls``: only those that fell. ``down``: what should fall, its sign
-    dropped, has not fallen."""
+    may not be measured."""
     n, (gain, certainty) = rows.count, wanted(sure=False)
-    if down:
-        kept = rows.once("upside down", dict[Hashable, Any])
-        rows = replace(rows, x=-np.abs(rows.x), kept=kept)
     start, late, spread, size, error, *_ = gains(rows)
     beyond = rises(rows, "reward")
     with np.errstate(invalid="ignore"):
@@ -43,8 +37,7 @@ def parted(rows: Rows, *, falls: bool = False, down: bool = False) -> Signal:
         beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
         at = np.flatnonzero(beyond)
         steep = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
-        beyond[at] = fallen[at] | steep | (flat[at] & (not falls))
-    start, late = (-start, -late) if down else (start, late)
+        beyond[at] = fallen[at] | steep | flat[at]
     rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
     return Signal(
         certain=True,
@@ -123,30 +116,52 @@ def _spread_of_ranks(count: int) -> float:
     return float(np.arange(1.0, count + 1).std())
 
 
-@detector(roles=("plus", "times", "rest"), facts=("middle", "all"), higher=("high",))
-def combined(rows: Rows, *, high: float) -> Signal:
+@detector(roles=("other",), facts=("start", "change", "middle"), higher=("factor", "floor"))
+def inflated(rows: Rows, *, factor: float, floor: float) -> Signal:
+    """The value has :func:`grown`, while an ``other`` that should fall, its sign dropped, certainly
+    did not: its last third is no lower than its first. Never without that other one."""
+    signal = grown(rows, factor=factor, floor=floor, absolute=False)
+    stands = np.zeros(rows.count, dtype=bool)
+    if "other" in rows.others:
+        falls = replace(rows, others={"other": -np.abs(rows.others["other"])}, kept_of={})
+        _, _, spread, size, error, *_ = gains_of(falls, "other")
+        with np.errstate(invalid="ignore"):
+            stands = (spread > 0) & (is_short(size, error) | (size <= -wanted(sure=False)[0]))
+    beyond, worth = signal.beyond & stands, signal.evidence or (lambda: signal.statistic)
+    return replace(
+        signal, beyond=beyond, evidence=lambda: np.where(beyond, worth(), -np.abs(worth()))
+    )
+
+
+@detector(roles=("plus", "times", "rest"), facts=("middle", "all"), higher=("high", "factor"))
+def combined(rows: Rows, *, high: float, factor: float = 0.0) -> Signal:
     """The value and a ``plus`` together, times a ``times``, or as a share of that and a ``rest``,
-    are ``high``, signs dropped; what is not logged is left out."""
+    are ``high`` and ``factor`` times what they were in the first rows, signs dropped; what is not
+    logged is left out."""
     other = {role: np.abs(x) for role, x in rows.others.items()}
     total = np.abs(rows.x) + np.nan_to_num(other.get("plus", constant(rows.count, 0.0)))
     total = total * other.get("times", constant(rows.count, 1.0))
     with np.errstate(invalid="ignore", divide="ignore"):
         total = total / (total + other["rest"]) if "rest" in other else total
-        beyond = total >= high
+        start = start_median(total, EARLY)
+        limit = np.maximum(high, factor * start)
+        beyond = total >= limit
+    base = np.maximum(start, high / factor) if factor > 0 else start
     return Signal(
         beyond=beyond,
         statistic=total,
-        threshold=constant(rows.count, high),
+        threshold=limit,
         name="all together",
         facts={"middle": rows.x, "all": total},
+        evidence=(lambda: relative(part_of(total, base), factor, beyond)) if factor > 0 else None,
     )
 
 
-@detector(roles=("other",), facts=("middle", "behind"), higher=("least", "gap"))
-def behind(rows: Rows, *, least: float, gap: float) -> Signal:
-    """The value is ``least`` or more, an ``other`` lies ``gap`` below it, and gains nothing: its
-    mean over the newest quarter of the rows is hardly higher than over the quarter before. Rows
-    at which it seems to gain take little away, as it will where it varies."""
+@detector(roles=("other",), facts=("middle", "behind"), higher=("gap",))
+def behind(rows: Rows, *, gap: float) -> Signal:
+    """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
+    nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
+    it seems to gain take little away, as it will where it varies."""
     n, x = rows.count, rows.x
     other = rows.others.get("other", constant(n, np.nan))
     count = np.arange(1, n + 1)
@@ -154,11 +169,13 @@ def behind(rows: Rows, *, least: float, gap: float) -> Signal:
     total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
     before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
     with np.errstate(invalid="ignore"):
-        apart = (x >= least) & (x - other >= gap)
+        usual = np.concatenate([[0.0], np.cumsum(x)])
+        usual = (usual[count] - usual[count - quarter]) / quarter
+        apart = usual - other >= gap
     beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
     return Signal(
         beyond=beyond,
-        statistic=x - other,
+        statistic=usual - other,
         threshold=constant(n, gap),
         name="gap",
         facts={"middle": x, "behind": other},

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.levels import relative
 from rltui.health.detectors.progress import (
     fell,
     gains,
@@ -23,7 +24,8 @@ from rltui.health.detectors.windows import looks, steps_of
 
 #: A weighted sum of the parts is the total where it leaves less of its variance than this.
 _UNEXPLAINED = 0.1
-#: Beside the largest eigenvalue: two parts that always move together cannot be told apart.
+#: Beside the largest eigenvalue: two parts that always move together cannot be told apart. A share
+#: that is nearer to 0 or to 1 is one of them.
 _SINGULAR = 1e-9
 #: The share of the rows that show what was usual at the start, and the fewest that show a spread.
 _START, _LEAST = 4, 8
@@ -73,7 +75,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
 
     Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
     is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
-    the rewards within it do. ``spreads``: the rows are standard deviations themselves.
+    the rewards within it do. ``spreads``: the rows are standard deviations themselves, each of a
+    whole batch: the newest eighth speaks, as far as it can be told from the first quarter.
     """
     n, others = rows.count, _siblings(rows)
     out = constant(n, np.nan)
@@ -83,7 +86,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         scatter = x if spreads else np.array([steps_of(part) for part in x])
         total = np.concatenate([np.zeros((len(x), 1)), np.cumsum(scatter**2, axis=1)], axis=1)
         count = np.arange(1, n + 1)
-        half, first = count // 2, np.maximum(_LEAST, count // _START)
+        half = count - np.maximum(1, count // _LEAST) if spreads else count // 2
+        first = np.maximum(_LEAST, count // _START)
         first = np.minimum(first, count)
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
@@ -91,18 +95,28 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         with np.errstate(invalid="ignore", divide="ignore"):
             start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
             # the logarithm of a quotient of two variances scatters by this much
-            error = np.sqrt(6.0 / (count - half))
+            error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
             certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
             grew = late[0] / (count - half) > early[0] / first * np.exp(error)
     limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
     with np.errstate(invalid="ignore"):
         beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
+    beyond &= np.arange(n) >= 2 * _LEAST
+
+    def since_start(part: FloatArray) -> FloatArray:
+        """By what its odds against the others have grown."""
+        now, then = (np.clip(share, _SINGULAR, 1 - _SINGULAR) for share in (part, start))
+        return np.asarray(now / (1 - now) / (then / (1 - then)))
+
     return Signal(
-        beyond=beyond & (np.arange(n) >= 2 * _LEAST),
+        beyond=beyond,
         statistic=out,
         threshold=limit,
         name="share of the variance of all parts",
         facts={"start": start, "share": out},
+        evidence=(lambda: np.nan_to_num(relative(since_start(out), since_start(limit), beyond)))
+        if spreads
+        else None,
         silent=not others,
     )
 
@@ -181,12 +195,13 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
     higher=("sure",),
 )
-def falls_behind(rows: Rows, *, sure: bool = False) -> Signal:
+def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while
     the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
     of all of them. Never without another one, and none once it is made good.
     """
-    signal, n, others = fell(rows, sure=sure), rows.count, _siblings(rows)
+    signal = fell(rows, sure=sure, held_out=held_out)
+    n, others = rows.count, _siblings(rows)
     was, reached = constant(n, np.nan), constant(n, np.nan)
     beyond = np.zeros(n, dtype=bool)
     if others and signal.beyond.any():

@@ -109,14 +109,19 @@ def never_rose(
     )  # fmt: skip
 
 
-@detector(roles=("reward",), facts=("start", "late", "gain", "count"))
-def never_fell(rows: Rows, *, sure: bool = False) -> Signal:
-    """What should fall did not: :func:`never_rose`, upside down. Not while a ``reward`` has
-    certainly risen: what is predicted then grows."""
+@detector(roles=("reward", "explained"), facts=("start", "late", "gain", "count"))
+def never_fell(rows: Rows, *, sure: bool = False, explains: float = 0.0) -> Signal:
+    """What should fall did not: :func:`never_rose`, upside down. Not while the last third of an
+    ``explained`` variance is above ``explains``; without one, not while a ``reward`` has certainly
+    risen: what is predicted then grows."""
     down = Rows(-rows.x, rows.steps, kept=rows.once("upside down", dict[Hashable, Any]))
     found = never_rose(down, sure=sure)
     facts = {**found.facts, "start": -found.facts["start"], "late": -found.facts["late"]}
-    return replace(found, beyond=found.beyond & ~rises(rows, "reward"), facts=facts, notes=())
+    if "explained" in rows.others:
+        excused = gains_of(rows, "explained")[1] > explains
+    else:
+        excused = rises(rows, "reward")
+    return replace(found, beyond=found.beyond & ~excused, facts=facts, notes=())
 
 
 def _pairs(found: Sequence[FloatArray] | FloatArray) -> Iterable[tuple[FloatArray, FloatArray]]:
@@ -238,26 +243,30 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @detector(anew=True, facts=("best", "least", "lost", "middle", "count"), higher=("sure",))
-def fell(rows: Rows, *, sure: bool = False) -> Signal:
+def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from
     the best one before; ``sure``: three quarters.
 
     Means of 4, 8, 16 ... rows are tried, of a sixteenth of the rows so far at least: a dip that is
     short beside the run is none. The fall must be 4 (6) times what two such means differ by chance,
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
-    ones before, as far as these do.
+    ones before, as far as these do. A row of a ``held_out`` score is worth two: so means are of
+    half as many.
     """
-    return rows.once(("fell", sure), lambda: _fell(rows, _LOST[sure], CERTAIN[sure]))
+    least = _LEAST // (1 + held_out)
+    key = "fell", sure, least
+    return rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
 
 
-def _fell(rows: Rows, lost: float, certainty: float) -> Signal:
+def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     n = rows.count
     out = np.full((6, n), np.nan)
-    found = _beyond_chance(rows.once("falls", lambda: _falls(rows.x)), lost, certainty)
+    falls = rows.once(("falls", shortest), lambda: _falls(rows.x, shortest))
+    found = _beyond_chance(falls, lost, certainty)
     out[:, found[0].astype(np.int64)] = found[1:7]
     part, best, least, mean, size, chance = out
     found = np.isfinite(part)
-    short = rows.once("short", lambda: _means(rows.x, _LEAST)[0])
+    short = rows.once(("short", shortest), lambda: _means(rows.x, shortest)[0])
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
@@ -275,15 +284,15 @@ def _fell(rows: Rows, lost: float, certainty: float) -> Signal:
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         held=~found,
         facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
-               "count": np.where(found, size, _LEAST)},
+               "count": np.where(found, size, shortest)},
     )  # fmt: skip
 
 
-def _falls(x: FloatArray) -> FloatArray:
+def _falls(x: FloatArray, shortest: int) -> FloatArray:
     """The falls that are large enough: row, share of the range lost, best mean before, lowest and
     newest one, window, and what chance and luck make of such means: (8, m)."""
-    n, window, found = len(x), _LEAST, [np.empty((5, 0))]
-    while (first := 2 * window if window == _LEAST else _LEAST * window) <= n:
+    n, window, found = len(x), shortest, [np.empty((5, 0))]
+    while (first := 2 * window if window == shortest else _LEAST * window) <= n:
         last = min(n, 2 * _PARTS * window)
         mean, best, least = _means(x[:last], window)[:, first - 1 :]
         loss = best - mean

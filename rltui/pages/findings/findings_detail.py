@@ -26,6 +26,7 @@ from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
 from rltui.pages.findings.findings_pane import (
+    CalmId,
     CauseId,
     EndingId,
     ItemId,
@@ -80,8 +81,9 @@ class _Detail:
                 return self._cause(report.diagnosed.diagnoses[0])
             return [] if leading is None else self._suspect(item.tag, leading)
         skipped = report.skipped if report is not None else ()
+        lines = self._judged([])[1:] if isinstance(item, CalmId) else []
 
-        return [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
+        return lines or [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
 
     def _text(self, text: str, look: Style = TEXT) -> list[Line]:
         return paragraph(self._words(text), self._width, look)
@@ -98,11 +100,13 @@ class _Detail:
 
     def _skipped(self, skipped: Skipped) -> list[Line]:
         """A rule that could not judge: its title, why in full, and what has been judged."""
-        run, view, width = self._run, self._view, self._width
-        lines = [heading(self._words(skipped.title), width, view, skipped.rule)]
-        lines += self._text(f"not judged: {why_skipped(run, skipped)}")
+        lines = [heading(self._words(skipped.title), self._width, self._view, skipped.rule)]
+        lines += self._text(f"not judged: {why_skipped(self._run, skipped)}")
+        return self._judged(lines)
 
-        # the rows that rules have judged, with their limits
+    def _judged(self, lines: list[Line]) -> list[Line]:
+        """The lines, the rows that rules have judged, with their limits, and a chart."""
+        run, view, width = self._run, self._view, self._width
         judged = (t for t in run.infos if run.verdict.judgement(t).rules)
         rows, room = fold(run, judged), self._height - len(lines)
 

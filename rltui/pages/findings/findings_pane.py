@@ -73,6 +73,10 @@ _TITLES = {
 }
 
 
+class CalmId(NamedTuple):
+    """Names what is said of a run in which nothing fires."""
+
+
 class SkippedId(NamedTuple):
     """Names a rule that could not judge."""
 
@@ -98,7 +102,7 @@ class ProjectedId(NamedTuple):
 
 
 #: What the cursor of the list stands on.
-ItemId = FindingId | SkippedId | CauseId | EndingId | ProjectedId
+ItemId = FindingId | CalmId | SkippedId | CauseId | EndingId | ProjectedId
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
@@ -180,7 +184,9 @@ class _Entries(list[Entry[ItemId]]):
                 line = finding_line(run, row, width - depth, view, now=True)
                 self.item(row.id, [(" " * depth, TEXT), *line] if depth else line)
             if not group:
-                self.lines(calm_lines(run, width, view)[:2])
+                calm, *judged = calm_lines(run, width, view)[:2]
+                self.item(CalmId(), calm)
+                self.lines(judged)
         if muted := muted_rows(run):
             self.head("Muted", f"{len(muted)}, M unmutes")
 
@@ -293,7 +299,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
     firing = [r for r in finding_rows(run) if r.is_firing]
     left = limit - len(top) - len(middle)
-    height = min(3, max(2, left - len(firing)), left - min(1, len(firing)))
+    height = min(max(3, limit - 2), max(2, left - len(firing)), left - min(1, len(firing)))
     story = indented(story_lines(run, view, width - 2, height), 2)
 
     # one line for each firing finding: name, since, shortest evidence
@@ -346,8 +352,9 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
 
     if not report.findings:
         return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
-    story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
     troubles = file_lines(run, width, view)
+    left = height - len(lines) - len(troubles) - 3 * len(finding_rows(run))  # with evidence
+    story = story_lines(run, view, width, max(left, height * 2 // 5) if height >= 5 else 0)
     lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
 
     return [*lines, *troubles, *story]
@@ -428,7 +435,8 @@ class FindingsPane(Container):
         self.query_one("#detail").display = alone != "list"
         self.findings.styles.width = layout.left
         self.findings.styles.height = layout.list_height
-        self.findings.show(entries)
+        first = (e.id for e in entries if not isinstance(e.id, CalmId | SkippedId | None))
+        self.findings.show(entries, next(first, None))
         self.query_one("#detail", Lines).update()
 
     def on_line_list_moved(self) -> None:

@@ -87,14 +87,17 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
 
 
 def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
-    """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now". "the whole run"
-    for a finding without an onset."""
+    """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now"; ", bad at 40"
+    where it is milder now. "the whole run" for a finding without an onset."""
     if finding.since_step is None:
         return since_words(run, finding)
+    worst, at = finding.evidence.worst or finding.level, finding.evidence.row.get("at")
+    eased = f", {worst.word} at {numbers.step(at)}" if worst > finding.level and at else ""
     if finding.state is not FindingState.FIRING:
         tail = "" if now else f", {finding.state.value}"
         return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
-    return f"{since_step(run, finding)} to now" if now else since_words(run, finding)
+    since = f"{since_step(run, finding)} to now" if now else since_words(run, finding)
+    return since + eased
 
 
 def cause_line(run: RunView, view: View, width: int) -> Line:

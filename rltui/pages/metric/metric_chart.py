@@ -19,7 +19,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.metrics import episodes, extent_between, extent_of, newest_of
+from rltui.facts.metrics import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
 from rltui.health.model import FindingState
 from rltui.pages.metric import overlays
@@ -35,7 +35,8 @@ _Ends = tuple[float | None, float | None]
 Statistics = list[tuple[str, str, str]]
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 #: Facts of one line, the most important first: it is cut where it does not fit.
-_LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "points", "start")
+_LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "change", "median", "mean", "points",
+         "start")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,7 @@ def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list
 def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Statistics:
     """(name, value, where) of the visible points, for a table; kept until the run changes."""
     key = ("statistics", tag, view.smooth, zoom.window)
-    return kept(run, key, lambda: _facts(run, run.shown(tag), view.smooth, zoom.window))
+    return kept(run, key, lambda: _facts(run, tag, view.smooth, zoom.window))
 
 
 def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
@@ -271,9 +272,8 @@ def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[t
     return [(name, known[name]) for name in _LINE if name in known]
 
 
-def _facts(
-    run: RunView, series: Series, weight: float, window: tuple[float, float] | None
-) -> Statistics:
+def _facts(run: RunView, tag: str, weight: float, window: tuple[float, float] | None) -> Statistics:
+    series = run.shown(tag)
     facts = [("newest", numbers.value(newest_of(run, series)), "")]
     if weight:
         finite = series.finite()[1]
@@ -291,6 +291,10 @@ def _facts(
         for name, (step, value) in (("min", extent.low), ("max", extent.high)):
             facts.append((name, numbers.value(value), f"at {run.step_word} {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
+    if window is None and (change := change_of(run, tag)) is not None:
+        facts.append(
+            ("change", numbers.change(0, change[0]), f"against the {change[1]} rows before")
+        )
     facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
 
     if extent.nonfinite:

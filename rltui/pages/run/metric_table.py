@@ -43,8 +43,8 @@ from rltui.store import Series
 
 _SPARKS: RunSeriesCache[Line] = RunSeriesCache()
 _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
-#: Cells of the healthy column that its head needs.
-_LEAST_HEALTHY = 8
+#: Cells of the healthy column that its head and the badge of a section need.
+_LEAST_HEALTHY = 10
 #: A sparkline gives none of its cells to names below this.
 _LEAST_SPARK = 16
 #: Fewest cells of a pane, and cells of name, unit, change and limits there.

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
-from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.text import cell_width
 from rltui.draw.line import (
@@ -29,7 +28,15 @@ from rltui.draw.line import (
 from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
-from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Section, TagRow, tab_sections
+from rltui.facts.metrics import (
+    OVERVIEW,
+    PINNED,
+    TAB_BY_ID,
+    Section,
+    TagRow,
+    tab_of_parts,
+    tab_sections,
+)
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
@@ -257,8 +264,6 @@ _ABOUT, _CHARTS_BELOW = 11, 14
 #: Lines of the chart under a list, at most.
 _LOW_CHART = 20
 BALANCE = "balance"
-#: Tabs that may show what earns the reward.
-_OF_REWARD = (Category.CRITIC.value, Category.TURNS.value)
 #: Fewest lines of the tab that leave room for it.
 _LEAST_HEIGHT = 14
 _NAME, _END, _EXCESS = 18, 7, 17
@@ -320,8 +325,8 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
     and the cost of waiting for the fullest rank, elsewhere what earns the reward, where its parts
     are."""
-    if tab in _OF_REWARD:
-        lines: list[Line] = later.earning_lines(run, tab, view, width, height)
+    if tab == tab_of_parts(run):
+        lines: list[Line] = later.earning_lines(run, view, width, height)
         return lines
     if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
         return []

@@ -20,7 +20,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.reward import Earned, Part, earned, tab_of_parts
+from rltui.facts.reward import Earned, Part, earned
 from rltui.pages.run.metric_table import section_line, spark_head, spark_line
 from rltui.session import RunView
 
@@ -28,22 +28,21 @@ from rltui.session import RunView
 _LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
 #: Part of the lines that it may take.
 _SHARE = 3
-_NAME, _NUMBER, _CHANGE, _PERCENT, _SUCCESS = 19, 8, 9, 5, 8
+_NAME, _NUMBER, _CHANGE, _SUCCESS = 19, 8, 9, 10
 #: From this width on there are shares of the variance and success, too.
 _ALL = 84
 
 
-def earning_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
+def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """Heading, a line for each part, what pays most first, and a sentence about one that buys the
-    rise; a blank line at the end. Empty on other tabs, for a run without parts, and without
-    room."""
-    if tab != tab_of_parts(run) or height < _LEAST_HEIGHT or width < _LEAST_WIDTH:
+    rise; a blank line at the end. Empty for a run without parts, and without room."""
+    if height < _LEAST_HEIGHT or width < _LEAST_WIDTH:
         return []
     found = earned(run)
     if found is None:
         return []
     order = {p.tag: n for n, p in enumerate(found.parts)}
-    level = {p.tag: max(run.verdict.tag_level(p.tag), Level.UNKNOWN) for p in found.parts}
+    level = _levels(run, found)
     parts = sorted(
         found.parts, key=lambda p: (-level[p.tag], -_known(p.rise), -_known(p.level), order[p.tag])
     )
@@ -51,9 +50,10 @@ def earning_lines(run: RunView, tab: str, view: View, width: int, height: int) -
     names = distinct(
         tuple(view.glyphs.text(run.infos[p.tag].title) for p in shown), _name_cells(width)
     )
-    lines = [_head(run, found, view, width)]
+    lines = [_head(run, found, max(level.values()), view, width)]
     lines += [
-        _part_line(run, part, name, view, width) for part, name in zip(shown, names, strict=True)
+        _part_line(run, part, name, level[part.tag], view, width)
+        for part, name in zip(shown, names, strict=True)
     ]
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
@@ -62,6 +62,16 @@ def earning_lines(run: RunView, tab: str, view: View, width: int, height: int) -
     lines += [fit_line([(f"  {view.glyphs.text(words)}", TEXT)], width)] if words else []
 
     return [*lines, []]
+
+
+def _levels(run: RunView, found: Earned) -> dict[str, Level]:
+    """The worst badge of each part, by its tag: also that of its spread, its maximum, ..."""
+    owners = {run.infos[p.tag].family or p.tag: p.tag for p in found.parts}
+    levels = {p.tag: run.verdict.tag_level(p.tag) for p in found.parts}
+    for tag, info in run.infos.items():
+        if (owner := owners.get(info.family or tag)) is not None:
+            levels[owner] = max(levels[owner], run.verdict.tag_level(tag))
+    return levels
 
 
 def _bought(run: RunView, part: Part) -> str:
@@ -90,34 +100,37 @@ def _shares(part: Part, width: int) -> list[tuple[str, float]]:
     return [out[0], ("variance", part.variance), out[1]] if width >= _ALL else out
 
 
+def _share_cells(width: int) -> int:
+    return _NUMBER + (width >= _ALL)  # "variance" needs a blank on either side
+
+
 def _spark_cells(width: int) -> int:
     columns = 3 if width >= _ALL else 2
     used = 2 + _name_cells(width) + 1 + _NUMBER + 1 + _CHANGE + 1
-    return max(0, width - used - columns * (_NUMBER + 1) - (_SUCCESS + 1) * (width >= _ALL) - 1)
+    used += columns * (_share_cells(width) + 1) + (_SUCCESS + 1) * (width >= _ALL)
+    return max(0, width - used - 2)  # room for the badge of the heading
 
 
-def _head(run: RunView, found: Earned, view: View, width: int) -> Line:
+def _head(run: RunView, found: Earned, level: Level, view: View, width: int) -> Line:
     spark, at = _spark_cells(width), 2 + _name_cells(width) + 1
-    heads = [("mean", at + 4, at + 4), ("change", at + _NUMBER + 1, at + _NUMBER + 2)]
+    heads = [("mean", at + 4, at + 4), ("overall", at + _NUMBER + 1, at + _NUMBER + 2)]
     at += _NUMBER + 1 + _CHANGE + 1
     heads.append((spark_head(run, spark), at, at))
     at += spark + 1
     for name, _ in _shares(found.parts[0], width):
-        begin = at + _NUMBER - 1 - cell_width(name)  # right above the numbers
+        begin = at + _share_cells(width) - 1 - cell_width(name)  # right above the numbers
         heads.append((name, begin, begin))
-        at += _NUMBER + 1
+        at += _share_cells(width) + 1
     if width >= _ALL:
         heads.append(("success", at, at + 1))
     title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
-    level = max(run.verdict.tag_level(p.tag) for p in found.parts)
     if heads[0][1] <= cell_width(title) + 1:
         heads = heads[1:]
     return section_line(title, width, view, level=level, heads=heads)
 
 
-def _part_line(run: RunView, part: Part, name: str, view: View, width: int) -> Line:
-    level, glyphs = run.verdict.tag_level(part.tag), view.glyphs
-    alarm, token = level >= Level.WATCH, LEVEL_TOKEN[level]
+def _part_line(run: RunView, part: Part, name: str, level: Level, view: View, width: int) -> Line:
+    glyphs, alarm, token = view.glyphs, level >= Level.WATCH, LEVEL_TOKEN[level]
     line: Line = [
         (f"{glyphs.badge(level)} ", style(token, bold=alarm)),
         column(name, _name_cells(width) + 1, style(Token.STRONG) if alarm else TEXT),
@@ -131,7 +144,7 @@ def _part_line(run: RunView, part: Part, name: str, view: View, width: int) -> L
         line += [*spark_line(run, part.tag, cells, view, judged=alarm), (" ", TEXT)]
     for head, share in _shares(part, width):
         look = STRONG if alarm and head == "of rise" else MUTED
-        line.append((f"{_percent(share):>{_NUMBER - 1}}  ", look))
+        line.append((f"{_percent(share):>{_share_cells(width) - 1}}  ", look))
     if width >= _ALL:
         line.append(column(part.success or "–", _SUCCESS, MUTED))
 

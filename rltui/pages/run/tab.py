@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rltui.core.level import Level
+from rltui.catalogue.model import Category
+from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, clean
 from rltui.draw.line import (
     ACCENT,
@@ -28,6 +29,7 @@ from rltui.draw.prose import note_lines
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
+from rltui.facts.lanes import lanes
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
 from rltui.pages.findings.lines import (
     calm_lines,
@@ -104,8 +106,8 @@ def overview_entries(
     """The whole list of Overview: sections of rows between findings and events. The row of the tag
     ``kept`` is shown in any case."""
     height, width = layout.list_height, layout.rows
-    top = _short_findings(run, view, layout)
     step = step_line(run, view, width) if height >= _ONE_MORE else None
+    top = _short_findings(run, sections, view, layout)
     room = height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
     columns = columns_of([r for s in sections for r in s.rows], width, view)
@@ -128,13 +130,18 @@ def overview_entries(
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
-def _short_findings(run: RunView, view: View, layout: PaneLayout) -> list[Line]:
-    """The worst findings and what moved first, above the list of a screen without a side pane."""
+def _short_findings(
+    run: RunView, sections: Sequence[metrics.Section], view: View, layout: PaneLayout
+) -> list[Line]:
+    """The worst findings and what moved first, above the list of a screen without a side pane; in
+    more lines where the list leaves some and nothing stands below it."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    troubles = file_lines(run, width, view)
-    lines = short_lines(run, width, view, (5 if height >= 20 else 3) - len(troubles))
+    troubles, limit = file_lines(run, width, view), 5 if height >= 20 else 3
+    if width < _LIST_WIDE:
+        limit = max(limit, height - 1 - sum(1 + len(s.rows) for s in sections))
+    lines = short_lines(run, width, view, limit - len(troubles))
     return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 
 
@@ -379,7 +386,11 @@ def _level(run: RunView, tab: metrics.Tab) -> Level:
         return run.verdict.mark
     if tab.category is None:
         return Level.UNKNOWN
-    return run.verdict.categories.get(tab.category, Level.UNKNOWN)
+    level = run.verdict.categories.get(tab.category, Level.UNKNOWN)
+    if tab.category is not Category.TIMING or run.report is None:
+        return level
+    timers = (t.tag for lane in lanes(run) for t in lane.timers)  # some are of other tabs
+    return worst((level, *map(run.verdict.tag_level, timers)))
 
 
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,8 +26,21 @@ from rltui.session import RunView
 _LABELS = 12
 
 
-def lane_columns(width: int) -> StageColumns:
-    """The columns of a table ``width`` cells wide."""
+def lane_columns(run: RunView, width: int) -> StageColumns:
+    """The columns of a table ``width`` cells wide; one that no timer fills leaves its cells to the
+    sparklines, or to the names."""
+    columns, tail = _columns(width), tail_name(run)
+    spreads = [_spread(t, tail) for lane in lanes(run) for t in lane.timers]
+    wide = "spark" if columns.spark else "name"
+    for at, name in enumerate(("middle", "tail", "most")):
+        cells = getattr(columns, name)
+        if cells and all(math.isnan(spread[at]) for spread in spreads):
+            gained = {name: 0, wide: getattr(columns, wide) + cells + 1}
+            columns = replace(columns, **gained)
+    return columns
+
+
+def _columns(width: int) -> StageColumns:
     number = numbers.ALIGNED_WIDTH
     if width >= 100:
         return StageColumns(26, spark=width - 86, middle=number, tail=number, most=number)
@@ -65,17 +79,25 @@ def lane_rows(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
 def _row(run: RunView, found: Anatomy, timer: Timer, colour: int, tail: str) -> StageRow:
     every = cost_of(run, timer.tag, len(found.steps)).every if timer.share >= 0 else 1.0
     cost = Cost(timer.now, math.nan, every)
-    spread = (timer.middle, timer.tail if timer.tail_name == tail else math.nan, timer.most)
     level, title = run.verdict.tag_level(timer.tag), title_of(run, timer.tag)
     title += f", 1 in {cost.every:,.0f}" if cost.every > 1 else ""
+    spread = _spread(timer, tail)
     return StageRow(timer.tag, title, cost, timer.share, colour, level, depth=1, spread=spread)
+
+
+def _spread(timer: Timer, tail: str) -> tuple[float, float, float]:
+    return timer.middle, timer.tail if timer.tail_name == tail else math.nan, timer.most
 
 
 def lane_shares(run: RunView) -> list[tuple[str, float, int]]:
     """Label, share and colour of what the trainer does in a step: it works, waits, or else."""
     found = [lane for lane in lanes(run) if lane.name in (TRAINER, WAITING)]
-    shares = [(x.name, x.busy, _colour(x)) for x in found if x.busy > 0]
-    shares.append(("other", max(0.0, 1 - sum(share for _, share, _ in shares)), _OTHER))
+    left, shares = 1.0, []
+    for lane in found:  # waits that overlap with work are in the table only
+        if (share := min(lane.busy, left)) > 0:
+            shares.append((lane.name, share, _colour(lane)))
+            left -= share
+    shares.append(("other", left, _OTHER))
     return [(f"{n} {numbers.percent(x, whole=True)}", x, colour) for n, x, colour in shares]
 
 

@@ -174,7 +174,7 @@ def timing_entries(
 ) -> list[Entry[str]]:
     """The stages, and below them the other timings as ordinary rows."""
     rows = rows_of(run, found, text)
-    columns = lane_columns(width) if lanes(run) else stage_columns(width)
+    columns = lane_columns(run, width) if lanes(run) else stage_columns(width)
     entries = stage_entries(run, rows, columns, view, margin)
     shown = {r.tag for r in rows}
     others = [r for s in tab_sections(run, TIMING, text) for r in s.rows if r.tag not in shown]
@@ -272,7 +272,7 @@ class TimingPane(Vertical):
         layout = self._layout
         run, width, view = self._run, layout.rows, shell_of(self).view
         if lanes(run):
-            head = stages_head(run, lane_columns(width), width, view, "Lanes", tail_name(run))
+            head = stages_head(run, lane_columns(run, width), width, view, "Lanes", tail_name(run))
         else:
             head = stages_head(run, stage_columns(width), width, view)
         return indented([head], layout.margin)

@@ -225,6 +225,31 @@ def joined(found: Sequence[Unit]) -> list[Unit]:
     return there
 
 
+def attached(found: list[Unit], beside: Iterable[LogFile]) -> list[Unit]:
+    """The units with the logs that lie beside runs, each given to the nearest one. Where there is
+    none, or several are as near, those of a directory make a run."""
+    here: dict[str, dict[int, Unit]] = defaultdict(dict)
+    tree: dict[str, dict[int, Unit]] = defaultdict(dict)
+    for unit in found:
+        for directory in {file.directory for file in unit.files}:
+            here[directory][id(unit)] = unit
+            for above in (directory, *parents_of(directory)):
+                tree[above][id(unit)] = unit
+
+    alone: dict[str, Unit] = {}
+    for file in beside:
+        where = (file.directory, *parents_of(file.directory))
+        near = next((n for d in where if (n := here.get(d) or tree.get(d))), {})
+        if len(near) == 1:
+            (unit,) = near.values()
+            unit.joined[file.key] = Joined.SURELY, shown_name(name_of(file), file)
+        else:
+            name = name_of(file) if near else where[0]  # a run may still begin here
+            unit = alone.setdefault(where[0], Unit(where[0], name, [], 0))
+        unit.files.append(file)
+    return [*found, *alone.values()]
+
+
 def _by_name(found: Sequence[Unit]) -> list[Unit]:
     """Join units whose names end alike, if that can mean only one training."""
     buckets: dict[str, list[Unit]] = defaultdict(list)

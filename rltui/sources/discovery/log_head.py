@@ -106,6 +106,8 @@ class Claim(NamedTuple):
     """Whether rltui wrote it: see :mod:`~rltui.formats.figure_lines.own_output`."""
     lost: bool = False
     """Whether it looks like the log of a training, although it is not claimed."""
+    beside: bool = False
+    """Whether it belongs to a run that lies beside it."""
 
 
 _UNKNOWN = Claim()
@@ -265,7 +267,8 @@ class HeadReader:
             rowless = self._died(form, path, head, text, named)
 
         if claimed or rowless:
-            return Claim(True, True, rowless=rowless)
+            beside = self._lies_beside(form, path, end)
+            return Claim(True, True, rowless=rowless, beside=beside)
 
         found = form.refusal(head, self._options)
         if not found.lost and end is not head:
@@ -273,6 +276,14 @@ class HeadReader:
             if at_end.lost:
                 found = at_end._replace(reason=f"near its end {at_end.reason}")
         return Claim(False, found.final, found.reason, lost=found.lost)
+
+    def _lies_beside(self, form: Format, path: Path, data: bytes) -> bool:
+        """Whether the rows in the bytes of a log are none of a training, and its name says so."""
+        if form.beside is None or form.beside.search(path.name) is None:
+            return False
+        decoded = form.decoder(self._options, path).feed(data, more=True)
+        tags = {b.tags[0] for b in decoded.items if isinstance(b, Block)}
+        return bool(tags) and tags <= decoded.lanes.tags
 
     def _died(self, form: Format, path: Path, data: bytes, end: bytes, named: bool) -> bool:
         """Whether a log without rows is that of a job that died; ``data``: its last bytes, which

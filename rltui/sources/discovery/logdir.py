@@ -36,6 +36,7 @@ from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.grouping import (
     EventFileOwners,
     Unit,
+    attached,
     continued,
     is_free,
     joined,
@@ -303,10 +304,11 @@ class RunFinder:
     # -- runs of a directory ----------------------------------------------------------------
 
     def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
-        files = self._event_owners.locate(walk.files)
+        files = self._event_owners.locate([f for f in walk.files if not f.beside])
         found = continued(units(files, self._rank), self._span)
         single = [u for u in found if stands_alone(u, files)]
-        found = [*joined([u for u in found if u not in single]), *single]
+        found = joined([u for u in found if u not in single])
+        found = [*attached(found, (f for f in walk.files if f.beside)), *single]
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[LogFile]] = {}
         for unit in found:

@@ -65,6 +65,8 @@ class LogFile(NamedTuple):
     """First step, where that decides which of several files was written first."""
     rowless: bool = False
     """Whether it is a log only because it ends like that of a job that died."""
+    beside: bool = False
+    """Whether it belongs to a run that lies beside it."""
 
     @property
     def key(self) -> Path:

@@ -407,6 +407,7 @@ class Walk:
             self.tree.unclaimed.append(path)
 
     def _add(self, directory: Directory, path: Path, form: Format, status: Status) -> None:
+        answer = self._walker.heads.answer(form, path)
         self.files.append(
             LogFile(
                 path,
@@ -414,7 +415,8 @@ class Walk:
                 size=status.st_size,
                 modified=status.st_mtime,
                 directory=form.home(directory.name, path),
-                rowless=self._walker.heads.answer(form, path).rowless,
+                rowless=answer.rowless,
+                beside=answer.beside,
             )
         )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import NO_LANES, Batch, Note, RunKey, SourceInfo
 from rltui.core.level import Level
 from rltui.files.trouble import Notes, contained, reason_of
 from rltui.formats import Decoded, DecoderNote, Format
@@ -54,6 +54,7 @@ class Feed(ABC):
         self._records = 0
         self._steps_are_row_numbers = False
         self._guessed: frozenset[str] = frozenset()
+        self._lanes = NO_LANES
 
     @property
     def behind(self) -> bool:
@@ -101,6 +102,7 @@ class Feed(ABC):
         before = self._steps_are_row_numbers and not decoded.replaces
         self._steps_are_row_numbers = before or decoded.steps_are_row_numbers
         self._guessed |= decoded.guessed
+        self._lanes = self._lanes.joined(decoded.lanes)
 
     def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
         """The batch of what was decoded; ``notes`` concern the source as a whole."""
@@ -119,6 +121,7 @@ class Feed(ABC):
             file.joined,
             file.alone,
             file.part,
+            self._lanes,
         )
         found = [Note(file.path, None, level, message) for level, message in notes]
         found += [Note(file.path, n.offset, n.level, n.message) for n in decoded.notes]

@@ -348,7 +348,7 @@ def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) ->
         return []
 
     decoded = sampler.decoder().feed(window[begin:end])
-    if decoded.steps_are_row_numbers:  # of the window, not of the file
+    if decoded.steps_are_row_numbers or decoded.lanes.tags:  # of the window, not of the file
         return []
 
     blocks = [i for i in decoded.items if isinstance(i, Block) and len(i.steps)]

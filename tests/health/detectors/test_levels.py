@@ -58,7 +58,7 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("often", OFTEN, "1x30" + " 0 1 1 1 1 1 1" * 9, {}, None),
         ("often", OFTEN, "0 1 1 " * 12, {}, 0),
         ("often", {**OFTEN, "most": 0.3}, "1x30 0.3x9", {}, 33),
-        ("often", AT_TOP, "0.7~0.2x30 1x60", {}, 41),
+        ("often", AT_TOP, "0.7~0.2x30 1x60", {}, 31),
         ("often", AT_TOP, "0.5..2x90", {}, None),
         ("often", AT_TOP, "0x90", {}, None),
         ("grown", {**GROWN, "zero": 1.0}, "1.01x20 1.04x9", {}, 20),

@@ -22,7 +22,9 @@ LIMIT: dict[str, Number] = {"share": 0.9}
 GROWN: dict[str, Number] = {"share": 0.6, "factor": 2.0}
 TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5}
 COURSE: dict[str, Number] = {"spreads": 3.0, "reach_share": 0.1}
-GAP: dict[str, Number] = {"least": 0.98, "gap": 0.15}
+GAP: dict[str, Number] = {"gap": 0.15}
+TIMES: dict[str, Number] = {"high": 2.0, "factor": 1.8}
+MORE: dict[str, Number] = {"factor": 2.0, "floor": 0.1}
 SUM: dict[str, Number] = {"factor": 10.0, "floor": 0.0, "correlation": 0.9}
 BAND = {"low": "1x40", "high": "2x40", "spread": "0.1x40", "reach": "0x40"}
 RISES, LONGER = "0..9x40", {"length": "100..300x40"}
@@ -67,7 +69,7 @@ RISES, LONGER = "0..9x40", {"length": "100..300x40"}
         ("combined", {"high": 20.0}, "-0.001x29", {"times": "1e4x20 3e4x9"}, 20),
         ("combined", {"high": 0.5}, "30x29", {"plus": "10x29", "rest": "60x20 20x9"}, 20),
         ("behind", GAP, "0.99x60", {"other": "0.7x60"}, 1),
-        ("behind", GAP, "0.9x60", {"other": "0.6x60"}, None),
+        ("behind", GAP, "0.9x60", {"other": "0.8x60"}, None),
         ("behind", GAP, "0.99x60", {"other": "0.9x60"}, None),
         ("behind", GAP, "0.99x60", {"other": "0.4..0.8x60"}, "over"),
         ("behind", GAP, "0.99x60", {}, None),
@@ -77,10 +79,13 @@ RISES, LONGER = "0..9x40", {"length": "100..300x40"}
         ("accumulates", SUM, "1x30 50~20x40", {"rate": "1e-6x70"}, None),
         ("accumulates", {**SUM, "floor": 90.0}, "1x9 1..50x60", {"rate": "1e-6x69"}, None),
         ("jumped", {"factor": 1.8}, "1x20 3x40", {}, None),
-        ("parted", {"falls": True}, "3~0.2x40", {"reward": "1..9x40"}, None),
-        ("parted", {"falls": True}, "9..1x40", {"reward": "1..9x40"}, 7),
-        ("parted", {"down": True}, "3..1x40", {"reward": "1..9x40"}, None),
-        ("parted", {"down": True}, "1..3x40", {"reward": "1..9x40"}, 7),
+        ("combined", TIMES, "0.5x20 0.9x9", {"times": "2x29"}, None),
+        ("combined", TIMES, "0.5x20 2x9", {"times": "2x29"}, 20),
+        ("combined", TIMES, "5x29", {"times": "2x29"}, None),
+        ("inflated", MORE, "9x60 30x20", {"other": "-2~0.1x80"}, 60),
+        ("inflated", MORE, "9x60 30x20", {"other": "3..1x80"}, None),
+        ("inflated", MORE, "9x80", {"other": "2~0.1x80"}, None),
+        ("inflated", MORE, "9x60 30x20", {}, None),
     ],
 )  # fmt: skip
 def test_what_is_found_and_from_which_row_on(

@@ -29,6 +29,19 @@ def test_a_part_takes_over(text: str, roles: dict[str, str], found: bool) -> Non
     assert (first_row("takes_over", text, roles, **TAKEN) is not None) == found
 
 
+def test_a_spread_that_is_measured_on_a_batch_speaks_for_itself() -> None:
+    text, roles = "0.1x80 0.9x30", {"part 1": "0.4x110"}
+    assert first_row("takes_over", text, roles, **TAKEN, spreads=True) == 84
+    assert first_row("takes_over", text, roles, **TAKEN) is None
+
+
+def test_two_held_out_scores_are_worth_four_rows() -> None:
+    text = "0.5~0.01x10 0.6~0.01x10 0.53x3"
+    roles = {"part 1": "0.4..0.8x23", "reward": "0.4..0.8x23"}
+    assert first_row("falls_behind", text, roles) is None
+    assert first_row("falls_behind", text, roles, held_out=True) == 21
+
+
 def test_weights_are_those_of_the_sum_and_one_where_there_is_none() -> None:
     parts = np.random.default_rng(1).normal(size=(2, 100))
     total = 2 * parts[0] - 0.5 * parts[1]

@@ -7,7 +7,7 @@ import pytest
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
-from rltui.health.detectors.progress import gain_now, gains
+from rltui.health.detectors.progress import gain_now, gains, never_fell
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
@@ -122,6 +122,18 @@ def test_rows_that_act_at_random_gain_nothing() -> None:
     rate = np.where(np.arange(600) < 580, 1.0, 0.05)
     assert not found(NEVER_ROSE, noise(4, 600), exploration=rate)
     assert found(NEVER_ROSE, noise(4, 600))
+
+
+@pytest.mark.parametrize(("explained", "found"), [(0.02, True), (0.3, False), (None, False)])
+def test_a_loss_that_never_fell_beside_what_is_explained(
+    explained: float | None, found: bool
+) -> None:
+    noise = np.random.default_rng(4).standard_normal(120)
+    others = {"reward": np.linspace(0, 9, 120) + 0.1 * noise}
+    if explained is not None:
+        others["explained"] = np.full(120, explained)
+    rows = Rows(5 + noise, np.arange(120), others)
+    assert never_fell(rows, explains=0.13).beyond[-1] == found
 
 
 def test_equal_rows_are_certain_unless_they_were_normalised() -> None:

@@ -19,6 +19,7 @@ from hypothesis import given
 from rltui.core.batch import (
     Batch,
     Joined,
+    Lanes,
     LogTail,
     Note,
     Restart,
@@ -81,6 +82,7 @@ SOURCES = st.builds(
     st.sampled_from(Joined),
     TEXTS,
     TEXTS,
+    st.builds(Lanes, *[st.frozensets(TEXTS, max_size=2)] * 3, local=st.booleans()),
 )
 BATCHES = st.builds(
     Batch,

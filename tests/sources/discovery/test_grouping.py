@@ -304,3 +304,35 @@ def test_a_text_that_cannot_be_read_is_no_trouble(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").chmod(0)
     found = discover([tmp_path])
     assert (found.runs, found.notes) == ((), ())
+
+
+def test_logs_of_engines_belong_to_the_nearest_run(tmp_path: Path) -> None:
+    made(tmp_path, "one", "two", "many/a.jsonl", "many/b.jsonl")
+    line = "INFO 08-04 20:51:08 x] Avg prompt throughput: 0.0 tokens/s, Running: 1 reqs\n"
+    for name in ("one/vllm.log", "one/logs/engine_0.log", "one/logs/engine_1.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(line)
+    (tmp_path / "many/sglang_server.out").write_text(line)
+    (tmp_path / "two/rollout.log").write_text(line + "step:1 - loss:0.5\nstep:2 - loss:0.4\n")
+    found = {r.key.name: r.files for r in discover([tmp_path]).runs}
+    assert {name: {f.path.name: f.beside for f in files} for name, files in found.items()} == {
+        "one": {EVENT: False, "vllm.log": True, "engine_0.log": True, "engine_1.log": True},
+        "two": {EVENT: False, "rollout.log": False},
+        "many/a": {"a.jsonl": False},
+        "many/b": {"b.jsonl": False},
+        "many/sglang_server": {"sglang_server.out": True},
+    }
+    joined = {f.path.name: f.joined for f in found["one"]}
+    assert {joined.pop(EVENT), *joined.values()} == {Joined.OWN, Joined.SURELY}
+
+
+def test_logs_of_engines_alone_are_the_run_that_begins_there(tmp_path: Path) -> None:
+    finder = RunFinder([tmp_path])
+    for name in ("run/engine_0.log", "run/engine_1.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("[2026-08-04 16:06:07] Decode batch, #running-req: 6\n")
+    (alone,) = finder.find().runs
+    made(tmp_path, "run/metrics.jsonl")
+    (run,) = finder.find().runs
+    assert run.key == alone.key == (0, "run")
+    assert (len(alone.files), len(run.files)) == (2, 3)
