@@ -216,6 +216,7 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
     """A brief, which is kept; only what changed since an earlier one, if that is asked for and
     still there."""
     from rltui.output import brief as words  # one form of five
+    from rltui.output.brief_entry import quoted
     from rltui.output.json_document import dump
     from rltui.session.answers import Answers
 
@@ -228,7 +229,8 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
         return dump(changes) if as_json else words.changes_text(changes)
     if since is not None:
         why = "is not kept" if before is None else "is about other logs"
-        document |= {"since": None, "note": f"{words.quoted(since)} {why}: this is the whole brief"}
+        note = f"{quoted(since)} {why}: this is the whole brief."
+        document |= {"since": None, "note": f"The answer {note}"}
     return dump(document) if as_json else words.brief_text(document)
 
 

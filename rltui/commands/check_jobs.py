@@ -27,7 +27,8 @@ from rltui.commands.command import choice_of
 from rltui.config import Config
 from rltui.core.errors import RltuiError, SourceError, UsageError
 from rltui.core.level import Level, worst
-from rltui.output.brief import brief_entry, brief_of
+from rltui.output.brief import brief_of
+from rltui.output.brief_entry import brief_entry
 from rltui.output.json_document import document_of, dump, run_entry
 from rltui.output.text_report import CheckedRun, checked_run, checked_text
 from rltui.session import RunView, Session

@@ -1,8 +1,8 @@
-"""What looks wrong in the curves of a run and is no reason to stop, in words."""
+"""What looks wrong in the curves of a run and is no reason to stop, and what it lacks, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Annotated, NamedTuple
 
@@ -13,6 +13,7 @@ from rltui.core.level import Level
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers
 from rltui.health.detectors.progress import gain_now, wanted
+from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
 from rltui.health.rules import read_when
 from rltui.session import RunView
@@ -35,14 +36,21 @@ class _Odd(NamedTuple):
     flat: bool = False
 
 
+class _Needless(NamedTuple):
+    metrics: tuple[str, ...]
+    when: Annotated[When, Keyed(read=read_when)]
+    source: str
+
+
 class _Document(NamedTuple):
     odd: tuple[_Odd, ...]
+    needless: tuple[_Needless, ...]
 
 
 @cache
-def _known() -> tuple[_Odd, ...]:
+def _known() -> _Document:
     """Reads the shipped document once. Raises DocumentError."""
-    return shipped_record(_Document, "health", "data", "odd.yaml").odd
+    return shipped_record(_Document, "health", "data", "odd.yaml")
 
 
 class OddFact(NamedTuple):
@@ -55,15 +63,18 @@ class OddFact(NamedTuple):
     """Why it is no reason to stop."""
 
 
-def odd_facts(run: RunView) -> Iterator[OddFact]:
-    """What the shipped knowledge says of the tags of a run about which nothing is found."""
+def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
+    """What the shipped knowledge says of the tags of a run about which nothing is found, and that
+    are none of the ``known`` ones."""
     if run.recognition is None or run.report is None:
         return
-    for odd in _known():
+    for odd in _known().odd:
         tags = run.tags_of_metrics(("|".join(odd.metrics),))
         if not tags or not odd.when.run_fits(run.recognition):
             continue
         tag = tags[0]
+        if tag in known:
+            continue
         if run.verdict.tag_level(tag) is Level.OK or odd.flat:
             series, scale = run.shown(tag), run.infos[tag].scale
             finite = np.isfinite(series.values)
@@ -71,6 +82,27 @@ def odd_facts(run: RunView) -> Iterator[OddFact]:
             told = _told(odd, values, series.steps[finite])
             if told and not any(f.is_about(tag) for f in run.report.firing()):
                 yield OddFact(tag, told, odd.words)
+
+
+def lacking(run: RunView) -> list[str]:
+    """Titles of the metrics that rules lack, of those that its kind of training is asked for; not
+    of what only costs time."""
+    if run.recognition is None or run.report is None:
+        return []
+    missing = {key for skipped in run.report.skipped for key in skipped.missing}
+    for needless in _known().needless:
+        if needless.when.run_fits(run.recognition):
+            missing.difference_update(needless.metrics)
+    titles: dict[str, None] = {}
+    for keys in (keys for q in run.recognition.scenario.questions for keys in q.metrics):
+        metric = next((run.catalogue.metrics[k] for k in keys.split("|") if k in missing), None)
+        if (
+            metric is not None
+            and metric.category not in MACHINE
+            and not run.tags_of_metrics((keys,))
+        ):
+            titles[metric.title] = None
+    return list(titles)
 
 
 def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
