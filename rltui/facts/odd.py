@@ -75,12 +75,16 @@ def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
         tag = tags[0]
         if tag in known:
             continue
-        if run.verdict.tag_level(tag) is Level.OK or odd.flat:
+        level, within = (
+            run.verdict.tag_level(tag),
+            odd.changed is not None or odd.peaked is not None,
+        )
+        if level is Level.OK or (level < Level.WATCH and not within):  # or no rule is for it
             series, scale = run.shown(tag), run.infos[tag].scale
             finite = np.isfinite(series.values)
             values = series.values[finite].astype(np.float64) * scale
             told = _told(odd, values, series.steps[finite])
-            if told and not any(f.is_about(tag) for f in run.report.firing()):
+            if told and not any(f.is_about(tag) for f in run.report.findings):
                 yield OddFact(tag, told, odd.words)
 
 

@@ -32,6 +32,8 @@ Json = dict[str, Any]
 
 #: Characters of a text from a log.
 _QUOTED = 60
+#: A name that can be no instruction, and would be marked where it is only a word.
+_WORD = re.compile(r"[A-Za-z]{1,20}|..?")
 #: Facts of a story that a document has at most.
 _FACTS = 8
 
@@ -245,7 +247,9 @@ def _odd(run: RunView, told: Collection[int]) -> list[str]:
     """What looks wrong and is no reason to stop: what is usual, not sure yet, over or to come; not
     what is ``told`` (ids of findings) in a story."""
     moved = {move.tag for move in findings.diagnosed_in(run).moves}
-    usual = [f"{_title(run, o.tag)} {o.values} ({o.words})" for o in odd_facts(run, moved)]
+    known = {odd.tag: odd for odd in odd_facts(run, moved)}
+    usual = [f"{_title(run, tag)} {odd.values} ({odd.words})" for tag, odd in known.items()]
+    moved |= known.keys()
     unsure = [
         f"{_title(run, tag)} not sure yet ({judged.doubt})"
         for tag in run.infos
@@ -279,7 +283,9 @@ def _marked(run: RunView, text: str) -> str:
     """A sentence with quotes around the names from the log that are in it."""
     known = _catalogued(run.catalogue)
     named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n not in known}
-    found = sorted((n for n in named if len(n) > 2 and n in text), key=len, reverse=True)
+    found = sorted(
+        (n for n in named if n in text and not _WORD.fullmatch(n)), key=len, reverse=True
+    )
     if not found:
         return text
     any_of = "|".join(map(re.escape, found))
