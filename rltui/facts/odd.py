@@ -73,18 +73,19 @@ def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
         if not tags or not odd.when.run_fits(run.recognition):
             continue
         tag = tags[0]
-        if tag in known:
+        if tag in known and not odd.flat:  # a plateau is found, and means less than usual
             continue
         level, within = (
             run.verdict.tag_level(tag),
             odd.changed is not None or odd.peaked is not None,
         )
-        if level is Level.OK or (level < Level.WATCH and not within):  # or no rule is for it
+        if odd.flat or level is Level.OK or (level < Level.WATCH and not within):
             series, scale = run.shown(tag), run.infos[tag].scale
             finite = np.isfinite(series.values)
             values = series.values[finite].astype(np.float64) * scale
             told = _told(odd, values, series.steps[finite])
-            if told and not any(f.is_about(tag) for f in run.report.findings):
+            found = not odd.flat and any(f.is_about(tag) for f in run.report.findings)
+            if told and not found:
                 yield OddFact(tag, told, odd.words)
 
 

@@ -212,10 +212,23 @@ def test_a_sequence_clip_is_odd_and_no_reason_to_stop(cli: Cli, tmp_path: Path) 
     write_jsonl(tmp_path / "log.jsonl", tags)
     run = told(cli, tmp_path, "--algorithm", "GSPO")["runs"][0]
     assert run["level"] == "ok"
-    assert any(o.startswith("clip fraction 0.38") for o in run["odd"])
+    told_so = [o for o in run["odd"] if o.startswith("clip fraction 0.38")]
+    assert told_so == ["clip fraction 0.382 (usual where whole sequences are clipped)"]
+    del tags["actor/ppo_kl"]  # which says that the clip range is narrow
+    write_jsonl(tmp_path / "log.jsonl", tags)
     run = told(cli, tmp_path, "--algorithm", "GRPO")["runs"][0]
     assert run["level"] != "ok"
     assert not any(o.startswith("clip fraction") for o in run["odd"])
+
+
+def test_a_plateau_of_dapo_is_no_reason_to_stop(cli: Cli, tmp_path: Path) -> None:
+    tags = grpo_tags(60)
+    for tag in [tag for tag in tags if tag.startswith("critic/")]:
+        tags[tag] = [0.5 + 0.01 * (i % 3) for i in range(60)]
+    write_jsonl(tmp_path / "log.jsonl", tags)
+    for algorithm, says in (("DAPO", True), ("GRPO", False)):
+        text = cli("brief", tmp_path, "--algorithm", algorithm).out
+        assert ("counts filtered prompts only" in text) is says
 
 
 def test_only_so_many_answers_are_kept(tmp_path: Path) -> None:
