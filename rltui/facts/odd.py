@@ -69,24 +69,23 @@ def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
     if run.recognition is None or run.report is None:
         return
     for odd in _known().odd:
-        tags = run.tags_of_metrics(("|".join(odd.metrics),))
-        if not tags or not odd.when.run_fits(run.recognition):
-            continue
-        tag = tags[0]
-        if tag in known and not odd.flat:  # a plateau is found, and means less than usual
-            continue
-        level, within = (
-            run.verdict.tag_level(tag),
-            odd.changed is not None or odd.peaked is not None,
-        )
-        if odd.flat or level is Level.OK or (level < Level.WATCH and not within):
-            series, scale = run.shown(tag), run.infos[tag].scale
-            finite = np.isfinite(series.values)
-            values = series.values[finite].astype(np.float64) * scale
-            told = _told(odd, values, series.steps[finite])
-            found = not odd.flat and any(f.is_about(tag) for f in run.report.findings)
-            if told and not found:
-                yield OddFact(tag, told, odd.words)
+        tag = next(iter(run.tags_of_metrics(("|".join(odd.metrics),))), None)
+        if tag is not None and odd.when.run_fits(run.recognition):
+            # a plateau is found, and means less than usual
+            if odd.flat or (tag not in known and _is_quiet(run, tag, odd)):
+                series = run.shown(tag)
+                finite = np.isfinite(series.values)
+                values = series.values[finite].astype(np.float64) * run.infos[tag].scale
+                if told := _told(odd, values, series.steps[finite]):
+                    yield OddFact(tag, told, odd.words)
+
+
+def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
+    """Whether nothing is found about a tag; it has to be ok for what is said to be within limits."""
+    level, found = run.verdict.tag_level(tag), run.report.findings if run.report else ()
+    within = odd.changed is not None or odd.peaked is not None
+    is_quiet = level is Level.OK or (level < Level.WATCH and not within)
+    return is_quiet and not any(f.is_about(tag) for f in found)
 
 
 def lacking(run: RunView) -> list[str]:
