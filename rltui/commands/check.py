@@ -216,9 +216,9 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
     """A brief, which is kept; only what changed since an earlier one, if that is asked for and
     still there."""
     from rltui.output import brief as words  # one form of five
-    from rltui.output.brief_entry import quoted
-    from rltui.output.json_document import dump
-    from rltui.session.answers import Answers
+    from rltui.output.brief_entry import quoted  # as above
+    from rltui.output.json_document import dump  # as above
+    from rltui.session.answers import Answers  # as above
 
     answers = Answers(state_directory(os.environ))
     since, as_json = getattr(options, "since", None), getattr(options, "as_json", False)

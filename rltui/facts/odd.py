@@ -70,18 +70,19 @@ def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
         return
     for odd in _known().odd:
         tag = next(iter(run.tags_of_metrics(("|".join(odd.metrics),))), None)
-        if tag is not None and odd.when.run_fits(run.recognition):
-            # a plateau is found, and means less than usual
-            if odd.flat or (tag not in known and _is_quiet(run, tag, odd)):
-                series = run.shown(tag)
-                finite = np.isfinite(series.values)
-                values = series.values[finite].astype(np.float64) * run.infos[tag].scale
-                if told := _told(odd, values, series.steps[finite]):
-                    yield OddFact(tag, told, odd.words)
+        if tag is None or not odd.when.run_fits(run.recognition):
+            continue
+        # a plateau is found, and means less than usual
+        if odd.flat or (tag not in known and _is_quiet(run, tag, odd)):
+            series = run.shown(tag)
+            finite = np.isfinite(series.values)
+            values = series.values[finite].astype(np.float64) * run.infos[tag].scale
+            if told := _told(odd, values, series.steps[finite]):
+                yield OddFact(tag, told, odd.words)
 
 
 def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
-    """Whether nothing is found about a tag; it has to be ok for what is said to be within limits."""
+    """Whether nothing is found about a tag; what is said to be within limits has to be ok."""
     level, found = run.verdict.tag_level(tag), run.report.findings if run.report else ()
     within = odd.changed is not None or odd.peaked is not None
     is_quiet = level is Level.OK or (level < Level.WATCH and not within)
