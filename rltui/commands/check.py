@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rltui.commands.command import (
     check_metrics,
@@ -29,6 +29,7 @@ from rltui.commands.verbs import MANY_RUNS, MOST_JOBS, Exit
 from rltui.core.address import PIPE, RemotePath, is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
+from rltui.core.installation import state_directory
 from rltui.core.level import Level, worst
 from rltui.core.text import clean
 from rltui.facts.runs import absent_words
@@ -43,7 +44,16 @@ if TYPE_CHECKING:
     from rltui.config import HooksConfig
 
 #: Forms in which what is printed of a run depends on that run alone.
-_DIVIDED = ("text", "json")
+_DIVIDED = ("text", "json", "brief")
+#: What ``check`` may be asked for and ``brief`` may not.
+_PLAIN: dict[str, Any] = {
+    "output": None,
+    "max_age": None,
+    "metrics": [],
+    "wait": None,
+    "follow": False,
+    "ray": False,
+}
 #: Seconds between two looks whether an awaited LOGDIR is there.
 _LOOK_S = 0.5
 #: Lets a number of seconds pass.
@@ -69,13 +79,25 @@ def check(options: argparse.Namespace) -> int:
         gc.enable()
 
 
+def brief(options: argparse.Namespace) -> int:
+    """Say in few words how the runs are; the exit code is that of ``check``."""
+    for name, value in {
+        **_PLAIN,
+        "as_json": options.json,
+        "json": False,
+        "format": "brief",
+    }.items():
+        setattr(options, name, value)
+    return check(options)
+
+
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     """Raise UsageError for options that have no meaning together."""
     form, to_file = options.format or "text", options.output is not None
     depends = options.reference is not None or form not in _DIVIDED
     for wrong, message in (
         (
-            options.follow and (form not in _DIVIDED or to_file),
+            options.follow and (form not in ("text", "json") or to_file),
             "--follow prints lines of text or JSON on standard output",
         ),
         (
@@ -135,7 +157,10 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
 
         found = divided(options, session, config, count)
         if found is not None:
-            text = found.json() if options.format == "json" else _painted(options, found.text())
+            if options.format == "brief":
+                text = _answer(options, found.brief(skipped=_wants_skipped(options)))
+            else:
+                text = found.json() if options.format == "json" else _painted(options, found.text())
             report_trouble(session)
             code = _with_missing(_code_of(options, found.level), session)
             return with_faults(code, found.faults), text
@@ -176,7 +201,37 @@ def _document(options: argparse.Namespace, session: Session) -> str:
     if not any(r.is_readable for r in session.runs()):
         return ""  # what is missing is written to standard error
 
+    if options.format == "brief":
+        from rltui.output.brief import brief_document  # one form of five
+
+        return _answer(options, brief_document(session, skipped=_wants_skipped(options)))
     return _painted(options, check_text(session))
+
+
+def _wants_skipped(options: argparse.Namespace) -> bool:
+    return bool(getattr(options, "skipped", False))
+
+
+def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
+    """A brief, which is kept; only what changed since an earlier one, if that is asked for and
+    still there."""
+    from rltui.output import brief as words  # one form of five
+    from rltui.output.brief_entry import quoted  # as above
+    from rltui.output.json_document import dump  # as above
+    from rltui.session.answers import Answers  # as above
+
+    answers = Answers(state_directory(os.environ))
+    since, as_json = getattr(options, "since", None), getattr(options, "as_json", False)
+    before = None if since is None else answers.find(since)
+    document = document | {"id": answers.keep(document)}
+    if before is not None and words.is_same_place(before, document):
+        changes = words.changes_document(before | {"id": since}, document)
+        return dump(changes) if as_json else words.changes_text(changes)
+    if since is not None:
+        why = "is not kept" if before is None else "is about other logs"
+        note = f"{quoted(since)} {why}: this is the whole brief."
+        document |= {"since": None, "note": f"The answer {note}"}
+    return dump(document) if as_json else words.brief_text(document)
 
 
 def _painted(options: argparse.Namespace, text: str) -> str:

@@ -27,6 +27,8 @@ from rltui.commands.command import choice_of
 from rltui.config import Config
 from rltui.core.errors import RltuiError, SourceError, UsageError
 from rltui.core.level import Level, worst
+from rltui.output.brief import brief_of
+from rltui.output.brief_entry import brief_entry
 from rltui.output.json_document import document_of, dump, run_entry
 from rltui.output.text_report import CheckedRun, checked_run, checked_text
 from rltui.session import RunView, Session
@@ -48,12 +50,12 @@ def divided(
 ) -> Judged | None:
     """The runs that a session found, judged by ``count`` processes, or on a cluster; None when
     the session is to judge them."""
-    json = options.format == "json"
+    form = options.format or "text"
     found: Iterable[list[CheckedRun]]
     if options.ray:
-        found = _on_cluster(session, config, choice_of(options), json=json)
+        found = _on_cluster(session, config, choice_of(options), form)
     else:
-        shares = shares_of(session, config, choice_of(options), count, json=json)
+        shares = shares_of(session, config, choice_of(options), count, form)
         found = in_processes(judged, shares[1:], shares[:1])
     all_runs = Judged(session, (run for part in found for run in part))
 
@@ -61,7 +63,7 @@ def divided(
 
 
 def _on_cluster(
-    session: Session, config: Config, choice: Choice, *, json: bool
+    session: Session, config: Config, choice: Choice, form: str
 ) -> Iterator[list[CheckedRun]]:
     from rltui.remote.ray.survey import TaskCluster  # Ray is an extra
 
@@ -71,7 +73,7 @@ def _on_cluster(
     cluster = TaskCluster()
     try:
         count = min(_TASKS_PER_CORE * cluster.cores, len(runs) // _TASK_RUNS + 1)
-        shares = shares_of(session, config, choice, count, json=json)
+        shares = shares_of(session, config, choice, count, form)
         yield from cluster.map(judged, [s._replace(elsewhere=True) for s in shares])
     finally:
         cluster.close()
@@ -84,13 +86,14 @@ class Share(NamedTuple):
     config: Config
     choice: Choice
     runs: tuple[RunFiles, ...]
-    json: bool
+    form: str
+    """What is printed: text, json, brief."""
     elsewhere: bool = False
     """Whether the process may run on another host."""
 
 
 def shares_of(
-    session: Session, config: Config, choice: Choice, count: int, *, json: bool
+    session: Session, config: Config, choice: Choice, count: int, form: str
 ) -> list[Share]:
     """The runs that a session found in at most ``count`` shares of about the same size, the
     largest runs spread first. Their points take as much memory together as in one process."""
@@ -105,7 +108,7 @@ def shares_of(
         parts[least].append(run)
         loads[least] += _size(run)
 
-    return [Share(session.logdirs, config, choice, tuple(part), json) for part in parts]
+    return [Share(session.logdirs, config, choice, tuple(part), form) for part in parts]
 
 
 def _size(run: RunFiles) -> int:
@@ -128,18 +131,18 @@ def judged(share: Share) -> list[CheckedRun]:
         session = Session(share.logdirs, share.config, choice=share.choice)
         session.adopt(share.runs)
         session.read_all()
-        return [_checked(run, json=share.json) for run in session.runs()]
+        return [_checked(run, share.form) for run in session.runs()]
     finally:
         if collected:
             gc.enable()
 
 
-def _checked(run: RunView, *, json: bool) -> CheckedRun:
-    """What is printed of a run: its JSON, or its text."""
+def _checked(run: RunView, form: str) -> CheckedRun:
+    """What is printed of a run: its text, or the JSON that the form is made of."""
     found = checked_run(run)
-    if not json:
+    if form == "text":
         return found
-    entry = run_entry(run)  # which may add to the faults
+    entry = run_entry(run) if form == "json" else brief_entry(run)  # which may add to the faults
     faults = tuple(fault.text for fault in run.faults.values())
     return found._replace(badge="", standing="", lines=(), faults=faults, entry=entry)
 
@@ -172,10 +175,18 @@ class Judged:
         """The worst level of all runs."""
         return worst(run.level for run in self.runs)
 
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What JSON has of each run."""
+        return [dict(run.entry or {}) for run in self.runs]
+
     def json(self) -> str:
         """See :func:`~rltui.output.json_document.check_document`."""
-        entries = [dict(run.entry or {}) for run in self.runs]
-        return dump(document_of(self._session, entries, (r.level for r in self.runs)))
+        return dump(document_of(self._session, self.entries, (r.level for r in self.runs)))
+
+    def brief(self, *, skipped: bool) -> dict[str, Any]:
+        """See :func:`~rltui.output.brief.brief_document`."""
+        return brief_of(self._session, self.entries, self._names, skipped=skipped)
 
     def text(self) -> str:
         """See :func:`~rltui.output.text_report.check_text`."""

@@ -210,12 +210,19 @@ _SCREEN = (
 _METRIC = Option("--metric KEY", "newest value of this metric of the catalogue; several times; "
                  "default: headlines", dest="metrics", action="append", default=[])
 
+_FAIL_ON = Option("--fail-on", "exit with 1 when a run is at this level or worse (default bad)",
+                  ("watch", "bad", "never"), default="bad")
+_JOBS = Option("-j --jobs N", "processes that judge the runs (default: one per core, at most "
+               f"{MOST_JOBS}, for more than {MANY_RUNS} runs; with --reference always one)",
+               type=_number(1, _MOST_PROCESSES, f"from 1 to {_MOST_PROCESSES} processes"))
+
 _WATCH = (Option("[LOGDIR...]", _LOGS, dest="logdirs", type=_logdir),
           *_READING, *_REFERENCE, *_SCREEN)
 _CHECK = (
     _LOGDIRS,
     Option("--format", "what is printed (default text); line has at most 80 characters, for a "
-           "status bar; openmetrics is for Prometheus", ("text", "json", "line", "openmetrics")),
+           "status bar; openmetrics is for Prometheus; brief: as rltui brief",
+           ("text", "json", "line", "openmetrics", "brief")),
     Option("--json", "one JSON document on standard output: --format json"),
     Option("-o --output FILE", "write to FILE, whole or not at all", type=Path),
     Option("--max-age SECONDS", "--format line: print the line of an earlier call if it is no "
@@ -225,13 +232,19 @@ _CHECK = (
            type=_number(0, MOST_WAIT_S, f"from 0 to {MOST_WAIT_S:.0f} seconds")),
     Option("--follow", "print a line for each change, until interrupted or the end of standard "
            "input"),
-    Option("--fail-on", "exit with 1 when a run is at this level or worse (default bad)",
-           ("watch", "bad", "never"), default="bad"),
-    Option("-j --jobs N", "processes that judge the runs (default: one per core, at most "
-           f"{MOST_JOBS}, for more than {MANY_RUNS} runs; with --reference always one)",
-           type=_number(1, _MOST_PROCESSES, f"from 1 to {_MOST_PROCESSES} processes")),
+    _FAIL_ON,
+    _JOBS,
     Option("--ray", "judge the runs as tasks of the Ray cluster of RAY_ADDRESS or of this "
            "machine"),
+    *_READING, *_REFERENCE,
+)
+_BRIEF = (
+    _LOGDIRS,
+    Option("--json", "one JSON document"),
+    Option("--since ID", "only what changed since the answer of this id"),
+    Option("--skipped", "with --json: also the rules that could not judge, with what they lack"),
+    _FAIL_ON,
+    _JOBS,
     *_READING, *_REFERENCE,
 )
 _SNAPSHOT = (
@@ -319,6 +332,8 @@ VERBS = (
          "rltui watch runs/", _WATCH),
     Verb("check", "check", "judge runs and say so with the exit code",
          "rltui check runs/grpo --json --fail-on watch", _CHECK),
+    Verb("brief", "check", "say in few words how the runs are and what to do: for coding agents",
+         "rltui brief runs/ --since 7f3c", _BRIEF),
     Verb("snapshot", "reports",
          "show the state of all runs once, as text, JSON, Markdown or a picture",
          "rltui snapshot runs/ --json", _SNAPSHOT),

@@ -32,7 +32,7 @@ from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
 from rltui.store import RunData, Series
 
 #: How fast a run is and what it takes of the machine.
-_MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
+MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
 
 
 class Pace(NamedTuple):
@@ -335,10 +335,10 @@ def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
 def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[str]:
     """The tags whose moves may matter to a story: those of the machine in a story about it only."""
     tags = {f.tag for d in story for f in d.findings if f.tag is not None}
-    machine = any(t in facts.infos and facts.infos[t].category in _MACHINE for t in tags)
+    machine = any(t in facts.infos and facts.infos[t].category in MACHINE for t in tags)
     keys = (k for k in select(facts.vital, present.keys()) if k not in knowledge().repeats)
     vital = dict.fromkeys(present[k] for k in keys)
-    return [t for t in vital if machine or facts.infos[t].category not in _MACHINE]
+    return [t for t in vital if machine or facts.infos[t].category not in MACHINE]
 
 
 def _moves(

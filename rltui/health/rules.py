@@ -198,7 +198,7 @@ def _read_variant(
         title=own.read("title", Node.text) or rule_title,
         metrics=_metric_keys(need("metrics"), given.metrics),
         roles=roles,
-        when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
+        when=read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
         levels=_read_levels(word, find, detector, layers, far),
         healthy=computed,
@@ -264,7 +264,7 @@ def _read_roles(
     return out
 
 
-def _read_when(*nodes: Node | None) -> When:
+def read_when(*nodes: Node | None) -> When:
     """Conditions of the rule, then of the variant: exclusions add up, others replace.
 
     What the variant demands beats what the rule excludes: ``scenario: preference`` in a variant of

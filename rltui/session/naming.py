@@ -65,6 +65,11 @@ class Naming:
         return self._chosen is None or key in self._wanted
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all runs are to be read."""
+        return self._chosen is None
+
+    @property
     def missed(self) -> str:
         """Says that no run was chosen though some were found, with the names of a few; else
         empty."""

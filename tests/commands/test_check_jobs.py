@@ -75,7 +75,7 @@ def test_shares_survive_pickling_with_any_configuration(logdir: Path, tmp_path: 
     config = load_config(path, {}, {})
     session = Session([logdir], config)
     session.scan()
-    shares = shares_of(session, config, Choice(), 3, json=True)
+    shares = shares_of(session, config, Choice(), 3, "json")
     assert len(shares) == 3
     runs = [run.key for share in shares for run in share.runs]
     assert sorted(runs) == sorted(run.key for run in session.found or ())

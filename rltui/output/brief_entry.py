@@ -1,0 +1,292 @@
+"""What ``rltui.brief/1`` says of one run.
+
+Whatever comes from a log stands in quotes, cleaned and bounded: it is data, and may read like an
+instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+
+from rltui.catalogue import Catalogue
+from rltui.core.address import is_remote
+from rltui.core.fault import NOT_SHOWN
+from rltui.core.level import Level
+from rltui.core.text import kept_clean
+from rltui.facts import findings, numbers, sentences
+from rltui.facts.checkpoint import last_good_checkpoint
+from rltui.facts.odd import lacking, odd_facts
+from rltui.facts.runs import age_words, calm_words, why_unknown
+from rltui.health.model import Diagnosis, Finding, lead_of
+from rltui.health.symptoms import SETTING_CHANGED, Harm
+from rltui.output.json_document import LevelWord, MoveDocument, SkippedDocument, fields_of
+from rltui.session import RunView
+
+Json = dict[str, Any]
+
+#: Characters of a text from a log.
+_QUOTED = 60
+#: A name that can be no instruction, and would be marked where it is only a word.
+_WORD = re.compile(r"[A-Za-z]{1,20}|..?")
+#: Facts of a story that a document has at most.
+_FACTS = 8
+
+
+class EvidenceDocument(TypedDict):
+    """One finding of a story."""
+
+    rule: str
+    tag: str | None
+    since: int | None
+    before: float | None
+    """Value before it began, in units of the metric."""
+    after: float | None
+    """Newest value while it holds, else the worst one."""
+    words: str
+
+
+class StoryDocument(TypedDict):
+    """Something that is wrong, with what it brought about."""
+
+    id: str
+    """Of the symptom to begin with, else of the rule; "crashed" or "cancelled"."""
+    level: LevelWord
+    harm: str
+    words: str
+    since: int | None
+    """Step at which it began; None for the whole run."""
+    certain: int | None
+    """Step at which that was certain."""
+    evidence: list[EvidenceDocument]
+    first_moved: list[MoveDocument]
+    """What left its usual level before anything was found; ``metric`` is a title."""
+    next: str
+
+
+class BriefRun(TypedDict):
+    """One run of a brief."""
+
+    run: str
+    """As in ``rltui.check/1``: path below its logdir, ``.`` for the logdir itself."""
+    logdir: int
+    path: str
+    name: str
+    framework: str | None
+    algorithm: str | None
+    step: int | None
+    total_steps: int | None
+    step_unit: str
+    state: str
+    age: str
+    """How long ago it was written, in hours or days; "" within the hour."""
+    level: LevelWord
+    calm: str
+    """What is said of it where nothing is found: why it has no verdict, what is not sure yet."""
+    headline: dict[str, object] | None
+    """``metric``, ``before`` and ``after``: its most meaningful curve from start to end."""
+    story: list[StoryDocument]
+    """The worst first."""
+    odd: list[str]
+    """What looks wrong and is no reason to stop."""
+    not_judged: list[str]
+    """Titles of metrics that are not logged and for want of which something was not judged."""
+    skipped: list[SkippedDocument]
+    """Only if asked for."""
+
+
+def quoted(text: str) -> str:
+    """A text from a log: cleaned, at most 60 characters, in quotes that it has none of."""
+    text = kept_clean(text).replace('"', "'")
+    return f'"{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"}"'
+
+
+def absolute(path: Path) -> str:
+    """A path as text, the same from every working directory."""
+    return str(path if is_remote(path) else path.absolute())
+
+
+def brief_entry(run: RunView) -> Json:
+    """What is to be known of a run, but for its name, which depends on all runs; of one that rltui
+    fails in as if it had logged nothing."""
+    entry: Json = {}
+    with run.walled(NOT_SHOWN):
+        entry = _entry(run)
+    return entry or _entry(run.blank())
+
+
+def _entry(run: RunView) -> Json:
+    known, progress, report = run.recognition, run.progress, run.report
+    age = progress.age_s if progress else None
+    stories = [s for s in findings.diagnosed_in(run).stories() if s[0].level >= Level.WATCH]
+    return {
+        "run": run.key.name,
+        "logdir": run.key.logdir,
+        "path": absolute(run.data.path),
+        "framework": known.framework if known else None,
+        "algorithm": known.algorithm if known else None,
+        "step": run.data.last_step,
+        "total_steps": progress.total_steps if progress else None,
+        "step_unit": run.step_word,
+        "state": run.verdict.state_word,
+        "age": age_words(run) if age is not None and age >= 3600 else "",
+        "level": run.verdict.level.word,
+        "calm": why_unknown(run) or _marked(run, calm_words(run)),
+        "headline": _headline(run),
+        "story": _told_stories(run, stories),
+        "odd": _odd(run, {id(f) for s in stories for d in s for f in d.findings}),
+        "not_judged": lacking(run),
+        "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
+    }
+
+
+def _headline(run: RunView) -> Json | None:
+    tag = run.headline()
+    values = run.shown(tag).values if tag is not None else np.empty(0)
+    finite = values[np.isfinite(values)] * (run.infos[tag].scale if tag is not None else 1.0)
+    if tag is None or len(finite) < 2:
+        return None
+    part = max(1, min(5, len(finite) // 2))
+    ends = (float(np.median(finite[:part])), float(np.median(finite[-part:])))
+    return {"metric": _title(run, tag), "before": ends[0], "after": ends[1]}
+
+
+def _told_stories(run: RunView, stories: Sequence[Sequence[Diagnosis]]) -> list[Json]:
+    """What is wrong now, the worst first; how it ended before the others."""
+    diagnosed, report = findings.diagnosed_in(run), run.report
+    told = [_story(run, story, is_worst=not place) for place, story in enumerate(stories)]
+    known = {id(f) for d in diagnosed.diagnoses for f in d.findings}
+    for finding in report.firing() if report else ():
+        if id(finding) not in known and finding.level >= Level.WATCH:  # no symptom knows its rule
+            advice = _marked(run, findings.advice_of(run, finding))
+            harm, title = Harm.MINOR.value, finding.title
+            one = _told(run, finding.rule, finding.level, harm, title, [finding])
+            told.append(one | {"next": advice})
+    told.sort(key=lambda story: story["level"] != Level.BAD.word)
+    return [*_ending(run), *told]
+
+
+def _told(
+    run: RunView, name: str, level: Level, harm: str, words: str, found: Sequence[Finding]
+) -> Json:
+    """A story that begins with the first of its findings."""
+    first = found[0] if found else None
+    certain = first.certain_step if first else None
+    return {
+        "id": name,
+        "level": level.word,
+        "harm": harm,
+        "words": words,
+        "since": first.since_step if first else None,
+        "certain": certain,
+        "evidence": [_evidence(run, f) for f in found[:_FACTS]],
+        "first_moved": [],
+        "next": "",
+    }
+
+
+def _ending(run: RunView) -> list[Json]:
+    """How the run ended, where that is wrong."""
+    crash = run.verdict.crash
+    if crash is None or run.verdict.exit_level < Level.WATCH:
+        return []
+    diagnosis = findings.ending_diagnosis(run) if run.infos else None
+    words = f"{crash.kind.value}: {', then '.join(map(quoted, (crash.reason, *crash.after)))}"
+    words += f", {quoted(crash.line)}" if crash.line and crash.line not in crash.reason else ""
+    name = diagnosis.symptom.id if diagnosis else crash.kind.value
+    level, harm = run.verdict.exit_level, diagnosis.symptom.harm if diagnosis else Harm.FATAL
+    story = _told(run, name, level, harm.value, words, ()) | {"since": run.data.last_step}
+    return [story | {"next": _marked(run, findings.ending_advice(run, crash))}]
+
+
+def _story(run: RunView, story: Sequence[Diagnosis], *, is_worst: bool) -> Json:
+    """A story by what to begin with; what holds stands before what it brought about and is over."""
+    lead, top = lead_of(story), story[0]
+    found = list(lead.findings)
+    found += [f for d in story for f in d.findings if d is not lead]
+    found.sort(key=lambda f: f not in run.report.firing() if run.report else False)
+    words = lead.symptom.title
+    if top is not lead:
+        when = "at" if top.symptom.id == SETTING_CHANGED else "since"
+        cause = _marked(run, findings.title_of(run, top))
+        words += f", after {cause} {when} {numbers.step(top.since_step)}"
+    told = _told(run, lead.symptom.id, top.level, lead.symptom.harm.value, words, found)
+    certain = [f.certain_step for f in lead.findings if f.certain_step is not None]
+    told |= {"since": lead.since_step, "certain": min(certain, default=None)}
+    said = findings.complaints_in(run, lead)[:2]
+    log = "".join(f"The log says {quoted(c.text)} {c.times} times. " for c in said)
+    checkpoint = last_good_checkpoint(run) if is_worst else None
+    saved = f" Last good checkpoint: {numbers.step(checkpoint.step)}." if checkpoint else ""
+    told["first_moved"] = [
+        fields_of(move, MoveDocument, metric=_title(run, move.tag), setting=move.is_setting)
+        for move in findings.diagnosed_in(run).moves[: _FACTS if is_worst else 0]
+    ]
+    return told | {"next": f"{log}{_marked(run, findings.next_step_of(run, lead))}{saved}"}
+
+
+def _evidence(run: RunView, finding: Finding) -> Json:
+    evidence, row = finding.evidence, finding.evidence.row
+    over = finding.until_step is not None
+    spans = f" ({numbers.step_range(finding.since_step, finding.until_step)}, over)" if over else ""
+    return {
+        "rule": finding.rule,
+        "tag": finding.tag,
+        "since": finding.since_step,
+        "before": row.get("before"),
+        "after": row.get("peak" if over else "now", evidence.value),
+        "words": f"{finding.title}{spans}: {_marked(run, sentences.summary(finding))}",
+    }
+
+
+def _odd(run: RunView, told: Collection[int]) -> list[str]:
+    """What looks wrong and is no reason to stop: what is usual, not sure yet, over or to come; not
+    what is ``told`` (ids of findings) in a story."""
+    moved = {move.tag for move in findings.diagnosed_in(run).moves}
+    known = {odd.tag: odd for odd in odd_facts(run, moved)}
+    usual = [f"{_title(run, tag)} {odd.values} ({odd.words})" for tag, odd in known.items()]
+    moved |= known.keys()
+    unsure = [
+        f"{_title(run, tag)} not sure yet ({judged.doubt})"
+        for tag in run.infos
+        if tag not in moved and (judged := run.verdict.judgement(tag)).level is Level.UNSURE
+    ]
+    over = []
+    for row in findings.finding_rows(run):
+        finding, times = row.finding, f"{row.times} times, last " if row.earlier else ""
+        if not row.is_firing and finding.level >= Level.WATCH and id(finding) not in told:
+            span = numbers.step_range(finding.since_step, finding.until_step)
+            over.append(f"{finding.title} {times}{span}, over")
+    ahead = [_marked(run, findings.ahead_sentence(run, p)) for p in findings.projections(run)]
+    return [*usual, *unsure, *over, *ahead]
+
+
+# -- what comes from logs --------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def _catalogued(catalogue: Catalogue) -> frozenset[str]:
+    return frozenset(metric.title for metric in catalogue.metrics.values())
+
+
+def _title(run: RunView, tag: str) -> str:
+    """The title of a tag, in quotes where a part of it is from the log."""
+    title = run.infos[tag].title
+    return title if title in _catalogued(run.catalogue) else quoted(title)
+
+
+def _marked(run: RunView, text: str) -> str:
+    """A sentence with quotes around the names from the log that are in it."""
+    known = _catalogued(run.catalogue)
+    named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n not in known}
+    found = sorted(
+        (n for n in named if n in text and not _WORD.fullmatch(n)), key=len, reverse=True
+    )
+    if not found:
+        return text
+    any_of = "|".join(map(re.escape, found))
+    return re.sub(rf"(?<![\w/])(?:{any_of})(?![\w/])", lambda m: quoted(m[0]), text)
