@@ -32,7 +32,6 @@ from rltui.pages.findings.findings_pane import (
     ProjectedId,
     SkippedId,
     row_of,
-    why_skipped,
 )
 from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, onset_words, span_words
 from rltui.pages.metric.metric_chart import chart_lines
@@ -100,7 +99,7 @@ class _Detail:
         """A rule that could not judge: its title, why in full, and what has been judged."""
         run, view, width = self._run, self._view, self._width
         lines = [heading(self._words(skipped.title), width, view, skipped.rule)]
-        lines += self._text(f"not judged: {why_skipped(run, skipped)}")
+        lines += self._text(f"not judged: {findings.why_skipped(run, skipped)}")
 
         # the rows that rules have judged, with their limits
         judged = (t for t in run.infos if run.verdict.judgement(t).rules)
