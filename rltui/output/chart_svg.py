@@ -25,10 +25,14 @@ from rltui.output.svg import escaped
 _WIDTH, _HEIGHT = 720, 380
 #: Room above the plot, below it, at its right, and at its left for a label of so many characters.
 _TOP, _BOTTOM, _RIGHT, _GAP, _CHARACTER = 40, 40, 18, 14, 12
+#: By how much what is drawn may stand over the edges of the plot.
+_BLEED = 8
 #: Into how many columns points are gathered, and places at which NaN is told.
 _COLUMNS, _CELLS = 200, 40
 #: Rows of the y axis, which give it 4 to 6 labels; cells of the x axis, which give it 3 to 5.
 _ROWS, _X_CELLS = 13, 46
+#: Height of a line of text.
+_LINE = 24
 #: Episodes that are shaded, the newest ones; units between the labels of two onsets.
 _EPISODES, _APART = 24, 110
 
@@ -90,7 +94,9 @@ def chart_svg(chart: Chart, key: str, title: str, about: str, unit: str = "") ->
             f'<title id="{key}t">{escaped(title)}</title>'
             f'<desc id="{key}d">{escaped(about)}</desc>',
             *_labels(chart, plot, unit),
-            f'<svg x="{plot.left}" y="{_TOP}" width="{plot.width}" height="{plot.height}">',
+            f'<svg x="{plot.left - _BLEED}" y="{_TOP - _BLEED}" width="{plot.width + 2 * _BLEED}" '
+            f'height="{plot.height + 2 * _BLEED}" viewBox="{-_BLEED} {-_BLEED} '
+            f'{plot.width + 2 * _BLEED} {plot.height + 2 * _BLEED}">',
             *inner,
             "</svg></svg>",
         )
@@ -166,14 +172,21 @@ def _curves(shown: Shown, plot: _Plot) -> Iterator[str]:
 
 
 def _limits(chart: Chart, plot: _Plot) -> Iterator[str]:
-    """Each limit that the y range holds, with its text at the right end."""
-    for limit in chart.limits:
-        y = plot.y(limit.value)
-        if 0 <= y <= plot.height:
-            look = "l" if limit.token is Token.OK else "l f"
-            below = y + 24 if y < 30 else y - 8
-            yield f'<path class="{look}" d="M0 {y}h{plot.width}"/>'
-            yield f'<text class="n a" x="{plot.width - 6}" y="{below}">{escaped(limit.text)}</text>'
+    """Each limit that the y range holds. Its text stands over its right end; under it where
+    another line is near, and where there is no room either, at the left of the other text."""
+    before, right = -_HEIGHT, 0
+    for y, limit in sorted((plot.y(limit.value), limit) for limit in chart.limits):
+        if not 0 <= y <= plot.height:
+            continue
+        over, near = y >= _LINE, y - before < _LINE + 8
+        if over and near and y + _LINE < plot.height:
+            over = False
+        x = right if over and near else plot.width - 6
+        before, right = y, x - _CHARACTER * len(limit.text)
+        look = "l" if limit.token is Token.OK else "l f"
+        yield f'<path class="{look}" d="M0 {y}h{plot.width}"/>'
+        at = y - 8 if over else y + _LINE - 4
+        yield f'<text class="n a" x="{x}" y="{at}">{escaped(limit.text)}</text>'
 
 
 def _events(chart: Chart, shown: Shown, plot: _Plot) -> Iterator[str]:

@@ -24,7 +24,7 @@ from rltui.draw.chart.chart_model import Chart, Curve, Limit
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import LEVEL_WORDS, Token
 from rltui.draw.prose import note_text
-from rltui.draw.theme import load_theme
+from rltui.draw.theme import Theme, load_theme, mix
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.metrics import FINDINGS, TABS, episodes, newest_of, tab_sections
@@ -59,10 +59,20 @@ _ALL_CHARTS, _LEAST_CHARTS = 1_500_000, 8_000
 _STORY_CHARTS, _TAB_CHARTS, _OVERVIEW_CHARTS = 6, 3, 12
 #: Tabs whose metrics say nothing of a training.
 _ASIDE = (FINDINGS, "all", "hyper", "progress", "other")
+#: Share of the colour of a level in its shade.
+_SHADE = 0.15
 _COLOURS = (
     *(Token.BG, Token.RAISED, Token.SEL, Token.LINE, Token.MUTED, Token.TEXT, Token.STRONG),
-    *(Token.ACCENT, Token.OK, Token.WATCH, Token.BAD, Token.WATCHFILL, Token.BADFILL),
-    *(Token.SPARK, Token.SERIES, Token.BAND, Token.TINT, Token.UNJUDGED),
+    *(
+        Token.ACCENT,
+        Token.OK,
+        Token.WATCH,
+        Token.BAD,
+        Token.SERIES,
+        Token.BAND,
+        Token.TINT,
+        Token.UNJUDGED,
+    ),
 )
 
 
@@ -95,14 +105,19 @@ def html_report(session: Session) -> str:
 
 def _style() -> str:
     """The style sheet, with the colours of the light and the dark theme."""
-    light, dark = (
-        "".join(f"--{t.value}:{load_theme(name).colours[t]};" for t in _COLOURS)
-        for name in ("light", "dark")
-    )
+    light, dark = (_palette(load_theme(name)) for name in ("light", "dark"))
     rules = shipped("output", "data", "report.css").read_text(encoding="utf-8")
     return (
         f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{rules}"
     )
+
+
+def _palette(theme: Theme) -> str:
+    """The colours as properties; a shade is what an episode of a level lies on."""
+    colours = {t.value: theme.colours[t] for t in _COLOURS}
+    for level, fill in (("watch", Token.WATCHFILL), ("bad", Token.BADFILL)):
+        colours[f"{level}shade"] = mix(colours["bg"], theme.colours[fill], _SHADE)
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
 def _plain(text: str, most: int = _LONGEST) -> str:
@@ -140,8 +155,8 @@ def _within(parts: Iterable[str], count: int, most: int) -> tuple[list[str], int
 
 
 def _items(lines: Sequence[str], most: int = _LISTED) -> tuple[str, int]:
-    """Lines as a list of at most so many bytes, "" for none, and how many are left out."""
-    shown, left = _within((f"<li>{_text(x, 400)}</li>" for x in lines), len(lines), most)
+    """Lines of HTML as a list of at most so many bytes, "" for none, and how many are left out."""
+    shown, left = _within((f"<li>{line}</li>" for line in lines), len(lines), most)
     return (f"<ul>{''.join(shown)}</ul>" if shown else ""), left
 
 
@@ -149,20 +164,26 @@ def _more(left: int, what: str) -> str:
     return f'<p class="q">and {left:,} more {what}</p>' if left else ""
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], look: str = "numbers") -> str:
     """A table of HTML cells, the first of each row its head."""
     top = "".join(f'<th scope="col">{h}</th>' for h in heads)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{c}</td>" for c in row[1:])}</tr>'
         for row in rows
     )
-    head = f"<thead><tr>{top}</tr></thead>" if heads else ""
-    return f'<div class="wide"><table>{head}<tbody>{body}</tbody></table></div>'
+    return (
+        f'<div class="wide"><table class="{look}"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def _pairs(rows: Iterable[tuple[str, str]], most: int = _LONGEST) -> str:
     """Names and texts, of at most ``most`` characters each."""
-    inner = "".join(f"<dt>{_text(n, _NAME)}</dt><dd>{_text(t, most)}</dd>" for n, t in rows)
+    strong = "next step"  # what a reader in a hurry looks for
+    inner = "".join(
+        f"<dt>{_text(n, _NAME)}</dt><dd{' class=next' * (n == strong)}>{_text(t, most)}</dd>"
+        for n, t in rows
+    )
     return f"<dl>{inner}</dl>" if inner else ""
 
 
@@ -181,7 +202,9 @@ def _overview(runs: Sequence[RunView]) -> str:
     heads = ("Run", "Verdict", "Progress", "What it shows")
     counts = {level: sum(r.verdict.level is level for r in runs) for level in reversed(Level)}
     words = ", ".join(f"{n:,} {LEVEL_WORDS[level]}" for level, n in counts.items() if n)
-    return f"<header><h1>{len(runs):,} runs</h1><p>{words}</p></header>{_table(heads, rows)}"
+    return (
+        f"<header><h1>{len(runs):,} runs</h1><p>{words}</p></header>{_table(heads, rows, 'runs')}"
+    )
 
 
 class _Page:
@@ -197,17 +220,17 @@ class _Page:
         """The whole section; what rltui fails in is named at its end."""
         run, parts = self._run, list[str]()
         with run.walled(NOT_SHOWN):
-            parts += [self._ending(), self._stories(), self._lists()]
+            parts += [self._ending(), self._stories()]
         with run.walled(NOT_SHOWN):
             parts += self._tabs()
         with run.walled(NOT_SHOWN):
-            parts.append(self._settings())
+            parts += [self._lists(), self._settings()]
         head = (
             f"<header>{self._heading(0, f'{_text(run.name, _NAME)} {_chip(run.verdict.mark)}')}"
             f"<p>{_text(standing_words(run), 300)}</p></header>"
         )
         notes = [note_text(n, str(n.path)) for n in run.troubles]
-        items, left = _items(notes)
+        items, left = _items([_text(n) for n in notes])
         if items:
             parts += [self._heading(1, "Notes"), items, _more(left, "notes")]
         return "\n".join(filter(None, (f'<article id="r{self._number}">{head}', *parts))) + (
@@ -243,7 +266,7 @@ class _Page:
         stories = (self._story(s, n == 0) for n, s in enumerate(found))
         lone = (
             f'<section class="story {row.finding.level.mark if row.is_firing else "over"}">'
-            f"<p>{_text(self._finding(run, row))}</p>"
+            f"<ul><li>{self._finding(run, row)}</li></ul>"
             f"{_pairs([('next step', advice)]) if advice else ''}</section>"
             for row in alone
             for advice in [findings.advice_of(run, row.finding) if row.is_firing else ""]
@@ -288,7 +311,10 @@ class _Page:
     @staticmethod
     def _finding(run: RunView, row: findings.FindingRow) -> str:
         words = row_of_finding(run, row)
-        return words if row.finding.words is not None else without_secrets(words)
+        words = words if row.finding.words is not None else without_secrets(words)
+        glyph, _, rest = words.partition(" ")
+        look = row.finding.level.mark if row.is_firing else "over"
+        return f'<b class="{look}">{glyph}</b> {_text(rest, 400)}'
 
     def _moves(self) -> str:
         """What moved first in the worst story."""
@@ -321,7 +347,7 @@ class _Page:
         skipped = report.skipped if report else ()
         missing = [f"{s.title}: {findings.why_skipped(run, s)}" for s in skipped]
         for title, lines in (("Ahead", ahead), ("Guessed", guessed), ("Not judged", missing)):
-            items, left = _items(lines)
+            items, left = _items([_text(x, 400) for x in lines])
             parts += [self._heading(1, title), items, _more(left, "of them")] if items else []
         return f'<section class="cols">{"".join(parts)}</section>' if parts else ""
 
@@ -403,7 +429,7 @@ class _Page:
         run, parts = self._run, [self._heading(1, "Settings")]
         changed = [(n, masked(n, v)) for n, v in settings_changed(run)]
         if changed:
-            items, left = _items([f"{n}: {v}" for n, v in changed])
+            items, left = _items([_text(f"{n}: {v}", 400) for n, v in changed])
             parts += [self._heading(2, "Changed at a restart"), items, _more(left, "changes")]
         parts.append(f'<div class="main">{_pairs(main_settings(values), 200)}</div>')
         groups = setting_groups(values)
