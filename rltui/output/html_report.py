@@ -97,8 +97,9 @@ def html_report(session: Session) -> str:
             f"<style>{style}</style>\n</head>\n<body>\n<main>",
             *([] if alone else [_overview(runs)]),
             *(_Page(session, run, number, room, alone).html() for number, run in enumerate(runs)),
-            f"</main>\n<footer>rltui {__version__} · read {made:%Y-%m-%d %H:%M} UTC. Names and "
-            "texts from logs are quoted as they are.</footer>\n</body>\n</html>\n",
+            f"</main>\n<footer>rltui {__version__} · read {made:%Y-%m-%d %H:%M} UTC. Names and texts "
+            "from logs are shown as text, without what looks like a secret.</footer>",
+            "</body>\n</html>\n",
         )
     )
 
@@ -191,8 +192,8 @@ def _overview(runs: Sequence[RunView]) -> str:
     """The table of several runs, the worst first."""
     rows = []
     for number, run in enumerate(runs):
-        story = findings.worst_story(run)
-        what = findings.summary_of(run, story) if story else ""
+        stories = diagnosed_in(run).stories() if findings.worst_story(run) else []
+        what = findings.summary_of(run, stories[0][0]) if stories else ""
         if run.verdict.crash is not None:
             what = without_secrets(exit_words(run.verdict.crash))
         name = f'<a href="#r{number}">{_text(run.name, _NAME)}</a>'
