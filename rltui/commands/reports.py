@@ -24,7 +24,6 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.theme import load_theme
 from rltui.files.disk import check_target, target_file
 from rltui.output.explain import explain_document, explain_text
-from rltui.output.html_report import html_report
 from rltui.output.json_document import dump, snapshot_document
 from rltui.output.markdown import (
     compared,
@@ -84,6 +83,8 @@ def report(options: argparse.Namespace) -> int:
     report_trouble(session)
     if not any(r.is_readable for r in session.runs()):
         return nothing_readable(options, session)
+
+    from rltui.pages.html_report import html_report  # for a report only
 
     text = html_report(session)
     if target is None:
