@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.session import RunView
 from rltui.session.hyperparameters import main_rank, value_text
@@ -32,14 +33,16 @@ def settings_of(run: RunView, in_files: FileSettings) -> dict[str, object]:
     return {**logged, **others}
 
 
-def settings_changed(run: RunView) -> list[Setting]:
-    """Name, old and new value of the hyperparameters that a restart changed."""
+def settings_changed(run: RunView, text: str = "") -> list[Setting]:
+    """Name, old and new value of the hyperparameters that a restart changed, after the filter
+    ``text``."""
     rows = []
     for change in run.hyperparameters.changes():
-        start = run.data.start_of(change.path)
-        since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
-        value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
-        rows.append((change.name, value))
+        if words_match(f"{change.name} {change.before} {change.after}", text):
+            start = run.data.start_of(change.path)
+            since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
+            value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
+            rows.append((change.name, value))
     return rows
 
 

@@ -96,8 +96,7 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    changed = [row for row in settings_changed(settings.run) if words_match(" ".join(row), text)]
-    lines = _section("Changed at a restart", changed, view, width)
+    lines = _section("Changed at a restart", settings_changed(settings.run, text), view, width)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
     columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * LEAST else 1
