@@ -15,7 +15,7 @@ from rltui.commands.command import (
     report_trouble,
     with_faults,
 )
-from rltui.commands.standard_output import emit
+from rltui.commands.standard_output import emit, emitted
 from rltui.commands.terminal import wants_colour
 from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
@@ -86,12 +86,12 @@ def report(options: argparse.Namespace) -> int:
 
     from rltui.pages.html_report import html_report  # for a report only
 
-    text = html_report(session)
+    page = html_report(session).encode()
     if target is None:
-        emit(text)
+        emitted(lambda out: out.buffer.write(page))
     else:
         with target_file(target) as file:
-            file.write(text.encode())
+            file.write(page)
     return with_faults(Exit.OK, session.faults)
 
 
