@@ -1,4 +1,4 @@
-"""``rltui snapshot``, ``plot`` and ``explain``: read once, print once."""
+"""``rltui snapshot``, ``report``, ``plot`` and ``explain``: read once, print once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from rltui.commands.command import nothing_readable, open_config, open_session, with_faults
-from rltui.commands.standard_output import emit
+from rltui.commands.command import (
+    nothing_readable,
+    open_config,
+    open_session,
+    report_trouble,
+    with_faults,
+)
+from rltui.commands.standard_output import emit, emitted
 from rltui.commands.terminal import wants_colour
 from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
@@ -65,6 +71,28 @@ def _report(options: argparse.Namespace, session: Session, *, compares: bool) ->
     if options.markdown:
         return snapshot_markdown(session)
     return painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write one HTML file with verdicts, charts and settings."""
+    if options.output is None and sys.stdout.isatty():
+        raise UsageError("a report is a file to open in a browser: name it with -o FILE")
+    target = None if options.output is None else check_target(options.output, options.logdirs)
+    session = open_session(options)
+    session.read_all()
+    report_trouble(session)
+    if not any(r.is_readable for r in session.runs()):
+        return nothing_readable(options, session)
+
+    from rltui.pages.html_report import html_report  # for a report only
+
+    page = html_report(session).encode()
+    if target is None:
+        emitted(lambda out: out.buffer.write(page))
+    else:
+        with target_file(target) as file:
+            file.write(page)
+    return with_faults(Exit.OK, session.faults)
 
 
 def plot(options: argparse.Namespace) -> int:

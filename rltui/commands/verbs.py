@@ -257,6 +257,12 @@ _SNAPSHOT = (
     Option("--svg FILE", "a picture, in the dark theme", group="form", type=Path),
     *_READING, *_REFERENCE,
 )
+_REPORT = (
+    _LOGDIRS,
+    Option("-o --output FILE", "write to FILE, whole or not at all, instead of standard output",
+           type=Path),
+    *_READING, *_REFERENCE,
+)
 _PLOT = (
     Option("LOGDIR", "directory of runs, or a log file; more of them may follow",
            dest="logdir", type=_logdir),
@@ -337,6 +343,9 @@ VERBS = (
     Verb("snapshot", "reports",
          "show the state of all runs once, as text, JSON, Markdown or a picture",
          "rltui snapshot runs/ --json", _SNAPSHOT),
+    Verb("report", "reports",
+         "write one HTML file to hand over: verdicts, charts, settings, environment",
+         "rltui report runs/grpo -o report.html", _REPORT),
     Verb("plot", "reports", "draw charts of tags once, with all runs in one chart",
          "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6 --compare a 'b_*'", _PLOT),
     Verb("export", "export", "write every stored point as CSV, JSON lines or Parquet",

@@ -15,7 +15,7 @@ from rltui.facts.metrics import overview_sections
 from rltui.facts.runs import newest_log
 from rltui.facts.timing import anatomy
 from rltui.facts.x_axis import is_live
-from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Suspect
+from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Skipped, Suspect
 from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from rltui.session import RunView
 
@@ -302,6 +302,14 @@ def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
     effects = ", ".join(dict.fromkeys(title for title in found if title not in own))
 
     return f"{text}; then {effects}" if effects else text
+
+
+def why_skipped(run: RunView, skipped: Skipped) -> str:
+    """Why a rule could not judge, with the titles of the metrics that it lacks; the key of one
+    that the catalogue does not have."""
+    found = {key: run.catalogue.metrics.get(key) for key in skipped.missing}
+    names = dict.fromkeys(key if m is None else m.title for key, m in found.items())
+    return sentences.why_skipped(skipped, ", ".join(names))
 
 
 def cause_words(run: RunView, finding: Finding) -> str:

@@ -62,7 +62,7 @@ def svg(rows: Sequence[Iterable[Cells]], columns: int, ground: str, title: str =
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" font-family="{_FAMILY}" font-size="{_FONT}">',
-        f"<title>{_text(title)}</title>" if title else "",
+        f"<title>{escaped(title)}</title>" if title else "",
         f'<rect width="100%" height="100%" fill="{ground}"/>',
     ]
     for number, row in enumerate(rows):
@@ -87,12 +87,13 @@ def _row(row: Iterable[Cells], y: float, ground: str) -> list[str]:
             texts.append(
                 f'<text x="{x:g}" y="{y + 0.75 * _CELL_H:g}" fill="{cells.fg}"{look} '
                 f'textLength="{width:g}" lengthAdjust="spacingAndGlyphs" xml:space="preserve">'
-                f"{_text(cells.text)}</text>"
+                f"{escaped(cells.text)}</text>"
             )
         x += width
 
     return fills + texts
 
 
-def _text(text: str) -> str:
-    return escape(_NO_XML.sub("\ufffd", text))
+def escaped(text: str) -> str:
+    """``text`` as the content of an element, or as the value of an attribute in double quotes."""
+    return escape(_NO_XML.sub("\ufffd", text), {'"': "&quot;"})

@@ -84,8 +84,8 @@ def _run_verdict(run: RunView) -> str:
     return f"{_GLYPHS.badge(run.verdict.mark)} {run.name}{_standing(run)}: {what}"
 
 
-def _standing(run: RunView) -> str:
-    """What trains, how far it is and in which state, in brackets."""
+def standing_words(run: RunView) -> str:
+    """What trains, how far it is and in which state."""
     known, progress = run.recognition, run.progress
     words = []
     if known is not None:
@@ -98,7 +98,12 @@ def _standing(run: RunView) -> str:
         words.append(state_words(run))
     if run.report is not None and run.report.reference is not None:
         words.append(f"compared with {run.report.reference}")
-    text = ", ".join(w for w in words if w)
+    return ", ".join(w for w in words if w)
+
+
+def _standing(run: RunView) -> str:
+    """The same in brackets, after a name."""
+    text = standing_words(run)
     return f" ({text})" if text else ""
 
 
@@ -215,13 +220,10 @@ def _finding_lines(run: RunView) -> list[str]:
         return ["    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
 
     lines = [line for story in diagnosed.stories() for line in _story_lines(run, story)]
-    known = {id(f) for d in diagnosed.diagnoses for f in d.findings}
-
-    for row in findings.finding_rows(run):  # of rules that no symptom knows
-        if id(row.finding) not in known:
-            lines.append(f"  {_row_of_finding(run, row)}")
-            if row.is_firing and (advice := findings.advice_of(run, row.finding)):
-                lines.append(f"      next step: {advice}")
+    for row in rows_without_story(run):
+        lines.append(f"  {row_of_finding(run, row)}")
+        if row.is_firing and (advice := findings.advice_of(run, row.finding)):
+            lines.append(f"      next step: {advice}")
 
     lines += _further_lines(run)
     if not report.findings:
@@ -246,22 +248,37 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
         mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
         lines.append(f"  {mark} {findings.summary_of(run, top)}")
 
-    own = {id(f) for d in story for f in d.findings}
-    for row in findings.finding_rows(run):
-        if id(row.finding) in own:
-            lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
+    for row in rows_of_story(run, story):
+        lines.append(f"{'    ' if lines else '  '}{row_of_finding(run, row)}")
 
+    return [*lines, *(f"      {name}: {text}" for name, text in story_facts(run, story))]
+
+
+def rows_of_story(run: RunView, story: Sequence[Diagnosis]) -> list[findings.FindingRow]:
+    """The facts that a story consists of."""
+    own = {id(f) for d in story for f in d.findings}
+    return [row for row in findings.finding_rows(run) if id(row.finding) in own]
+
+
+def rows_without_story(run: RunView) -> list[findings.FindingRow]:
+    """The facts that rules found which no symptom knows."""
+    known = {id(f) for d in findings.diagnosed_in(run).diagnoses for f in d.findings}
+    return [row for row in findings.finding_rows(run) if id(row.finding) not in known]
+
+
+def story_facts(run: RunView, story: Sequence[Diagnosis]) -> list[tuple[str, str]]:
+    """(name, text): what to check about a story, its usual causes, and the next step; none for one
+    that is over."""
+    top, lead = story[0], lead_of(story)
     if top.level < Level.WATCH:
-        return lines
+        return []
     facts = [("usual causes", lead.symptom.causes), ("next step", findings.next_step_of(run, lead))]
     facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
-    if lead is top:  # what began it stands above
-        facts = [f for f in facts if f[0] != "began with"]
-
-    return [*lines, *(f"      {name}: {text}" for name, text in facts)]
+    # what began it stands above where that is the lead
+    return [f for f in facts if lead is not top or f[0] != "began with"]
 
 
-def _row_of_finding(run: RunView, row: findings.FindingRow) -> str:
+def row_of_finding(run: RunView, row: findings.FindingRow) -> str:
     """One fact in one line: its newest episode, when the others were, and other tags."""
     finding, when = row.finding, _when(run, row.finding)
     if row.earlier:

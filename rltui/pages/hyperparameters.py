@@ -3,7 +3,6 @@ then all, grouped by the first part of their names."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,31 +23,29 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
 from rltui.draw.view import View
-from rltui.facts import numbers
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.samples import folders_of
+from rltui.facts.settings import (
+    LEAST,
+    main_settings,
+    setting_groups,
+    settings_changed,
+    settings_of,
+)
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView, Session
-from rltui.session.hyperparameters import differing_settings, main_rank, value_text
+from rltui.session.hyperparameters import differing_settings, value_text
 from rltui.sources.side_files.settings_files import FileSettings, read_settings
 from rltui.tui.keys import SETTINGS
 from rltui.tui.overlay import Overlay
 from rltui.tui.screen import ReadingScreen
 
-#: Names of one section; a larger one is split by the next part of the names.
-_LARGE = 40
-#: Names that share their first word before they get a section of their own.
-_LEAST = 4
-_GENERAL = "General"
-#: Names of the first section, at most.
-_MOST_MAIN = 24
 #: From this width on the sections stand in two columns.
 _TWO_COLUMNS = 150
 #: Cells of a column of the differences, at least, and of a value whose runs are counted.
 _LEAST_COLUMN, _LONGEST_COUNTED = 8, 24
 #: Lines of one value.
 _MOST_LINES = 4
-_PARTS = re.compile(r"[./]")
 _NOTHING = "–"
 
 
@@ -71,10 +68,7 @@ class Settings:
     @property
     def values(self) -> dict[str, object]:
         """Name -> value; what the logs say wins."""
-        logged = self.run.hyperparameters.values
-        known = {n.replace("/", ".") for n in logged}
-        others = {n: v for n, v in self.in_files.values.items() if n not in known}
-        return {**logged, **others}
+        return settings_of(self.run, self.in_files)
 
 
 def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
@@ -102,12 +96,12 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    lines = _section("Changed at a restart", _changed(settings.run, text), view, width)
+    lines = _section("Changed at a restart", settings_changed(settings.run, text), view, width)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
-    columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * _LEAST else 1
+    columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * LEAST else 1
     room = width if columns == 1 else (width - 4) // 2
-    sections = [("Main", _main(shown)), *_groups(shown)]
+    sections = [("Main", main_settings(shown)), *setting_groups(shown)]
     blocks = [x for title, rows in sections if (x := _section(title, rows, view, room))]
 
     if blocks:
@@ -125,18 +119,6 @@ def setting_lines(
     advice += f", which {trouble}." if trouble else "."
 
     return paragraph(advice, width, MUTED)
-
-
-def _changed(run: RunView, text: str) -> list[tuple[str, str]]:
-    """(name, old and new value) of the hyperparameters that a restart changed."""
-    rows = []
-    for change in run.hyperparameters.changes():
-        if words_match(f"{change.name} {change.before} {change.after}", text):
-            start = run.data.start_of(change.path)
-            since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
-            value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
-            rows.append((change.name, value))
-    return rows
 
 
 def _differences(
@@ -227,45 +209,6 @@ def _counted(
 
 def _cut(text: str, cells: int) -> str:
     return fit_middle(text.replace("\n", " "), cells)
-
-
-def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    """(name, value) of the most important hyperparameters that are set."""
-    ranks = {n: main_rank(n) for n, v in values.items() if v is not None}
-    names = sorted((n for n, rank in ranks.items() if rank >= 0), key=ranks.__getitem__)
-    return [(n, value_text(values[n])) for n in names[:_MOST_MAIN]]
-
-
-def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(title, (name without the title, value) pairs), names without a group first."""
-    found: dict[str, list[str]] = {}
-    first = Counter(n.partition("_")[0] for n in values if not _PARTS.search(n))
-    for name in values:
-        if _PARTS.search(name):
-            title = _PARTS.split(name, maxsplit=1)[0]
-        else:
-            word = name.partition("_")[0]
-            title = f"{word}_" if first[word] >= _LEAST and word != name else _GENERAL
-        found.setdefault(title, []).append(name)
-    groups = [x for title, names in found.items() for x in _split(title, names)]
-    groups.sort(key=lambda g: g[0] != _GENERAL)
-
-    return [
-        (title.rstrip("_./"), [(n[cut:], value_text(values[n])) for n in names])
-        for title, names, cut in groups
-    ]
-
-
-def _split(title: str, names: list[str]) -> list[tuple[str, list[str], int]]:
-    """(title, names, characters of them that the title says) of a group, or of its parts."""
-    cut = 0 if title == _GENERAL or title.endswith("_") else len(title) + 1
-    if not cut or len(names) <= _LARGE:
-        return [(title, names, cut)]
-    parts: dict[str, list[str]] = {}
-    for name in names:
-        part, *rest = _PARTS.split(name[cut:], maxsplit=1)
-        parts.setdefault(name[: cut + len(part)] if rest else title, []).append(name)
-    return [(part, some, len(part) + 1) for part, some in parts.items()]
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:

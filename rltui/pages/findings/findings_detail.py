@@ -33,7 +33,6 @@ from rltui.pages.findings.findings_pane import (
     ProjectedId,
     SkippedId,
     row_of,
-    why_skipped,
 )
 from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, onset_words, span_words
 from rltui.pages.metric.metric_chart import chart_lines
@@ -101,7 +100,7 @@ class _Detail:
     def _skipped(self, skipped: Skipped) -> list[Line]:
         """A rule that could not judge: its title, why in full, and what has been judged."""
         lines = [heading(self._words(skipped.title), self._width, self._view, skipped.rule)]
-        lines += self._text(f"not judged: {why_skipped(self._run, skipped)}")
+        lines += self._text(f"not judged: {findings.why_skipped(self._run, skipped)}")
         return self._judged(lines)
 
     def _judged(self, lines: list[Line]) -> list[Line]:

@@ -37,10 +37,11 @@ from rltui.facts.findings import (
     muted_rows,
     projections,
     steps_words,
+    why_skipped,
     worst_rows,
 )
 from rltui.facts.runs import exit_words
-from rltui.health.model import FindingState, Report, Skipped
+from rltui.health.model import FindingState, Report
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.pages.findings.lines import (
     STORY_NAMES,
@@ -258,14 +259,6 @@ def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> l
     happened = event_lines(run, view, layout.rows, room - len(lines) - 1)
     lines += [[], *happened] if happened else []
     return [fixed(x) for x in indented(lines, layout.margin)]
-
-
-def why_skipped(run: RunView, skipped: Skipped) -> str:
-    """Why a rule could not judge, with the titles of the metrics that it lacks; the key of one
-    that the catalogue does not have."""
-    found = {key: run.catalogue.metrics.get(key) for key in skipped.missing}
-    names = dict.fromkeys(key if m is None else m.title for key, m in found.items())
-    return sentences.why_skipped(skipped, ", ".join(names))
 
 
 def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:

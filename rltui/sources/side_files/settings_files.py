@@ -30,6 +30,20 @@ _FOLDERS = ("", ".hydra", "files", "params")
 _MAX_BYTES = 1 << 18
 #: What W&B and SwanLab write for each setting.
 _WRAPPED = {"value", "desc", "sort"}
+#: What they write about the machine and the program, and the names of what is told of it:
+#: no account, no arguments, no environment variables.
+_METADATA = ("wandb-metadata.json", "swanlab-metadata.json")
+_ENVIRONMENT = {
+    "host": ("host", "runtime.hostname"),
+    "system": ("os", "runtime.os_pretty"),
+    "Python": ("python", "runtime.python_version"),
+    "processor": ("apple.name", "hardware.cpu.brand"),
+    "GPU": ("gpu",),
+    "GPUs": ("gpucount", "gpu_count"),
+    "CUDA": ("cuda", "cudaversion"),
+    "program": ("program",),
+    "commit": ("git.commit",),
+}
 #: Ray Tune's record of all trials of an experiment (ray/tune/execution/experiment_state.py).
 _TUNE = "experiment_state-"
 _MAX_TUNE = 1 << 25
@@ -106,6 +120,23 @@ def _pairs(document: object) -> Iterator[tuple[object, object]]:
                 value = value["value"]
             if name not in ("_wandb", "wandb_version"):
                 yield name, value
+
+
+def read_environment(folders: Iterable[Path]) -> dict[str, object]:
+    """What W&B and SwanLab record of the machine and the program, by names of ours; of several
+    directories the last one wins. Never raises: a file that cannot be read is left out."""
+    found: dict[str, object] = {}
+    for folder in folders:
+        for name in _METADATA:
+            for path in (folder / name, folder / "files" / name):
+                values = {n.lower(): v for n, v in _read(path).items()}
+                found.update(
+                    (ours, values[known])
+                    for ours, names in _ENVIRONMENT.items()
+                    for known in names
+                    if values.get(known) not in (None, "")
+                )
+    return found
 
 
 # -- how a run ended ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.side_files.settings_files import read_settings
+from rltui.sources.side_files.settings_files import read_environment, read_settings
 
 
 def write(path: Path, text: str) -> None:
@@ -67,3 +67,12 @@ def test_names_and_values_are_cleaned(tmp_path: Path) -> None:
     ((name, value),) = read_settings([tmp_path]).values.items()
     assert name.isprintable()
     assert str(value).isprintable()
+
+
+def test_what_trackers_record_of_the_machine(tmp_path: Path) -> None:
+    text = '{"runtime": {"hostname": "node-7", "pid": 3, "command": "x"}, "git": {"commit": null}}'
+    write(tmp_path / "files" / "swanlab-metadata.json", text)
+    write(tmp_path / "wandb-metadata.json", '{"gpu_count": 8, "email": "me@a.example"}')
+    assert read_environment([tmp_path]) == {"host": "node-7", "GPUs": 8}
+    write(tmp_path / "wandb-metadata.json", "[1")
+    assert read_environment([tmp_path, tmp_path / "gone"]) == {"host": "node-7"}

@@ -1,0 +1,386 @@
+"""``rltui report``: one HTML file to hand over, with verdicts, stories, charts and settings.
+
+It needs no script, no network and no other file, and its content security policy forbids them.
+Every text passes :func:`_text`: what a log says stays text, short, and without secrets.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from string import Template
+
+from rltui.core.fault import NOT_SHOWN
+from rltui.core.installation import shipped
+from rltui.core.level import Level
+from rltui.core.secrets import masked, without_secrets
+from rltui.core.text import kept_clean
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import LEVEL_WORDS, Token
+from rltui.draw.prose import note_text
+from rltui.draw.theme import load_theme, mix
+from rltui.draw.view import View
+from rltui.facts import findings, numbers, sentences
+from rltui.facts.findings import FindingRow, diagnosed_in
+from rltui.facts.metrics import TABS, episodes, newest_of, tab_sections
+from rltui.facts.runs import by_verdict, calm_words, exit_words, last_lines, why_unknown
+from rltui.facts.samples import folders_of
+from rltui.facts.settings import main_settings, setting_groups, settings_changed, settings_of
+from rltui.facts.timers import gpus
+from rltui.health.model import Diagnosis
+from rltui.output.chart_svg import chart_svg
+from rltui.output.svg import escaped
+from rltui.output.text_report import (
+    row_of_finding,
+    rows_of_story,
+    rows_without_story,
+    standing_words,
+    story_facts,
+)
+from rltui.pages.metric.metric_chart import chart_of
+from rltui.session import RunView, Session
+from rltui.session.hyperparameters import value_text
+from rltui.sources.side_files.settings_files import read_environment, read_settings
+from rltui.version import __version__
+
+_GLYPHS = glyph_set("braille")
+#: Characters of a text, of a name or a value, and lines of the end of a log.
+_LONGEST, _NAME, _TAIL_LINES = 900, 120, 12
+#: Bytes of the parts of a run: of its stories, its charts, its settings, and of lists of names.
+_STORIES, _CHARTS, _SETTINGS, _LISTED = 32_000, 84_000, 30_000, 4_000
+#: Bytes of the charts of all runs together, and of one of many runs at least.
+_ALL_CHARTS, _LEAST_CHARTS = 1_500_000, 8_000
+#: Charts of one story, of Overview, and of any other tab.
+_STORY_CHARTS, _OVERVIEW_CHARTS, _TAB_CHARTS = 6, 12, 3
+#: Tabs that are no part of it: they repeat others, or say nothing of the training.
+_ASIDE = ("findings", "all", "hyper", "progress", "other")
+#: Share of the colour of a level in the ground of its episodes.
+_SHADE = 0.15
+
+
+def html_report(session: Session) -> str:
+    """The document: one run, or a table of several and then each of them, the worst first."""
+    runs = sorted(session.runs(), key=by_verdict)
+    alone, room = len(runs) == 1, max(_LEAST_CHARTS, _ALL_CHARTS // max(1, len(runs)))
+    pages = (_Page(session, r, n, min(_CHARTS, room), alone) for n, r in enumerate(runs))
+    style = _filled("report.css", light=_palette("light"), dark=_palette("dark"))
+    return _filled(
+        "report.html",
+        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        title=_text(runs[0].name if alone else f"{len(runs):,} runs", _NAME),
+        style=style,
+        body="\n".join([*([] if alone else [_overview(runs)]), *(p.html() for p in pages)]),
+        version=__version__,
+        made=f"{datetime.fromtimestamp(session.clock.now(), timezone.utc):%Y-%m-%d %H:%M}",
+    )
+
+
+def _filled(name: str, **values: str) -> str:
+    template = shipped("output", "data", name).read_text(encoding="utf-8")
+    return Template(template).substitute(values)
+
+
+def _palette(name: str) -> str:
+    """The colours of a theme as CSS properties, and the ground of episodes."""
+    colours = {t.value: colour for t, colour in load_theme(name).colours.items()}
+    for level in (Token.WATCH, Token.BAD):
+        shade = mix(colours[Token.BG], colours[f"{level.value}fill"], _SHADE)
+        colours[f"{level.value}shade"] = shade
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+# -- parts of a page -----------------------------------------------------------------------
+
+
+def _plain(text: str, most: int = _LONGEST) -> str:
+    """A text in at most ``most`` visible characters, without what has the form of a secret."""
+    text = kept_clean(masked("", text[: 4 * most]))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _text(text: str, most: int = _LONGEST) -> str:
+    """The same as HTML that shows exactly it."""
+    return escaped(_plain(text, most))
+
+
+def _el(name: str, *inner: str, look: str = "", **attributes: str) -> str:
+    """An element of some HTML, with the class ``look``; values of attributes are text."""
+    given = {"class": look, **attributes} if look else attributes
+    opened = "".join(f' {n}="{escaped(v)}"' for n, v in given.items())
+    return f"<{name}{opened}>{''.join(inner)}</{name}>"
+
+
+def _badge(level: Level, look: str = "", word: bool = False) -> str:
+    """A level by glyph and colour; its word follows, or is what a screen reader says."""
+    glyph, words, look = _GLYPHS.badge(level), LEVEL_WORDS[level], f"{look} {level.mark}".strip()
+    if word:
+        return _el("b", f"{glyph} {words}", look=look)
+    return _el("b", glyph, look=look, role="img", **{"aria-label": words})
+
+
+def _some(parts: Iterable[str], count: int, most: int, what: str, around: str = "div") -> str:
+    """Of ``count`` parts the first that have at most ``most`` bytes together, in an element, and
+    how many are left out; "" for none."""
+    kept: list[str] = []
+    for part in parts:
+        most -= len(part.encode())
+        if most < 0:
+            break
+        kept.append(part)
+    left = count - len(kept)
+    more = _el("p", f"and {left:,} more {what}", look="q") if left else ""
+    return f"{_el(around, *kept) if kept else ''}{more}"
+
+
+def _list(lines: Sequence[str], what: str, most: int = _LISTED) -> str:
+    """Lines of HTML as a list."""
+    return _some((_el("li", line) for line in lines), len(lines), most, what, "ul")
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], look: str = "numbers") -> str:
+    """A table of HTML cells, the first of each row its head."""
+    top = _el("tr", *(_el("th", h, scope="col") for h in heads))
+    body = (
+        _el("tr", _el("th", row[0], scope="row"), *(_el("td", c) for c in row[1:])) for row in rows
+    )
+    return _el("div", _el("table", _el("thead", top), _el("tbody", *body), look=look), look="wide")
+
+
+def _pairs(rows: Iterable[tuple[str, str]], most: int = _LONGEST) -> str:
+    """Names and texts, of at most ``most`` characters each. The next step stands out."""
+    inner = [
+        _el("dt", _text(name, _NAME))
+        + _el("dd", _text(text, most), look="next" if name == "next step" else "")
+        for name, text in rows
+        if text
+    ]
+    return _el("dl", *inner) if inner else ""
+
+
+def _overview(runs: Sequence[RunView]) -> str:
+    """The table of several runs."""
+    rows = []
+    for number, run in enumerate(runs):
+        stories = diagnosed_in(run).stories() if findings.worst_story(run) else []
+        what = findings.summary_of(run, stories[0][0]) if stories else ""
+        if run.verdict.crash is not None:
+            what = without_secrets(exit_words(run.verdict.crash))
+        name = _el("a", _text(run.name, _NAME), href=f"#r{number}")
+        told = (standing_words(run), what or why_unknown(run) or calm_words(run))
+        verdict = _badge(run.verdict.mark, "chip", word=True)
+        rows.append((name, verdict, *(_text(x, 2 * _NAME) for x in told)))
+    counts = Counter(run.verdict.mark for run in runs)
+    words = ", ".join(f"{counts[x]:,} {LEVEL_WORDS[x]}" for x in sorted(counts, reverse=True))
+    head = _el("header", _el("h1", f"{len(runs):,} runs"), _el("p", words))
+    return head + _table(("Run", "Verdict", "Progress", "What it shows"), rows, "runs")
+
+
+class _Page:
+    """The section of one run."""
+
+    def __init__(self, session: Session, run: RunView, number: int, room: int, alone: bool) -> None:
+        """``room``: bytes that its charts may have; ``alone``: whether its name is the title."""
+        self._session, self._run, self._number, self._room = session, run, number, room
+        self._top = 1 if alone else 2
+        self._drawn: set[str] = set()
+
+    def html(self) -> str:
+        """The whole section; what rltui fails in is named at its end."""
+        run, parts = self._run, list[str]()
+        with run.walled(NOT_SHOWN):
+            parts += [self._ending(), *self._stories()]
+        with run.walled(NOT_SHOWN):
+            parts += self._tabs()
+        with run.walled(NOT_SHOWN):
+            parts += [*self._lists(), *self._settings()]
+        name = f"{_text(run.name, _NAME)} {_badge(run.verdict.mark, 'chip', word=True)}"
+        head = _el("header", self._head(0, name), _el("p", _text(standing_words(run))))
+        notes = [_text(note_text(n, str(n.path))) for n in run.troubles]
+        parts += [self._head(1, "Notes"), _list(notes, "notes")] if notes else []
+        return _el("article", head, *parts, id=f"r{self._number}")
+
+    def _head(self, depth: int, inner: str) -> str:
+        """A heading ``depth`` levels below that of the run."""
+        return _el(f"h{self._top + depth}", inner)
+
+    def _section(self, title: str, *inner: str) -> Iterator[str]:
+        if any(inner):
+            yield _el("section", self._head(1, title), *inner)
+
+    # -- the verdict ---------------------------------------------------------------------------
+
+    def _ending(self) -> str:
+        """How the job ended, with the end of its log."""
+        run, crash = self._run, self._run.verdict.crash
+        if crash is None:
+            return ""
+        level, words = run.verdict.exit_level, without_secrets(exit_words(crash))
+        tail = [without_secrets(line) for line in last_lines(run) if line.strip()][-_TAIL_LINES:]
+        advice = findings.ending_advice(run, crash)
+        facts = (("it says", without_secrets(crash.line)), ("next step", advice))
+        end = _el("pre", "\n".join(_text(line, 2 * _NAME) for line in tail)) if tail else ""
+        title = self._head(1, f"{_badge(level)} {_text(words)}")
+        return _el("section", title, _pairs(facts), end, look=f"story {level.mark}")
+
+    def _stories(self) -> Iterator[str]:
+        """What is wrong and was wrong, each story with its charts; or that nothing is."""
+        run = self._run
+        stories, lone = diagnosed_in(run).stories(), rows_without_story(run)
+        parts = [self._story(s, first=n == 0) for n, s in enumerate(stories)]
+        for row in lone:
+            advice = findings.advice_of(run, row.finding) if row.is_firing else ""
+            look = row.finding.level.mark if row.is_firing else "over"
+            told = self._rows([row]) + _pairs([("next step", advice)])
+            parts.append(_el("section", told, look=f"story {look}"))
+        if parts:
+            yield _some(parts, len(parts), _STORIES + _CHARTS - self._room, "findings")
+        elif run.verdict.crash is None:
+            judged = len(run.report.judged) if run.report else 0
+            words = why_unknown(run) or f"{calm_words(run)}; {judged} rules judged"
+            yield _el("section", _el("p", _text(words)), look=f"story {run.verdict.mark.mark}")
+
+    def _story(self, story: list[Diagnosis], *, first: bool) -> str:
+        """A cause and what it brought about: evidence, what to check, what moved first, charts."""
+        run, top, rows = self._run, story[0], rows_of_story(self._run, story)
+        holds = top.level >= Level.WATCH
+        mark = _badge(top.level) if holds else _el("b", _GLYPHS.over, look="over")
+        facts = (
+            (name, without_secrets(text) if name == "the log says" else text)
+            for name, text in story_facts(run, story)
+        )
+        moves = diagnosed_in(run).moves if first else ()
+        moved = [
+            (
+                _text(run.infos[m.tag].title, _NAME),
+                *(numbers.step(m.step), numbers.plain(m.before), numbers.plain(m.after)),
+                "" if m.factor is None else numbers.factor(m.factor),
+            )
+            for m in moves
+        ]
+        heads = ("Moved first", run.step_word, "before", "after", "change")
+        tags = [m.tag for m in moves if m.is_setting]
+        tags += [f.tag for row in rows for f in row.findings if f.tag is not None]
+        return _el(
+            "section",
+            self._head(1, f"{mark} {_text(findings.summary_of(run, top))}"),
+            self._rows(rows),
+            _pairs(facts),
+            _table(heads, moved) if moved else "",
+            self._charts([*tags, *(m.tag for m in moves)], _STORY_CHARTS),
+            look=f"story {top.level.mark if holds else 'over'}",
+        )
+
+    def _rows(self, rows: Sequence[FindingRow]) -> str:
+        """Facts with their evidence."""
+        lines = []
+        for row in rows:
+            words = row_of_finding(self._run, row)
+            words = words if row.finding.words is not None else without_secrets(words)
+            glyph, _, rest = words.partition(" ")
+            look = row.finding.level.mark if row.is_firing else "over"
+            lines.append(f"{_el('b', glyph, look=look)} {_text(rest, 4 * _NAME)}")
+        return _list(lines, "findings", _STORIES // 4)
+
+    def _lists(self) -> Iterator[str]:
+        """What is to come, and which rules could not judge."""
+        run, report = self._run, self._run.report
+        ahead = [findings.ahead_sentence(run, p) for p in findings.projections(run)]
+        skipped = report.skipped if report else ()
+        missing = [f"{s.title}: {findings.why_skipped(run, s)}" for s in skipped]
+        for title, lines in (("Ahead", ahead), ("Not judged", missing)):
+            yield from self._section(title, _list([_text(x, 4 * _NAME) for x in lines], "of them"))
+
+    # -- charts --------------------------------------------------------------------------------
+
+    def _tabs(self) -> Iterator[str]:
+        """The first metrics of each tab that have not been drawn yet, as far as there is room."""
+        for tab in TABS:
+            if tab.id not in _ASIDE:
+                tags = [r.tag for s in tab_sections(self._run, tab.id) for r in s.rows]
+                most = _TAB_CHARTS if tab.category else _OVERVIEW_CHARTS
+                yield from self._section(tab.title, self._charts(tags, most))
+
+    def _charts(self, tags: Iterable[str], most: int) -> str:
+        """The first ``most`` charts of ``tags`` that have none yet, as far as there is room."""
+        infos, drawn = self._run.infos, list[str]()
+        for tag in dict.fromkeys(t for t in tags if t in infos and t not in self._drawn):
+            if len(drawn) < most and self._room > 0 and self._run.points.count(tag):
+                figure = self._figure(tag)
+                self._room -= len(figure.encode())
+                if self._room > 0:
+                    self._drawn.add(tag)
+                    drawn.append(figure)
+        return _el("div", *drawn, look="charts") if drawn else ""
+
+    def _figure(self, tag: str) -> str:
+        """A chart with its title and newest value, and in words for who does not see it."""
+        run, info, judgement = self._run, self._run.infos[tag], self._run.verdict.judgement(tag)
+        value = numbers.value(newest_of(run, run.shown(tag)))
+        spans = [
+            f"{level.word} {run.step_word} {numbers.step(since)} to "
+            f"{'now' if until is None else numbers.step(until)}"
+            for since, until, level in episodes(run, tag)[-3:]
+        ]
+        newest = f"{info.title} ({tag}), newest {value} {info.unit}".rstrip()
+        about = "; ".join(filter(None, (newest, sentences.limits(judgement), *spans)))
+        title, unit = _plain(info.title, _NAME), _plain(info.unit, _NAME)
+        key = f"r{self._number}c{len(self._drawn)}"
+        caption = _el(
+            "figcaption",
+            _el("span", f"{_badge(judgement.level)} {_el('b', escaped(title))}"),
+            _el("span", f"{_el('b', value)} {escaped(unit)}", look="v"),
+            _el("code", _text(tag, _NAME)),
+        )
+        chart = chart_of(run, tag, View())
+        return _el("figure", caption, chart_svg(chart, key, title, _plain(about), unit))
+
+    # -- settings and environment ----------------------------------------------------------------
+
+    def _settings(self) -> Iterator[str]:
+        """Settings and environment, from the logs and from files beside them."""
+        run, folders = self._run, list[Path]()
+        with suppress(OSError):
+            logdir = self._session.logdirs[run.key.logdir]
+            folders = folders_of(run, self._session.runs(), logdir)
+        found = settings_of(run, read_settings(folders))
+        values: dict[str, object] = {n: masked(n, value_text(v)) for n, v in found.items()}
+        changed = [_text(f"{n}: {masked(n, v)}", 2 * _NAME) for n, v in settings_changed(run)]
+        groups = [
+            self._head(2, _text(title, _NAME)) + _pairs(pairs[n : n + 40], 2 * _NAME)
+            for title, pairs in setting_groups(values)
+            for n in range(0, len(pairs), 40)
+        ]
+        parts = (_el("div", group) for group in groups)
+        every = _el("div", _some(parts, len(groups), _SETTINGS, "groups"), look="settings")
+        yield from self._section(
+            "Settings",
+            self._head(2, "Changed at a restart") + _list(changed, "changes") if changed else "",
+            _el("div", _pairs(main_settings(values), 2 * _NAME), look="main") if values else "",
+            _el("details", _el("summary", f"All {len(values):,}"), every) if values else "",
+        )
+
+        extent, count = run.data.extent, gpus(run)
+        facts = [("path", str(run.data.path))]
+        facts += [(n, masked(n, value_text(v))) for n, v in read_environment(folders).items()]
+        facts += [("GPUs by its settings", "" if count is None else f"{sum(count):,}")]
+        times = (("first row", extent.first_wall_time), ("newest row", extent.last_wall_time))
+        facts += [(name, _moment(when)) for name, when in times]
+        sources = [
+            (_text(s.path.name, _NAME), _text(s.format, _NAME), f"{s.records:,}", f"{s.size:,}")
+            for s in list(run.data.files.sources.values())[-_TAIL_LINES:]
+        ]
+        logs = _table(("Newest logs", "format", "records", "bytes"), sources)
+        yield from self._section("Environment", _pairs(facts), logs)
+
+
+def _moment(when: float | None) -> str:
+    """A wall time in UTC; "" for none, and for one that no clock shows."""
+    with suppress(ValueError, OverflowError, OSError):
+        if when is not None:
+            return f"{datetime.fromtimestamp(when, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
+    return ""
