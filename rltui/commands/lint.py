@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.dialect import read_body, read_head, read_text
+from rltui.commands.gate import known_names
 from rltui.commands.standard_output import emit
 from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
@@ -18,6 +19,7 @@ from rltui.core.every_error import every_error
 from rltui.core.text import clean
 from rltui.core.yaml_document import Node, read_document
 from rltui.draw.theme import load_theme
+from rltui.facts.gate import read_conditions
 from rltui.health.cases import CaseResult, run_cases
 from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
@@ -27,6 +29,7 @@ from rltui.tui.keys import keys_of
 _ENDINGS = (".yaml", ".yml")
 #: Keys that only one kind of document has at its top.
 _KINDS = {
+    "gate": ("expect",),
     "dialect": ("id", "entries", "fingerprint", "inherits"),
     "theme": ("colours", "dark", "ansi"),
     "config": ("view", "watch", "metrics", "dialects", "keys", "hooks"),
@@ -123,7 +126,12 @@ def _read_dialect(path: Path) -> None:
         parent.choice(known.dialects)
 
 
+def _read_gate(path: Path) -> None:
+    read_conditions(path, known_names(load_config(None, os.environ, {})))
+
+
 _READERS: dict[str, Callable[[Path], object]] = {
+    "gate": _read_gate,
     "config": _read_config,
     "dialect": _read_dialect,
     "rules": lambda path: read_rules(path, Given(frozenset(load_catalogue().metrics))),
