@@ -1,10 +1,10 @@
-"""Is a learned gate quiet on good nightlies, and does it find sick ones: ``python -m benchmarks.gate``.
+"""Learned gates, on good and on sick nightlies: ``python -m benchmarks.gate [FOLDER]``.
 
 Two small learners are trained for real, with a seed for each run. ``grpo`` is a policy over answers
-of a few tokens (a hidden layer, Adam, PPO's clip, groups of answers to one prompt) that goes on from
-one checkpoint, as nightlies of post-training do, and logs the tags of verl; ``actor-critic`` begins
-from scratch on the pole that is to be balanced, and logs those of SB3. Neither logs its learning
-rate. Sick runs have a hundred times the learning rate, or sample at a temperature of 1.5 in place
+of a few tokens (a hidden layer, Adam, PPO's clip, groups of answers to one prompt) that goes on
+from one checkpoint, as nightlies of post-training do, and logs the tags of verl; ``actor-critic``
+begins from scratch on the pole that is to be balanced, and logs those of SB3. Neither logs its
+learning rate. Sick runs have a hundred times the learning rate, or sample at a temperature of 1.5 in place
 of 1. A gate is learned on eight good runs and judges the other good and all sick ones; that is
 repeated with other eights.
 """
@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.machine import table
 from rltui.catalogue import load_catalogue
 from rltui.core.block import FloatArray
-from rltui.facts.gate import Known, Others, learned, read_conditions, why_not_good
+from rltui.facts.gate import Known, Others, judge, learned, read_conditions, why_not_good
 from rltui.output.gate import learned_text
 from rltui.session import RunView, Session
 
@@ -56,14 +56,14 @@ class Adam:
 
 def softmax(logits: FloatArray) -> FloatArray:
     """Over the last axis."""
-    e = np.exp(logits - logits.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+    e: FloatArray = np.exp(logits - logits.max(-1, keepdims=True))
+    return np.asarray(e / e.sum(-1, keepdims=True))
 
 
 def sampled(random: np.random.Generator, p: FloatArray) -> np.ndarray:
     """One index of each distribution along the last axis."""
     u = random.random(p.shape[:-1])[..., None]
-    return np.minimum((p.cumsum(-1) < u).sum(-1), p.shape[-1] - 1)
+    return np.asarray(np.minimum((p.cumsum(-1) < u).sum(-1), p.shape[-1] - 1))
 
 
 # -- answers of a few tokens ---------------------------------------------------------------
@@ -245,8 +245,8 @@ def rates(
     for _ in range(REPEATS):
         order = [good[i] for i in random.permutation(len(good))]
         file.write_text(learned_text(learned(order[:LEARNED]), order[:LEARNED]))
-        gate = [c for c in read_conditions(file, known) if c.level is None]
-        fails = [[not all(c.judge(r, Others()).met for c in gate) for r in runs]
+        gate = [c for c in read_conditions(file, known) if not c.parts["no"]]
+        fails = [[not all(judge(c, r, Others()).met for c in gate) for r in runs]
                  for runs in (order[LEARNED:], sick)]  # fmt: skip
         false.append(fails[0])
         found.append(fails[1])
@@ -256,18 +256,19 @@ def rates(
 def main() -> None:
     """Train, learn, judge; prints a table."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp())
-    seeds = {"good": range(GOOD), "lr x 100": range(100, 100 + SICK)}
-    jobs = [
-        (learner, kind, seed, folder / learner / kind.replace(" ", "_") / f"run_s{seed}.jsonl")
-        for learner in LEARNERS for kind in KINDS for seed in seeds.get(kind, range(200, 200 + SICK))
-    ]  # fmt: skip
+    places = {(x, kind): folder / x / kind.replace(" ", "_") for x in LEARNERS for kind in KINDS}
+    jobs = []
+    for (learner, kind), place in places.items():
+        first = 100 * list(KINDS).index(kind)
+        for seed in range(first, first + (GOOD if kind == "good" else SICK)):
+            jobs.append((learner, kind, seed, place / f"run_s{seed}.jsonl"))
     with Pool(2) as pool:
         pool.map(train, [job for job in jobs if not job[3].exists()], chunksize=1)
     rows = []
     for learner in LEARNERS:
         runs = {}
         for kind in KINDS:
-            session = Session([folder / learner / kind.replace(" ", "_")])
+            session = Session([places[learner, kind]])
             session.scan()
             session.read_all()
             runs[kind] = session.runs()
@@ -277,11 +278,12 @@ def main() -> None:
             bad = sum(r.verdict.level.word == "bad" for r in runs[kind])
             rows.append((
                 learner, kind, f"{len(good)} of {GOOD}", f"{quiet} of {REPEATS}",
-                f"{false.sum()} of {false.size}", f"{found.sum()} of {found.size}", f"{bad} of {SICK}",
+                f"{false.sum()} of {false.size}", f"{found.sum()} of {found.size}",
+                f"{bad} of {SICK}",
             ))  # fmt: skip
     head = ("learner", "sick by", "good by verdict", "months quiet", "good failed", "sick failed",
             "sick that are bad by verdict")  # fmt: skip
-    print("\n".join(table(head, rows)))
+    sys.stdout.write("\n".join(table(head, rows)) + "\n")
 
 
 if __name__ == "__main__":

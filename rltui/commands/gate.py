@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from rltui.commands.command import (
     choice_of,
@@ -19,79 +18,82 @@ from rltui.commands.verbs import Exit
 from rltui.config import Config
 from rltui.core.errors import UsageError
 from rltui.facts.gate import (
+    Condition,
     Known,
     Others,
     job_of,
+    judge,
     learned,
     read_conditions,
     why_not_good,
 )
 from rltui.files.disk import check_target, target_file
-from rltui.output.gate import (
-    Gated,
-    gate_document,
-    gate_junit,
-    gate_text,
-    github_lines,
-    learned_text,
-)
+from rltui.output.gate import Gated, gate_document, gate_github, gate_junit, gate_text, learned_text
 from rltui.output.json_document import dump
 from rltui.session import RunView, Session
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
 
+#: Jobs that a message names.
+_SOME = 5
+
 
 def gate(options: argparse.Namespace) -> int:
-    """Compare runs with a file of conditions, or write a first one."""
-    if options.learn:
-        return _learn(options)
-    if options.expect is None:
-        raise UsageError("--expect FILE is missing (--learn writes a first one from good runs)")
-    if options.output is not None:
-        raise UsageError("--output is where --learn writes to; the results go to --junit FILE")
-    config, where = open_config(options), (*options.logdirs, *options.history)
-    target = None if options.junit is None else check_target(options.junit, where)
-    conditions = read_conditions(options.expect, known_names(config))
+    """Compare runs with the conditions of a file, or write a first file."""
+    if (options.expect is None) is not options.learn:
+        raise UsageError("one of --expect FILE and --learn is needed: learn first, then expect")
+    wrong = options.junit or options.history if options.learn else options.output
+    if wrong:
+        raise UsageError("--junit and --history go with --expect, --output with --learn")
+    given, where = options.junit or options.output, (*options.logdirs, *options.history)
+    target = None if given is None else check_target(given, where)
+    config = open_config(options)
+    conditions = [] if options.learn else read_conditions(options.expect, known_names(config))
     for condition in conditions:
-        needed = {"reference": options.reference, "good": options.history}.get(condition.needs, 1)
-        if not needed:
-            given = "--reference RUN" if condition.needs == "reference" else "--history LOGDIR"
-            place = f"{options.expect}:{condition.line}"
-            raise UsageError(f"{place}: {condition.text!r} needs {given}")
+        for part, option in (("off", "reference"), ("runs", "history")):
+            if condition.parts[part] and not getattr(options, option):
+                place = f"{options.expect}:{condition.line}"
+                raise UsageError(f"{place}: {condition.text!r} needs --{option}")
+
     session = open_session(options, config)
     session.read_all()
-    runs = session.runs()
-    if not any(r.is_readable for r in runs):
+    if not any(r.is_readable for r in session.runs()):
         return nothing_readable(options, session)
-
-    good = _good_runs(options, config, runs) if options.history else []
-    found = []
-    for run in runs:
-        job = job_of(run)
-        others = Others(session.reference.run, [r for r in good if job_of(r) == job])
-        found.append(Gated(run, [(c, c.judge(run, others)) for c in conditions]))
+    code = Exit.OK
+    if options.learn:
+        text = written = _learned(session.runs())
+    else:
+        found = _gated(options, config, session, conditions)
+        code = Exit.BAD if any(g.failed for g in found) else Exit.OK
+        written = gate_junit(found)
+        write = gate_github if options.annotate == "github" else gate_text
+        text = dump(gate_document(found)) if options.json else write(found)
     if target is not None:
         with target_file(target) as file:
-            file.write(gate_junit(found, options.expect).encode())
-    if options.json:
-        emit(dump(gate_document(found, options.expect)))
-    else:
-        write = github_lines if options.annotate == "github" else gate_text
-        emit(write(found, options.expect))
+            file.write(written.encode())
+    if target is None or not options.learn:
+        emit(text)
     report_trouble(session)
-    code = Exit.BAD if any(g.failed for g in found) else Exit.OK
     if code == Exit.OK and session.reader.state.out_of_reach:
         code = Exit.NOTHING
     return with_faults(code, session.faults)
 
 
-def known_names(config: Config) -> Known:
-    """The names that conditions may have, with those of the user."""
-    catalogue = open_catalogue(config)
-    return Known(catalogue.metrics, {r.id for r in open_rules(config, catalogue)})
+def _gated(
+    options: argparse.Namespace, config: Config, session: Session, conditions: Sequence[Condition]
+) -> list[Gated]:
+    """Every run, judged by the conditions."""
+    earlier = _earlier(options, config, session.runs()) if options.history else []
+    compared, found = sum(bool(c.parts["runs"]) for c in conditions), []
+    for run in session.runs():
+        alike = [r for r in earlier if job_of(r) == job_of(run)]
+        others = Others(session.reference.run, alike, compared)
+        outcomes = [(c, judge(c, run, others)) for c in conditions]
+        found.append(Gated(run, options.expect, outcomes))
+    return found
 
 
-def _good_runs(
+def _earlier(
     options: argparse.Namespace, config: Config, judged: Sequence[RunView]
 ) -> list[RunView]:
     """The good runs below --history, the newest first, without those that are judged."""
@@ -100,40 +102,29 @@ def _good_runs(
     session.scan()
     session.read_all()
     own = {r.data.path.resolve() for r in judged}
-    good = [r for r in _chosen(session.runs()) if r.data.path.resolve() not in own]
+    good = _good([r for r in session.runs() if r.data.path.resolve() not in own])
     return sorted(good, key=lambda r: r.data.files.modified or 0.0, reverse=True)
 
 
-def _chosen(runs: Sequence[RunView]) -> list[RunView]:
-    """The good ones; standard error says why others are left out."""
+def _good(runs: Sequence[RunView]) -> list[RunView]:
+    """The good ones of some runs; standard error says why others are left out."""
     for run in runs:
         if why := why_not_good(run):
-            tell(f"rltui: {run.name} is left out: {why}\n")
+            tell(f"rltui: nothing is learned from {run.name}: {why}\n")
     return [r for r in runs if not why_not_good(r)]
 
 
-def _learn(options: argparse.Namespace) -> int:
-    if options.expect is not None or options.junit is not None or options.history:
-        raise UsageError("--learn writes a file of conditions: --expect, --junit and --history "
-                         "are for a gate that has one")  # fmt: skip
-    target: Path | None = options.output
-    target = None if target is None else check_target(target, options.logdirs)
-    session = open_session(options)
-    session.read_all()
-    if not any(r.is_readable for r in session.runs()):
-        return nothing_readable(options, session)
-    good = _chosen(session.runs())
-    jobs = sorted({job_of(r) for r in good})
-    if len(jobs) > 1:
-        names = ", ".join(" ".join(filter(None, job)) for job in jobs)
-        raise UsageError(f"the good runs are of {len(jobs)} jobs: {names}; choose one with --run")
-    if len(good) < 2:
-        raise UsageError(f"{len(good)} good runs: two at least show how far seeds differ")
-    text = learned_text(learned(good), good)
-    if target is None:
-        emit(text)
-    else:
-        with target_file(target) as file:
-            file.write(text.encode())
-    report_trouble(session)
-    return with_faults(Exit.OK, session.faults)
+def _learned(runs: Sequence[RunView]) -> str:
+    """A first file of conditions. Raises UsageError for good runs of several jobs, or too few."""
+    good = _good(runs)
+    jobs = [" ".join(filter(None, job)) for job in sorted({*map(job_of, good)})]
+    if len(good) < 2 or len(jobs) > 1:
+        found = f"{len(good)} good runs of {len(jobs)} jobs ({'; '.join(jobs[:_SOME])})"
+        raise UsageError(f"two good runs of one job are needed, and there are {found}; see --run")
+    return learned_text(learned(good), good)
+
+
+def known_names(config: Config) -> Known:
+    """The names that conditions may have, those of the user among them."""
+    catalogue = open_catalogue(config)
+    return Known(catalogue.metrics, {rule.id for rule in open_rules(config, catalogue)})

@@ -1,7 +1,7 @@
 """Whether runs are as expected: text, JSON, JUnit XML, annotations of GitHub, a first file.
 
-Names and texts from logs cannot break out of any of them: they are cleaned of control characters,
-line ends among them, and escaped as each form demands.
+Names and texts from logs are cleaned, so that none has a line end, and escaped as each form
+demands.
 """
 
 from __future__ import annotations
@@ -9,144 +9,104 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.draw.glyph import glyph_set
-from rltui.facts.gate import Condition, Learned, Outcome
+from rltui.facts.gate import Condition, Outcome
 from rltui.output.json_document import Json
 from rltui.session import RunView
 
-_GLYPHS = glyph_set("braille")
-
 
 class Gated(NamedTuple):
-    """A run with how far it meets each condition."""
+    """A run with how far it meets each condition of a file."""
 
     run: RunView
+    file: Path
     outcomes: Sequence[tuple[Condition, Outcome]]
 
     @property
-    def failed(self) -> list[tuple[Condition, Outcome]]:
-        """The conditions that it does not meet."""
-        return [(c, o) for c, o in self.outcomes if not o.met]
+    def failed(self) -> list[tuple[str, str, str]]:
+        """Place, text and sentence of each condition that it does not meet."""
+        name, found = clean(str(self.file)), [x for x in self.outcomes if not x[1].met]
+        return [
+            (f"{name}:{c.line}", clean(c.text), f"{clean(c.text)}: {o.words}") for c, o in found
+        ]
 
 
-def gate_text(runs: Sequence[Gated], file: Path) -> str:
+def gate_text(runs: Sequence[Gated]) -> str:
     """A line for each run, and below it one for each condition that it does not meet."""
     lines = []
     for gated in runs:
         failed, asked = gated.failed, len(gated.outcomes)
-        badge = _GLYPHS.badge(Level.BAD if failed else Level.OK)
-        count = f"{len(failed)} of {asked}" if failed else f"all {asked}"
-        words = "conditions not met" if failed else "conditions met"
-        lines.append(f"{badge} {gated.run.name}: {count} {words}")
-        for condition, outcome in failed:
-            lines.append(
-                f"    {clean(str(file))}:{condition.line}: {_sentence(condition, outcome)}"
-            )
-    return "\n".join(lines) + "\n"
+        badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
+        words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
+        lines.append(f"{badge} {gated.run.name}: {words}\n")
+        lines += [f"    {place}: {sentence}\n" for place, _, sentence in failed]
+    return "".join(lines)
 
 
-def _sentence(condition: Condition, outcome: Outcome) -> str:
-    """ "reward.mean last 10 > 0.4: critic/score/mean is 0.31 (steps 91 to 100)"."""
-    why = f" ({clean(condition.why)})" if condition.why else ""
-    return f"{clean(condition.text)}: {outcome.words}{why}"
-
-
-def gate_document(runs: Sequence[Gated], file: Path) -> Json:
+def gate_document(runs: Sequence[Gated]) -> Json:
     """The document ``rltui.gate/1``."""
-    return {
-        "schema": "rltui.gate/1",
-        "expect": str(file),
-        "met": not any(gated.failed for gated in runs),
-        "runs": [
-            {
-                "run": gated.run.key.name,
-                "name": gated.run.name,
-                "path": str(gated.run.data.path),
-                "met": not gated.failed,
-                "conditions": [_entry(c, o) for c, o in gated.outcomes],
-            }
-            for gated in runs
-        ],
-    }
+    entries = [
+        {
+            "run": gated.run.key.name,
+            "path": str(gated.run.data.path),
+            "met": not gated.failed,
+            "conditions": [
+                {"condition": c.text, "line": c.line, **o._asdict()} for c, o in gated.outcomes
+            ],
+        }
+        for gated in runs
+    ]
+    return {"schema": "rltui.gate/1", "met": all(e["met"] for e in entries), "runs": entries}
 
 
-def _entry(condition: Condition, outcome: Outcome) -> Json:
-    first, last = outcome.steps or (None, None)
-    return {
-        "condition": condition.text,
-        "line": condition.line,
-        "why": condition.why,
-        "met": outcome.met,
-        "text": outcome.words,
-        "tag": outcome.tag,
-        "value": outcome.value,
-        "low": outcome.allowed.low,
-        "high": outcome.allowed.high,
-        "first_step": first,
-        "last_step": last,
-    }
-
-
-def gate_junit(runs: Sequence[Gated], file: Path) -> str:
+def gate_junit(runs: Sequence[Gated]) -> str:
     """JUnit XML: a suite for each run, a case for each condition."""
-    root = ElementTree.Element("testsuites", name="rltui gate")
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>"]
     for gated in runs:
-        name, failed = gated.run.name, len(gated.failed)
-        suite = ElementTree.SubElement(
-            root, "testsuite", name=name, tests=str(len(gated.outcomes)), failures=str(failed),
-            errors="0",
-        )  # fmt: skip
+        name, failed = quoteattr(gated.run.name), len(gated.failed)
+        lines.append(f'<testsuite name={name} tests="{len(gated.outcomes)}" failures="{failed}">')
         for condition, outcome in gated.outcomes:
-            case = ElementTree.SubElement(
-                suite, "testcase", name=clean(condition.text), classname=name,
-                file=clean(str(file)), line=str(condition.line),
-            )  # fmt: skip
+            lines.append(f"<testcase classname={name} name={quoteattr(clean(condition.text))}>")
             if not outcome.met:
-                message = _sentence(condition, outcome)
-                ElementTree.SubElement(case, "failure", message=message).text = message
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+                lines.append(f"<failure message={quoteattr(outcome.words)}/>")
+            lines.append("</testcase>")
+        lines.append("</testsuite>")
+    return "\n".join([*lines, "</testsuites>\n"])
 
 
-def github_lines(runs: Sequence[Gated], file: Path) -> str:
-    """The text, and a workflow command of GitHub for each condition that is not met.
+def gate_github(runs: Sequence[Gated]) -> str:
+    """The text, then a workflow command of GitHub for each condition that is not met.
 
-    GitHub takes a line for a command that begins with ``::``, which none of the text does, and a
-    line that has ``##[`` anywhere.
+    GitHub takes for a command what begins a line with ``::``, as none of the text does, and
+    ``##[`` anywhere in a line.
     """
     lines = []
     for gated in runs:
-        for condition, outcome in gated.failed:
-            title = _property(f"{gated.run.name}: {clean(condition.text)}")
-            place = f"file={_property(clean(str(file)))},line={condition.line}"
-            message = _data(_sentence(condition, outcome))
-            lines.append(f"::error {place},title={title}::{message}\n")
-    return (gate_text(runs, file) + "".join(lines)).replace("##[", "# #[")
+        for place, text, sentence in gated.failed:
+            file, _, line = _escaped(place).rpartition("%3A")
+            title = _escaped(f"{gated.run.name}: {text}")
+            message = sentence.replace("%", "%25")
+            lines.append(f"::error file={file},line={line},title={title}::{message}\n")
+    return (gate_text(runs) + "".join(lines)).replace("##[", "# #[")
 
 
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def _escaped(text: str) -> str:
+    """A clean text as a property of a workflow command."""
+    return text.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def learned_text(conditions: Iterable[Learned], runs: Sequence[RunView]) -> str:
-    """A first file of conditions for the job of these good runs."""
-    names = ", ".join(r.name for r in runs)
-    lines = [
-        "# Conditions for rltui gate --expect. Behind each: what it was in",
-        f"# {len(runs)} good runs: {names}",
-        "# The limits are wide enough for runs that differ in their seed alone.",
-        "expect:",
-    ]
-    for condition, note in conditions:
-        text = condition.replace("'", "''") if condition.startswith("tag ") else condition
-        text = f"'{text}'" if condition.startswith("tag ") else text
-        lines.append(f"  - {text}" + (f"  # {note}" if note else ""))
+def learned_text(conditions: Iterable[tuple[str, str]], runs: Sequence[RunView]) -> str:
+    """A first file with these conditions, and what the good runs had."""
+    lines = [f"# Learned by rltui gate --learn from {len(runs)} good runs:"]
+    lines += [f"#   {run.name}" for run in runs]
+    lines += ["# What differs between seeds alone stays within. Behind each: what these runs had."]
+    lines.append("expect:")
+    for text, note in conditions:
+        quoted = text.replace("'", "''") if text.startswith("tag ") else ""
+        line = f"  - '{quoted}'" if quoted else f"  - {text}"
+        lines.append(f"{line}  # {note}" if note else line)
     return "\n".join(lines) + "\n"
