@@ -24,8 +24,8 @@ from rltui.facts.gate import (
     job_of,
     judge,
     learned,
+    left_out,
     read_conditions,
-    why_not_good,
 )
 from rltui.files.disk import check_target, target_file
 from rltui.output.gate import Gated, gate_document, gate_github, gate_junit, gate_text, learned_text
@@ -108,10 +108,11 @@ def _earlier(
 
 def _good(runs: Sequence[RunView]) -> list[RunView]:
     """The good ones of some runs; standard error says why others are left out."""
+    wrong = left_out(runs)
     for run in runs:
-        if why := why_not_good(run):
-            tell(f"rltui: nothing is learned from {run.name}: {why}\n")
-    return [r for r in runs if not why_not_good(r)]
+        if run.key in wrong:
+            tell(f"rltui: nothing is learned from {run.name}: {wrong[run.key]}\n")
+    return [r for r in runs if r.key not in wrong]
 
 
 def _learned(runs: Sequence[RunView]) -> str:

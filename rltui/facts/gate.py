@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category, Metric, TagInfo, counterpart
+from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.errors import RltuiError
 from rltui.core.level import Direction, Level
@@ -31,11 +32,13 @@ _CONDITION = re.compile(
     r"no\s+(?P<no>\S+)|state\s+is\s+(?P<states>\w+(?:\s+or\s+\w+)*)"
     rf"|(?:(?P<steps>steps)|(?:tag\s+(?P<tag>\S.*?)|(?P<metric>\S+))"
     rf"(?=\s+(?:{_STAT}|last|first|at)\s)(?:\s+(?P<stat>{_STAT}))?"
-    r"(?:\s+(?P<end>last|first)(?:\s+(?P<count>\d+)\s*(?P<share>%)?)?|\s+at\s+(?P<step>\d+))?)"
+    r"(?:\s+(?P<end>last|first)(?:\s+(?P<count>\d{1,9})\s*(?P<share>%)?)?"
+    r"|\s+at\s+(?P<step>\d{1,18}))?)"
     rf"\s+(?:(?P<sign><=|>=|==|<|>)\s*(?P<limit>[-+]?{_NUMBER})"
     rf"|between\s+(?P<low>[-+]?{_NUMBER})\s+and\s+(?P<high>[-+]?{_NUMBER})"
     rf"|within\s+(?P<off>{_NUMBER})\s*(?P<percent>%)?\s+of\s+reference"
-    r"|like\s+last\s+(?P<runs>\d+)\s+good\s+runs)"
+    r"|like\s+last\s+(?P<runs>\d{1,9})\s+good\s+runs)",
+    re.ASCII,
 )
 _EXAMPLES = "such as 'reward.mean last 10 > 0.4', 'no bad' or 'state is finished'"
 _STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "quiet", "ended")
@@ -49,6 +52,8 @@ _NOT_LEARNED |= {Category.PROGRESS, Category.OTHER}
 _SAME = 1e-6
 
 Parts = Mapping[str, str | None]
+#: What is allowed, both ends included; None where it is open.
+Interval = tuple[float | None, float | None]
 
 
 class Known(NamedTuple):
@@ -65,17 +70,6 @@ class Condition(NamedTuple):
     line: int
     parts: Parts
     """What the line says, by the groups of ``_CONDITION``."""
-
-
-class Interval(NamedTuple):
-    """What is allowed, both ends included; None where it is open."""
-
-    low: float | None = None
-    high: float | None = None
-
-    def __contains__(self, x: object) -> bool:
-        assert isinstance(x, float)
-        return (self.low is None or x >= self.low) and (self.high is None or x <= self.high)
 
 
 class Others(NamedTuple):
@@ -155,9 +149,9 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
         if parts["no"]:
             return _verdict(parts["no"], run)
         if parts["steps"]:
-            last = (run.progress and run.progress.last_step) or 0
+            last = _last_step(run)
             value, (low, high) = float(last), _limits(parts)
-            met = value in Interval(low, high)
+            met = _inside(value, low, high)
             return Outcome(met, f"the last step is {last}", None, value, low, high)
         found = [_compared(parts, run, tag, others) for tag in _tags(run, parts)]
         return min(found, key=lambda outcome: outcome.met)
@@ -196,19 +190,19 @@ def _compared(parts: Parts, run: RunView, tag: str, others: Others) -> Outcome:
     if parts["runs"] or parts["off"]:
         ends = ("any" if end is None else plain(end) for end in (low, high))
         words += f", allowed: {' to '.join(ends)}"
-    return Outcome(value in Interval(low, high), words, tag, value, low, high, first, last)
+    return Outcome(_inside(value, low, high), words, tag, value, low, high, first, last)
 
 
 def _limits(parts: Parts, info: TagInfo | None = None, others: Others | None = None) -> Interval:
     """The limits of a condition for a tag; ``<`` and ``>`` leave out the limit itself."""
     if parts["low"] is not None:
-        return Interval(float(parts["low"]), float(parts["high"] or 0))
+        return (float(parts["low"]), float(parts["high"] or 0))
     if parts["sign"] is not None:
         sign, limit = parts["sign"], float(parts["limit"] or 0)
         if sign == "==":
-            return Interval(limit - _SAME * abs(limit), limit + _SAME * abs(limit))
+            return (limit - _SAME * abs(limit), limit + _SAME * abs(limit))
         end = limit if "=" in sign else math.nextafter(limit, math.inf * (-1) ** (sign == "<"))
-        return Interval(None, end) if "<" in sign else Interval(end)
+        return (None, end) if "<" in sign else (end, None)
     if info is None or others is None:
         raise NotMeasuredError("the number of steps is compared with a number")
     chosen = [others.reference] if parts["off"] else others.good[: int(parts["runs"] or 0)]
@@ -221,7 +215,11 @@ def _limits(parts: Parts, info: TagInfo | None = None, others: Others | None = N
     if not len(values):
         raise NotMeasuredError(f"the reference has no such {clean(info.tag)}")
     off = float(parts["off"] or 0) * (abs(values[0]) / 100 if parts["percent"] else 1)
-    return Interval(float(values[0] - off), float(values[0] + off))
+    return (float(values[0] - off), float(values[0] + off))
+
+
+def _inside(x: float, low: float | None, high: float | None) -> bool:
+    return (low is None or x >= low) and (high is None or x <= high)
 
 
 def _values_of(runs: Iterable[RunView], info: TagInfo, parts: Parts) -> Iterator[float]:
@@ -250,14 +248,13 @@ def measured(run: RunView, tag: str, parts: Parts) -> tuple[float, int, int]:
         if info.direction not in _ONE_WAY:
             raise NotMeasuredError(f"{name} has no better and worse: ask for max or min")
         stat = "max" if info.direction is Direction.UP else "min"
-    if stat == "slope":
+    with np.errstate(all="ignore"):
         at = steps - steps.mean()
-        if not at.any():
-            raise NotMeasuredError(f"{name} has a single step, which has no slope")
-        value = at @ (x - x.mean()) / (at @ at)
-    else:
-        value = getattr(np, stat)(x)
-    return float(value), int(steps[0]), int(steps[-1])
+        slope = at @ (x - x.mean()) / (at @ at)
+        value = float(slope if stat == "slope" else getattr(np, stat)(x))
+    if not math.isfinite(value):
+        raise NotMeasuredError(f"{name} has no {stat}: a single step, or too large numbers")
+    return value, int(steps[0]), int(steps[-1])
 
 
 def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
@@ -280,12 +277,27 @@ def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
 # -- good runs -----------------------------------------------------------------------------
 
 
-def why_not_good(run: RunView) -> str:
-    """Why nothing is learned from a run; "" for a good one, which may be on watch."""
-    word = run.verdict.state_word
-    if run.verdict.crash is not None or word in ("live", "stalled"):
-        return word
-    return "bad" if run.verdict.level is Level.BAD else "" if run.infos else "no row"
+def left_out(runs: Sequence[RunView]) -> dict[RunKey, str]:
+    """Which runs nothing is learned from, and why. The good others may be on watch.
+
+    Files that were just copied look live: a live run counts if none of its job got further.
+    """
+    most, found = dict[tuple[str, str, str], int](), {}
+    for run in runs:
+        most[job_of(run)] = max(most.get(job_of(run), 0), _last_step(run))
+    for run in runs:
+        word, last = run.verdict.state_word, _last_step(run)
+        if run.verdict.crash is not None:
+            found[run.key] = word
+        elif run.verdict.level is Level.BAD or not run.infos:
+            found[run.key] = "bad" if run.infos else "no row"
+        elif word in ("live", "stalled") and last < most[job_of(run)]:
+            found[run.key] = f"{word} at {last}, others got to {most[job_of(run)]}"
+    return found
+
+
+def _last_step(run: RunView) -> int:
+    return (run.progress and run.progress.last_step) or 0
 
 
 def job_of(run: RunView) -> tuple[str, str, str]:
@@ -300,18 +312,23 @@ def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
     """Conditions that the next good run of a job will meet, and what its good runs had, two or
     more. See :func:`expected`."""
     found = list(_common_numbers(runs))
-    steps = np.array([(r.progress and r.progress.last_step) or 0 for r in runs], np.float64)
-    low = None if steps.min() == steps.max() else expected(steps, Direction.UP, len(found) + 1).low
+    steps = np.array([*map(_last_step, runs)], np.float64)
+    least = steps.min()
+    if least < steps.max():  # the time ends them, say
+        least = max(0.0, expected(steps, Direction.UP, len(found) + 1)[0] or 0.0)
     yield "no bad", ""
-    yield f"steps >= {max(0, math.floor(steps.min() if low is None else low))}", _span(steps)
+    yield f"steps >= {math.floor(least)}", _span(steps)
     for name, info, values in found:
         if info.category is Category.HYPER:
             yield f"{name} == {values[0]:.9g}", ""
             continue
         low, high = expected(values, info.direction, len(found) + 1)
-        ends = [_rounded(low or 0, down=True), _rounded(high or 0, down=False)]
-        words = f"between {' and '.join(ends)}" if high is not None else f">= {ends[0]}"
-        yield f"{name} {words if low is not None else f'<= {ends[1]}'}", _span(values)
+        if low is not None and high is not None:
+            yield f"{name} between {_rounded(low)} and {_rounded(high, up=True)}", _span(values)
+        elif low is not None:
+            yield f"{name} >= {_rounded(low)}", _span(values)
+        elif high is not None:
+            yield f"{name} <= {_rounded(high, up=True)}", _span(values)
 
 
 def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
@@ -344,11 +361,11 @@ def _span(values: FloatArray) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def _rounded(x: float, *, down: bool) -> str:
+def _rounded(x: float, *, up: bool = False) -> str:
     """A limit to four digits, away from what is allowed."""
-    digits = 3 - math.floor(math.log10(abs(x))) if x else 0
-    whole = math.floor(x * 10.0**digits) if down else math.ceil(x * 10.0**digits)
-    return f"{whole / 10.0**digits:.4g}"
+    near = float(f"{x:.3e}")
+    unit = 10.0 ** (math.floor(math.log10(abs(near))) - 3) if near else 0.0
+    return f"{near + unit * ((near < x) if up else -(near > x)):.4g}"
 
 
 # -- how far seeds differ --------------------------------------------------------------------
@@ -365,15 +382,15 @@ def expected(values: FloatArray, direction: Direction, conditions: int) -> Inter
     value is wrong, of one that should go down a high one. ``conditions``: asked of each run.
     """
     limits = session_limits().gate
-    sides = 1 if direction in (Direction.UP, Direction.DOWN) else 2
+    sides = 1 if direction in _ONE_WAY else 2
     chance = limits.chance / (limits.runs * max(1, conditions) * sides)
-    low, high = _predicted(values, chance)
-    if (values > 0).all():
-        with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        low, high = _predicted(values, chance)
+        if (values > 0).all():
             high = max(high, float(np.exp(_predicted(np.log(values), chance)[1])))
-    return Interval(
-        None if direction is Direction.DOWN else low,
-        None if direction is Direction.UP or not math.isfinite(high) else high,
+    return (
+        low if direction is not Direction.DOWN and math.isfinite(low) else None,
+        high if direction is not Direction.UP and math.isfinite(high) else None,
     )
 
 
