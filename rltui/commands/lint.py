@@ -87,7 +87,8 @@ def _yaml(folder: Path) -> list[Path]:
 def errors_in(path: Path, kind: str | None) -> list[str]:
     """Every error of a document, one line each; ``kind`` is None where its keys show it."""
     try:
-        read = _READERS[kind or _kind(read_document(path))]
+        kind = kind or _kind(read_document(path))
+        read = _gate_reader() if kind == "gate" else _READERS[kind]
     except DocumentError as error:
         return [str(error)]
     errors = every_error(path, lambda: read(path))
@@ -126,12 +127,13 @@ def _read_dialect(path: Path) -> None:
         parent.choice(known.dialects)
 
 
-def _read_gate(path: Path) -> None:
-    read_conditions(path, known_names(load_config(None, os.environ, {})))
+def _gate_reader() -> Callable[[Path], object]:
+    """Reads conditions, as often as wanted: the names that they may have are loaded once."""
+    known = known_names(load_config(None, os.environ, {}))
+    return lambda path: read_conditions(path, known)
 
 
 _READERS: dict[str, Callable[[Path], object]] = {
-    "gate": _read_gate,
     "config": _read_config,
     "dialect": _read_dialect,
     "rules": lambda path: read_rules(path, Given(frozenset(load_catalogue().metrics))),

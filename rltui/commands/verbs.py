@@ -33,7 +33,7 @@ class Exit(IntEnum):
 
     OK = 0
     BAD = 1
-    """check: a run is at or above --fail-on."""
+    """check: a run is at or above --fail-on; gate: a condition is not met."""
     USAGE = 2
     """Usage or document error."""
     NOTHING = 3
@@ -45,8 +45,8 @@ class Exit(IntEnum):
 
 
 EXIT_CODES = (
-    (Exit.OK, "done; `check`: no run at or above --fail-on; `gate`: all conditions met"),
-    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed; `gate`: a condition not met"),
+    (Exit.OK, "done; `check`: no run at or above --fail-on; `gate`: all met"),
+    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed; `gate`: not met"),
     (Exit.USAGE, "wrong option, path, configuration or rule"),
     (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
     (Exit.INTERNAL, "internal error, or output that cannot be written"),

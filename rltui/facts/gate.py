@@ -160,13 +160,17 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
 
 
 def _verdict(word: str, run: RunView) -> Outcome:
-    """Whether the run has no finding of this rule, or is below this level."""
-    firing = run.report.firing() if run.report else ()
-    level = Level[word.upper()] if word in ("bad", "watch") else None
+    """Whether the run is below this level, or this rule could judge it and found nothing."""
+    report, level = run.report, Level[word.upper()] if word in ("bad", "watch") else None
+    firing = [] if report is None else [*report.firing()]
     if level is None:
-        firing = tuple(f for f in firing if word in (f.rule, f.rule.partition(".")[0]))
+        firing = [f for f in firing if word in (f.rule, f.rule.partition(".")[0])]
+        if not firing and (report is None or word not in report.judged):
+            skipped = () if report is None else report.skipped
+            missing = ", ".join(m for s in skipped if s.rule == word for m in s.missing)
+            raise NotMeasuredError(f"{word} cannot judge: {missing or 'metrics or rows'} missing")
     else:
-        firing = tuple(f for f in firing if f.level >= level)
+        firing = [f for f in firing if f.level >= level]
     words = [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing]
     if run.verdict.crash is not None and level is not None:
         words.insert(0, exit_words(run.verdict.crash))
@@ -179,7 +183,11 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
     tag, metric = parts["tag"], parts["metric"] or ""
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
     if not found:
-        raise NotMeasuredError(f"the run logs no {metric or f'tag {clean(str(tag))!r}'}")
+        keys = {info.metric.key for info in run.infos.values() if info.metric is not None}
+        hint = nearest(metric, keys) if tag is None else nearest(tag, run.infos)
+        like = f"; it logs {clean(hint)}" if hint else ""
+        name = metric if tag is None else f"tag {clean(tag)!r}"
+        raise NotMeasuredError(f"the run logs no {name}{like}")
     return found
 
 

@@ -36,7 +36,7 @@ from tests.fakes import a_session, grpo_tags
 #: Runs have ended days ago.
 LATER = ManualClock(START + 1e6)
 Read = Callable[..., tuple[Condition, ...]]
-KNOWN = Known(load_catalogue().metrics, {"kl_blowup", "entropy_collapse", "non_finite"})
+KNOWN = Known(load_catalogue().metrics, {"kl_blowup", "entropy_collapse", "grad_explosion"})
 
 
 @pytest.fixture
@@ -111,6 +111,7 @@ def test_a_limit_is_met_or_not(text: str, met: bool, run: RunView, read: Read) -
     ("text", "words"),
     [
         ("length.response.mean last > 1", "the run logs no length.response.mean"),
+        ("reward.max last > 1", "the run logs no reward.max; it logs reward.mean"),
         ("tag a\x1b[1m last > 1", r"the run logs no tag 'a\\x1b[1m'"),
         ("reward.mean last 11 > 1", "critic/rewards/mean has 10 rows, 11 are asked for"),
         ("reward.mean at 11 > 1", "critic/rewards/mean 1 to 10 is not at 11"),
@@ -143,10 +144,16 @@ def test_a_run_without_rows_meets_nothing(read: Read) -> None:
 
 def test_a_verdict_is_a_condition(read: Read) -> None:
     sick = a_view(grpo_tags(60, collapse=30))
-    bad, rule, other = read("no bad", "no entropy_collapse", "no non_finite")
+    bad, rule, other, blind = read(
+        "no bad", "no entropy_collapse", "no grad_explosion", "no kl_blowup"
+    )
     assert not judge(bad, sick, Others()).met
     assert judge(rule, sick, Others()).words.startswith("entropy collapse (bad since 3")
     assert judge(other, sick, Others()).met
+    calm = a_view({"actor/entropy": grpo_tags(60)["actor/entropy"]})
+    assert not judge(blind, calm, Others()).met
+    assert judge(blind, calm, Others()).words.startswith("kl_blowup cannot judge: kl.")
+    assert judge(rule, calm, Others()).met
     assert judge(bad, a_view(grpo_tags(60)), Others()).met
 
 
