@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from rltui.commands.command import (
     choice_of,
@@ -40,43 +41,49 @@ _SOME = 5
 
 def gate(options: argparse.Namespace) -> int:
     """Compare runs with the conditions of a file, or write a first file."""
+    target = _target(options)
+    config = open_config(options)
+    conditions = () if options.learn else _conditions(options, config)
+    session = open_session(options, config)
+    session.read_all()
+    if not any(r.is_readable for r in session.runs()):
+        return nothing_readable(options, session)
+
+    found = _gated(options, config, session, conditions)
+    result = _learned(session.runs()) if options.learn else gate_junit(found)
+    if target is not None:
+        with target_file(target) as file:
+            file.write(result.encode())
+    if not options.learn:
+        write = gate_github if options.annotate == "github" else gate_text
+        emit(dump(gate_document(found)) if options.json else write(found))
+    elif target is None:
+        emit(result)
+    report_trouble(session)
+    met = not any(g.failed for g in found)
+    lost = Exit.NOTHING if session.reader.state.out_of_reach else Exit.OK
+    return with_faults(lost if met else Exit.BAD, session.faults)
+
+
+def _target(options: argparse.Namespace) -> Path | None:
+    """The file to write, if any. Raises UsageError, for options without a meaning too."""
     if (options.expect is None) is not options.learn:
         raise UsageError("one of --expect FILE and --learn is needed: learn first, then expect")
-    wrong = options.junit or options.history if options.learn else options.output
-    if wrong:
+    if (options.junit or options.history) if options.learn else options.output:
         raise UsageError("--junit and --history go with --expect, --output with --learn")
     given, where = options.junit or options.output, (*options.logdirs, *options.history)
-    target = None if given is None else check_target(given, where)
-    config = open_config(options)
-    conditions = [] if options.learn else read_conditions(options.expect, known_names(config))
+    return None if given is None else check_target(given, where)
+
+
+def _conditions(options: argparse.Namespace, config: Config) -> Sequence[Condition]:
+    """Those of the file. Raises DocumentError, UsageError for what they are compared with."""
+    conditions = read_conditions(options.expect, known_names(config))
     for condition in conditions:
         for part, option in (("off", "reference"), ("runs", "history")):
             if condition.parts[part] and not getattr(options, option):
                 place = f"{options.expect}:{condition.line}"
                 raise UsageError(f"{place}: {condition.text!r} needs --{option}")
-
-    session = open_session(options, config)
-    session.read_all()
-    if not any(r.is_readable for r in session.runs()):
-        return nothing_readable(options, session)
-    code = Exit.OK
-    if options.learn:
-        text = written = _learned(session.runs())
-    else:
-        found = _gated(options, config, session, conditions)
-        code = Exit.BAD if any(g.failed for g in found) else Exit.OK
-        written = gate_junit(found)
-        write = gate_github if options.annotate == "github" else gate_text
-        text = dump(gate_document(found)) if options.json else write(found)
-    if target is not None:
-        with target_file(target) as file:
-            file.write(written.encode())
-    if target is None or not options.learn:
-        emit(text)
-    report_trouble(session)
-    if code == Exit.OK and session.reader.state.out_of_reach:
-        code = Exit.NOTHING
-    return with_faults(code, session.faults)
+    return conditions
 
 
 def _gated(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.facts.groups import folded_name
 from rltui.facts.numbers import plain, step_range
 from rltui.facts.runs import exit_words, since_words
+from rltui.health.model import Finding
 from rltui.session.limits import session_limits
 from rltui.session.run import RunView
 
@@ -41,6 +42,7 @@ _CONDITION = re.compile(
     re.ASCII,
 )
 _EXAMPLES = "such as 'reward.mean last 10 > 0.4', 'no bad' or 'state is finished'"
+_LEVELS = {"bad": Level.BAD, "watch": Level.WATCH}
 _STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "quiet", "ended")
 _ONE_WAY = (Direction.UP, Direction.DOWN)
 #: What is learned of each metric: where it ends, and how it got there.
@@ -117,7 +119,7 @@ def _condition(node: Node, known: Known) -> Condition:
     if match is None:
         node.fail(f"{clean(text)!r} is no condition, {_EXAMPLES}")
     parts = match.groupdict()
-    words, states = ("bad", "watch", *known.rules), (parts["states"] or "").split(" ")[::2]
+    words, states = (*_LEVELS, *known.rules), (parts["states"] or "").split(" ")[::2]
     if parts["no"] and parts["no"] not in words:
         hint = nearest(parts["no"], words)
         node.fail(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
@@ -146,36 +148,44 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
         if parts["states"]:
             word = run.verdict.state_word
             return Outcome(word in parts["states"].split(), f"the run is {word}")
+        if parts["no"] in _LEVELS:
+            return _of_level(_LEVELS[parts["no"]], run)
         if parts["no"]:
-            return _verdict(parts["no"], run)
+            return _of_rule(parts["no"], run)
         if parts["steps"]:
             last = _last_step(run)
-            value, (low, high) = float(last), _limits(parts)
-            met = _inside(value, low, high)
-            return Outcome(met, f"the last step is {last}", None, value, low, high)
+            low, high = _fixed(parts) or (math.inf, None)  # of others only tags are measured
+            return Outcome(
+                _inside(last, low, high), f"the last step is {last}", None, last, low, high
+            )
         found = [_compared(parts, run, tag, others) for tag in _tags(run, parts)]
         return min(found, key=lambda outcome: outcome.met)
     except NotMeasuredError as why:
         return Outcome(False, str(why))
 
 
-def _verdict(word: str, run: RunView) -> Outcome:
-    """Whether the run is below this level, or this rule could judge it and found nothing."""
-    report, level = run.report, Level[word.upper()] if word in ("bad", "watch") else None
-    firing = [] if report is None else [*report.firing()]
-    if level is None:
-        firing = [f for f in firing if word in (f.rule, f.rule.partition(".")[0])]
-        if not firing and (report is None or word not in report.judged):
-            skipped = () if report is None else report.skipped
-            missing = ", ".join(m for s in skipped if s.rule == word for m in s.missing)
-            raise NotMeasuredError(f"{word} cannot judge: {missing or 'metrics or rows'} missing")
-    else:
-        firing = [f for f in firing if f.level >= level]
-    words = [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing]
-    if run.verdict.crash is not None and level is not None:
-        words.insert(0, exit_words(run.verdict.crash))
-    said = "; ".join(words) or f"the verdict is {run.verdict.level.word}"
-    return Outcome(not firing if level is None else run.verdict.level < level, said)
+def _of_level(level: Level, run: RunView) -> Outcome:
+    """Whether the run is below this level."""
+    said = _findings(run, lambda f: f.level >= level)
+    if run.verdict.crash is not None:
+        said.insert(0, exit_words(run.verdict.crash))
+    words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
+    return Outcome(run.verdict.level < level, words)
+
+
+def _of_rule(rule: str, run: RunView) -> Outcome:
+    """Whether this rule could judge the run, and finds nothing."""
+    said, report = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0])), run.report
+    if report is None or not (said or rule in report.judged):
+        lacks = [m for s in (report.skipped if report else ()) if s.rule == rule for m in s.missing]
+        raise NotMeasuredError(f"{rule} cannot judge: {', '.join(lacks) or 'rows'} missing")
+    return Outcome(not said, "; ".join(said) or "it finds nothing")
+
+
+def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
+    """ "entropy collapse (bad since 31)", for each finding that holds."""
+    firing = run.report.firing() if run.report else ()
+    return [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing if wanted(f)]
 
 
 def _tags(run: RunView, parts: Parts) -> list[str]:
@@ -193,7 +203,7 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
 
 def _compared(parts: Parts, run: RunView, tag: str, others: Others) -> Outcome:
     value, first, last = measured(run, tag, parts)
-    low, high = _limits(parts, run.infos[tag], others)
+    low, high = _fixed(parts) or _from_others(parts, run.infos[tag], others)
     words = f"{clean(tag)} is {plain(value)} ({step_range(first, last)})"
     if parts["runs"] or parts["off"]:
         ends = ("any" if end is None else plain(end) for end in (low, high))
@@ -201,29 +211,31 @@ def _compared(parts: Parts, run: RunView, tag: str, others: Others) -> Outcome:
     return Outcome(_inside(value, low, high), words, tag, value, low, high, first, last)
 
 
-def _limits(parts: Parts, info: TagInfo | None = None, others: Others | None = None) -> Interval:
-    """The limits of a condition for a tag; ``<`` and ``>`` leave out the limit itself."""
+def _fixed(parts: Parts) -> Interval | None:
+    """The limits that a condition itself has; ``<`` and ``>`` leave out theirs."""
+    sign, limit = parts["sign"], float(parts["limit"] or 0)
     if parts["low"] is not None:
-        return (float(parts["low"]), float(parts["high"] or 0))
-    if parts["sign"] is not None:
-        sign, limit = parts["sign"], float(parts["limit"] or 0)
-        if sign == "==":
-            return (limit - _SAME * abs(limit), limit + _SAME * abs(limit))
-        end = limit if "=" in sign else math.nextafter(limit, math.inf * (-1) ** (sign == "<"))
-        return (None, end) if "<" in sign else (end, None)
-    if info is None or others is None:
-        raise NotMeasuredError("the number of steps is compared with a number")
-    chosen = [others.reference] if parts["off"] else others.good[: int(parts["runs"] or 0)]
-    values = np.array([*_values_of(filter(None, chosen), info, parts)])
+        return float(parts["low"]), float(parts["high"] or 0)
+    if sign == "==":
+        return limit - _SAME * abs(limit), limit + _SAME * abs(limit)
+    if sign in ("<", "<="):
+        return None, limit if sign == "<=" else math.nextafter(limit, -math.inf)
+    return (limit if sign == ">=" else math.nextafter(limit, math.inf), None) if sign else None
+
+
+def _from_others(parts: Parts, info: TagInfo, others: Others) -> Interval:
+    """The limits for a tag by the reference, or by good runs."""
     if parts["runs"]:
+        values = np.array([*_values_of(others.good[: int(parts["runs"])], info, parts)])
         if len(values) < 2:
             count = f"{len(values)} good runs of this job have {clean(info.tag)}"
             raise NotMeasuredError(f"{count}, 2 show how far seeds differ")
         return expected(values, info.direction, others.conditions)
-    if not len(values):
-        raise NotMeasuredError(f"the reference has no such {clean(info.tag)}")
-    off = float(parts["off"] or 0) * (abs(values[0]) / 100 if parts["percent"] else 1)
-    return (float(values[0] - off), float(values[0] + off))
+    reference = [] if others.reference is None else [others.reference]
+    for value in _values_of(reference, info, parts):
+        off = float(parts["off"] or 0) * (abs(value) / 100 if parts["percent"] else 1)
+        return value - off, value + off
+    raise NotMeasuredError(f"the reference has no such {clean(info.tag)}")
 
 
 def _inside(x: float, low: float | None, high: float | None) -> bool:
