@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.dialect import read_body, read_head, read_text
+from rltui.commands.gate import known_names
 from rltui.commands.standard_output import emit
 from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
@@ -18,6 +19,7 @@ from rltui.core.every_error import every_error
 from rltui.core.text import clean
 from rltui.core.yaml_document import Node, read_document
 from rltui.draw.theme import load_theme
+from rltui.facts.gate import read_conditions
 from rltui.health.cases import CaseResult, run_cases
 from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
@@ -27,6 +29,7 @@ from rltui.tui.keys import keys_of
 _ENDINGS = (".yaml", ".yml")
 #: Keys that only one kind of document has at its top.
 _KINDS = {
+    "gate": ("expect",),
     "dialect": ("id", "entries", "fingerprint", "inherits"),
     "theme": ("colours", "dark", "ansi"),
     "config": ("view", "watch", "metrics", "dialects", "keys", "hooks"),
@@ -84,7 +87,8 @@ def _yaml(folder: Path) -> list[Path]:
 def errors_in(path: Path, kind: str | None) -> list[str]:
     """Every error of a document, one line each; ``kind`` is None where its keys show it."""
     try:
-        read = _READERS[kind or _kind(read_document(path))]
+        kind = kind or _kind(read_document(path))
+        read = _gate_reader() if kind == "gate" else _READERS[kind]
     except DocumentError as error:
         return [str(error)]
     errors = every_error(path, lambda: read(path))
@@ -121,6 +125,12 @@ def _read_dialect(path: Path) -> None:
     parent = head.inherits_at
     if parent is not None and parent.text() != head.id:
         parent.choice(known.dialects)
+
+
+def _gate_reader() -> Callable[[Path], object]:
+    """Reads conditions, as often as wanted: the names that they may have are loaded once."""
+    known = known_names(load_config(None, os.environ, {}))
+    return lambda path: read_conditions(path, known)
 
 
 _READERS: dict[str, Callable[[Path], object]] = {

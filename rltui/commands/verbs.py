@@ -33,7 +33,7 @@ class Exit(IntEnum):
 
     OK = 0
     BAD = 1
-    """check: a run is at or above --fail-on."""
+    """check: a run is at or above --fail-on; gate: a condition is not met."""
     USAGE = 2
     """Usage or document error."""
     NOTHING = 3
@@ -45,8 +45,8 @@ class Exit(IntEnum):
 
 
 EXIT_CODES = (
-    (Exit.OK, "done; `check`: no run at or above --fail-on"),
-    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed"),
+    (Exit.OK, "done; `check`: no run at or above --fail-on; `gate`: all met"),
+    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed; `gate`: not met"),
     (Exit.USAGE, "wrong option, path, configuration or rule"),
     (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
     (Exit.INTERNAL, "internal error, or output that cannot be written"),
@@ -247,6 +247,20 @@ _BRIEF = (
     _JOBS,
     *_READING, *_REFERENCE,
 )
+_GATE = (
+    _LOGDIRS,
+    Option("--expect FILE", "conditions, in YAML", type=Path),
+    Option("--history LOGDIR", "earlier runs, the good ones of which the same job is compared "
+           "with; several times", dest="history", action="append", default=[], type=_logdir),
+    Option("--junit FILE", "also write JUnit XML to FILE, whole or not at all", type=Path),
+    Option("--annotate", "how conditions that are not met are marked: in words (default), or as "
+           "annotations of GitHub", ("text", "github"), default="text"),
+    Option("--json", "one JSON document"),
+    Option("--learn", "write conditions that the next good run will meet, from good runs of one "
+           "job"),
+    Option("-o --output FILE", "with --learn: write to FILE, whole or not at all", type=Path),
+    *_READING, *_REFERENCE,
+)
 _SNAPSHOT = (
     _LOGDIRS,
     Option("--json", "one JSON document with every metric", group="form"),
@@ -340,6 +354,8 @@ VERBS = (
          "rltui check runs/grpo --json --fail-on watch", _CHECK),
     Verb("brief", "check", "say in few words how the runs are and what to do: for coding agents",
          "rltui brief runs/ --since 7f3c", _BRIEF),
+    Verb("gate", "gate", "compare runs with conditions for CI and nightlies, or learn some",
+         "rltui gate runs/ --expect expect.yaml --junit gate.xml", _GATE),
     Verb("snapshot", "reports",
          "show the state of all runs once, as text, JSON, Markdown or a picture",
          "rltui snapshot runs/ --json", _SNAPSHOT),

@@ -1,4 +1,4 @@
-"""Limits of the anatomy of a step and of the comparison of groups, from ``data/limits.yaml``."""
+"""Limits of the anatomy of a step, of groups and of gates, from ``data/limits.yaml``."""
 
 from __future__ import annotations
 
@@ -30,11 +30,19 @@ class GroupLimits(NamedTuple):
     chance: float
 
 
+class GateLimits(NamedTuple):
+    """How seldom a good run may fail a gate; ``gate`` in the document."""
+
+    chance: float
+    runs: int
+
+
 class SessionLimits(NamedTuple):
     """``data/limits.yaml``; see there for the meaning of each limit."""
 
     stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]
     groups: Annotated[GroupLimits, Keyed(read=limits_of(GroupLimits))]
+    gate: Annotated[GateLimits, Keyed(read=limits_of(GateLimits))]
 
 
 @cache

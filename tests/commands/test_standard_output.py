@@ -30,6 +30,7 @@ COMMANDS = [
     (f"check {LOGS} --json", 1),
     (f"check {LOGS} --format line", 1),
     (f"brief {LOGS}", 1),
+    (f"gate {LOGS} --expect {ROOT}/examples/gate/expect.yaml", 1),
     (f"snapshot {LOGS}", 0),
     (f"snapshot {LOGS} --json", 0),
     (f"plot {LOGS} actor/entropy", 0),

@@ -56,6 +56,9 @@ class Place:
         config.write_text(f"view: {{theme: {json.dumps(hostile)}}}\n", encoding="utf-8")
         wrong = self.home / f"{file_name(3)}.yaml"
         wrong.write_text(f"{json.dumps(hostile)}: 1\n", encoding="utf-8")
+        gate = self.home / "expect.yaml"
+        tag = json.dumps(f"tag {hostile} last > 5")
+        gate.write_text(f"expect: [no bad, {tag}, tag loss last > 5]\n", encoding="utf-8")
         one = next(str(p) for p in sorted(self.logdir.iterdir()) if p.name.startswith("1"))
         return [
             ["check", logs],
@@ -68,6 +71,10 @@ class Place:
             ["check", "/nowhere/" + hostile],
             ["check", logs, "--\x1b[5mwrong"],
             ["check", "--fail-on", hostile, logs],
+            ["gate", logs, "--expect", str(gate)],
+            ["gate", logs, "--expect", str(gate), "--annotate", "github"],
+            ["gate", logs, "--expect", str(wrong)],
+            ["gate", logs, "--learn"],
             ["snapshot", logs],
             ["snapshot", logs, "--json"],
             ["snapshot", logs, "--markdown"],

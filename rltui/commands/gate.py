@@ -1,0 +1,138 @@
+"""``rltui gate``: whether runs are as expected, for CI and nightlies."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from rltui.commands.command import (
+    choice_of,
+    nothing_readable,
+    open_config,
+    open_session,
+    report_trouble,
+    with_faults,
+)
+from rltui.commands.standard_output import emit, tell
+from rltui.commands.verbs import Exit
+from rltui.config import Config
+from rltui.core.errors import UsageError
+from rltui.facts.gate import (
+    Condition,
+    Known,
+    Others,
+    job_of,
+    judge,
+    learned,
+    left_out,
+    read_conditions,
+)
+from rltui.files.disk import check_target, target_file
+from rltui.output.gate import Gated, gate_document, gate_github, gate_junit, gate_text, learned_text
+from rltui.output.json_document import dump
+from rltui.session import RunView, Session
+from rltui.session.judging import open_rules
+from rltui.session.meaning import open_catalogue
+
+#: Jobs that a message names.
+_SOME = 5
+
+
+def gate(options: argparse.Namespace) -> int:
+    """Compare runs with the conditions of a file, or write a first file."""
+    target = _target(options)
+    config = open_config(options)
+    conditions = () if options.learn else _conditions(options, config)
+    session = open_session(options, config)
+    session.read_all()
+    if not any(r.is_readable for r in session.runs()):
+        return nothing_readable(options, session)
+
+    found = _gated(options, config, session, conditions)
+    result = _learned(session.runs()) if options.learn else gate_junit(found)
+    if target is not None:
+        with target_file(target) as file:
+            file.write(result.encode())
+    if not options.learn:
+        write = gate_github if options.annotate == "github" else gate_text
+        emit(dump(gate_document(found)) if options.json else write(found))
+    elif target is None:
+        emit(result)
+    report_trouble(session)
+    met = not any(g.failed for g in found)
+    lost = Exit.NOTHING if session.reader.state.out_of_reach else Exit.OK
+    return with_faults(lost if met else Exit.BAD, session.faults)
+
+
+def _target(options: argparse.Namespace) -> Path | None:
+    """The file to write, if any. Raises UsageError, for options without a meaning too."""
+    if (options.expect is None) is not options.learn:
+        raise UsageError("one of --expect FILE and --learn is needed: learn first, then expect")
+    if (options.junit or options.history) if options.learn else options.output:
+        raise UsageError("--junit and --history go with --expect, --output with --learn")
+    given, where = options.junit or options.output, (*options.logdirs, *options.history)
+    return None if given is None else check_target(given, where)
+
+
+def _conditions(options: argparse.Namespace, config: Config) -> Sequence[Condition]:
+    """Those of the file. Raises DocumentError, UsageError for what they are compared with."""
+    conditions = read_conditions(options.expect, known_names(config))
+    for condition in conditions:
+        for part, option in (("off", "reference"), ("runs", "history")):
+            if condition.parts[part] and not getattr(options, option):
+                place = f"{options.expect}:{condition.line}"
+                raise UsageError(f"{place}: {condition.text!r} needs --{option}")
+    return conditions
+
+
+def _gated(
+    options: argparse.Namespace, config: Config, session: Session, conditions: Sequence[Condition]
+) -> list[Gated]:
+    """Every run, judged by the conditions."""
+    earlier = _earlier(options, config, session.runs()) if options.history else []
+    compared, found = sum(bool(c.parts["runs"]) for c in conditions), []
+    for run in session.runs():
+        alike = [r for r in earlier if job_of(r) == job_of(run)]
+        others = Others(session.reference.run, alike, compared)
+        outcomes = [(c, judge(c, run, others)) for c in conditions]
+        found.append(Gated(run, options.expect, outcomes))
+    return found
+
+
+def _earlier(
+    options: argparse.Namespace, config: Config, judged: Sequence[RunView]
+) -> list[RunView]:
+    """The good runs below --history, the newest first, without those that are judged."""
+    choice = choice_of(options)._replace(run_glob=None, reference=None)
+    session = Session(options.history, config, choice=choice)
+    session.scan()
+    session.read_all()
+    own = {r.data.path.resolve() for r in judged}
+    good = _good([r for r in session.runs() if r.data.path.resolve() not in own])
+    return sorted(good, key=lambda r: r.data.files.modified or 0.0, reverse=True)
+
+
+def _good(runs: Sequence[RunView]) -> list[RunView]:
+    """The good ones of some runs; standard error says why others are left out."""
+    wrong = left_out(runs)
+    for run in runs:
+        if run.key in wrong:
+            tell(f"rltui: nothing is learned from {run.name}: {wrong[run.key]}\n")
+    return [r for r in runs if r.key not in wrong]
+
+
+def _learned(runs: Sequence[RunView]) -> str:
+    """A first file of conditions. Raises UsageError for good runs of several jobs, or too few."""
+    good = _good(runs)
+    jobs = [" ".join(filter(None, job)) for job in sorted({*map(job_of, good)})]
+    if len(good) < 2 or len(jobs) > 1:
+        found = f"{len(good)} good runs of {len(jobs)} jobs ({'; '.join(jobs[:_SOME])})"
+        raise UsageError(f"two good runs of one job are needed, and there are {found}; see --run")
+    return learned_text(learned(good), good)
+
+
+def known_names(config: Config) -> Known:
+    """The names that conditions may have, those of the user among them."""
+    catalogue = open_catalogue(config)
+    return Known(catalogue.metrics, {rule.id for rule in open_rules(config, catalogue)})

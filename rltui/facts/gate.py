@@ -1,0 +1,448 @@
+"""What runs must be like: the conditions of a file, whether a run meets them, and a first file."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.catalogue.model import Category, Metric, TagInfo, counterpart
+from rltui.core.batch import RunKey
+from rltui.core.block import FloatArray
+from rltui.core.errors import RltuiError
+from rltui.core.level import Direction, Level
+from rltui.core.text import clean
+from rltui.core.yaml_document import Node, nearest, read_document
+from rltui.facts.groups import folded_name
+from rltui.facts.numbers import plain, step_range
+from rltui.facts.runs import exit_words, since_words
+from rltui.health.model import Finding
+from rltui.session.limits import session_limits
+from rltui.session.run import RunView
+
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_STAT = r"mean|median|max|min|best|slope"
+#: ``reward.mean last 10 > 0.4``: what is measured, in which rows, and how it is compared.
+_CONDITION = re.compile(
+    r"no\s+(?P<no>\S+)|state\s+is\s+(?P<states>\w+(?:\s+or\s+\w+)*)"
+    rf"|(?:(?P<steps>steps)|(?:tag\s+(?P<tag>\S.*?)|(?P<metric>\S+))"
+    rf"(?=\s+(?:{_STAT}|last|first|at)\s)(?:\s+(?P<stat>{_STAT}))?"
+    r"(?:\s+(?P<end>last|first)(?:\s+(?P<count>\d{1,9})\s*(?P<share>%)?)?"
+    r"|\s+at\s+(?P<step>\d{1,18}))?)"
+    rf"\s+(?:(?P<sign><=|>=|==|<|>)\s*(?P<limit>[-+]?{_NUMBER})"
+    rf"|between\s+(?P<low>[-+]?{_NUMBER})\s+and\s+(?P<high>[-+]?{_NUMBER})"
+    rf"|within\s+(?P<off>{_NUMBER})\s*(?P<percent>%)?\s+of\s+reference"
+    r"|like\s+last\s+(?P<runs>\d{1,9})\s+good\s+runs)",
+    re.ASCII,
+)
+_EXAMPLES = "such as 'reward.mean last 10 > 0.4', 'no bad' or 'state is finished'"
+_LEVELS = {"bad": Level.BAD, "watch": Level.WATCH}
+_STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "quiet", "ended")
+_ONE_WAY = (Direction.UP, Direction.DOWN)
+#: What is learned of each metric: where it ends, and how it got there.
+_LEARNED_ROWS = ("last 10 %", "mean")
+#: Depends on the machine, or only counts on.
+_NOT_LEARNED = {Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE}
+_NOT_LEARNED |= {Category.PROGRESS, Category.OTHER}
+#: Numbers are equal to this share: to the last digit that logs write.
+_SAME = 1e-6
+
+Parts = Mapping[str, str | None]
+#: What is allowed, both ends included; None where it is open.
+Interval = tuple[float | None, float | None]
+
+
+class Known(NamedTuple):
+    """The names that conditions may have."""
+
+    metrics: Mapping[str, Metric]
+    rules: Collection[str]
+
+
+class Condition(NamedTuple):
+    """One line of the file."""
+
+    text: str
+    line: int
+    parts: Parts
+    """What the line says, by the groups of ``_CONDITION``."""
+
+
+class Others(NamedTuple):
+    """The runs that a run is compared with."""
+
+    reference: RunView | None = None
+    good: Sequence[RunView] = ()
+    """Good runs of the same job, the newest first."""
+    conditions: int = 1
+    """How many conditions compare with them."""
+
+
+class Outcome(NamedTuple):
+    """How far a run meets a condition."""
+
+    met: bool
+    words: str
+    """What is, in a sentence that does not name the run."""
+    tag: str | None = None
+    value: float | None = None
+    """In the unit of the metric, as ``low`` and ``high``: the limits, None for open ends."""
+    low: float | None = None
+    high: float | None = None
+    first_step: int | None = None
+    last_step: int | None = None
+
+
+class NotMeasuredError(RltuiError):
+    """A run does not have what a condition asks for; says so in a sentence."""
+
+
+def read_conditions(path: Path, known: Known) -> tuple[Condition, ...]:
+    """The conditions of a file. Raises DocumentError."""
+    table = read_document(path).table()
+    listed = table.need("expect")
+    table.finish()
+    if not listed.items():
+        listed.fail("no condition: a gate that asks nothing is always open")
+    return tuple(_condition(node, known) for node in listed.items())
+
+
+def _condition(node: Node, known: Known) -> Condition:
+    text = " ".join(node.text().split())
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        node.fail(f"{clean(text)!r} is no condition, {_EXAMPLES}")
+    parts = match.groupdict()
+    words, states = (*_LEVELS, *known.rules), (parts["states"] or "").split(" ")[::2]
+    if parts["no"] and parts["no"] not in words:
+        hint = nearest(parts["no"], words)
+        node.fail(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
+    for word in filter(None, states):
+        if word not in _STATES:
+            hint = nearest(word, _STATES)
+            node.fail(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
+    if parts["metric"] and parts["metric"] not in known.metrics:
+        name, hint = clean(parts["metric"]), nearest(parts["metric"], known.metrics)
+        node.fail(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
+    if parts["count"] and not int(parts["count"]):
+        node.fail("0 rows have no value")
+
+    return Condition(text, node.line, parts)
+
+
+# -- judging -------------------------------------------------------------------------------
+
+
+def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
+    """Whether a run meets a condition; every tag of its metric must."""
+    parts = condition.parts
+    try:
+        if not (run.infos or run.verdict.crash):
+            raise NotMeasuredError("the run has no row")
+        if parts["states"]:
+            word = run.verdict.state_word
+            return Outcome(word in parts["states"].split(), f"the run is {word}")
+        if parts["no"] in _LEVELS:
+            return _of_level(_LEVELS[parts["no"]], run)
+        if parts["no"]:
+            return _of_rule(parts["no"], run)
+        if parts["steps"]:
+            last = _last_step(run)
+            low, high = _fixed(parts) or (math.inf, None)  # of others only tags are measured
+            return Outcome(
+                _inside(last, low, high), f"the last step is {last}", None, last, low, high
+            )
+        found = [_compared(parts, run, tag, others) for tag in _tags(run, parts)]
+        return min(found, key=lambda outcome: outcome.met)
+    except NotMeasuredError as why:
+        return Outcome(False, str(why))
+
+
+def _of_level(level: Level, run: RunView) -> Outcome:
+    """Whether the run is below this level."""
+    said = _findings(run, lambda f: f.level >= level)
+    if run.verdict.crash is not None:
+        said.insert(0, exit_words(run.verdict.crash))
+    words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
+    return Outcome(run.verdict.level < level, words)
+
+
+def _of_rule(rule: str, run: RunView) -> Outcome:
+    """Whether this rule could judge the run, and finds nothing."""
+    said, report = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0])), run.report
+    if report is None or not (said or rule in report.judged):
+        lacks = [m for s in (report.skipped if report else ()) if s.rule == rule for m in s.missing]
+        raise NotMeasuredError(f"{rule} cannot judge: {', '.join(lacks) or 'rows'} missing")
+    return Outcome(not said, "; ".join(said) or "it finds nothing")
+
+
+def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
+    """ "entropy collapse (bad since 31)", for each finding that holds."""
+    firing = run.report.firing() if run.report else ()
+    return [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing if wanted(f)]
+
+
+def _tags(run: RunView, parts: Parts) -> list[str]:
+    """The tags of a run that a condition names: a metric may have several."""
+    tag, metric = parts["tag"], parts["metric"] or ""
+    found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
+    if not found:
+        keys = {info.metric.key for info in run.infos.values() if info.metric is not None}
+        hint = nearest(metric, keys) if tag is None else nearest(tag, run.infos)
+        like = f"; it logs {clean(hint)}" if hint else ""
+        name = metric if tag is None else f"tag {clean(tag)!r}"
+        raise NotMeasuredError(f"the run logs no {name}{like}")
+    return found
+
+
+def _compared(parts: Parts, run: RunView, tag: str, others: Others) -> Outcome:
+    value, first, last = measured(run, tag, parts)
+    low, high = _fixed(parts) or _from_others(parts, run.infos[tag], others)
+    words = f"{clean(tag)} is {plain(value)} ({step_range(first, last)})"
+    if parts["runs"] or parts["off"]:
+        ends = ("any" if end is None else plain(end) for end in (low, high))
+        words += f", allowed: {' to '.join(ends)}"
+    return Outcome(_inside(value, low, high), words, tag, value, low, high, first, last)
+
+
+def _fixed(parts: Parts) -> Interval | None:
+    """The limits that a condition itself has; ``<`` and ``>`` leave out theirs."""
+    sign, limit = parts["sign"], float(parts["limit"] or 0)
+    if parts["low"] is not None:
+        return float(parts["low"]), float(parts["high"] or 0)
+    if sign == "==":
+        return limit - _SAME * abs(limit), limit + _SAME * abs(limit)
+    if sign in ("<", "<="):
+        return None, limit if sign == "<=" else math.nextafter(limit, -math.inf)
+    return (limit if sign == ">=" else math.nextafter(limit, math.inf), None) if sign else None
+
+
+def _from_others(parts: Parts, info: TagInfo, others: Others) -> Interval:
+    """The limits for a tag by the reference, or by good runs."""
+    if parts["runs"]:
+        values = np.array([*_values_of(others.good[: int(parts["runs"])], info, parts)])
+        if len(values) < 2:
+            count = f"{len(values)} good runs of this job have {clean(info.tag)}"
+            raise NotMeasuredError(f"{count}, 2 show how far seeds differ")
+        return expected(values, info.direction, others.conditions)
+    reference = [] if others.reference is None else [others.reference]
+    for value in _values_of(reference, info, parts):
+        off = float(parts["off"] or 0) * (abs(value) / 100 if parts["percent"] else 1)
+        return value - off, value + off
+    raise NotMeasuredError(f"the reference has no such {clean(info.tag)}")
+
+
+def _inside(x: float, low: float | None, high: float | None) -> bool:
+    return (low is None or x >= low) and (high is None or x <= high)
+
+
+def _values_of(runs: Iterable[RunView], info: TagInfo, parts: Parts) -> Iterator[float]:
+    """The same number of other runs, of those that have it."""
+    for run in runs:
+        tag = counterpart(info, run.infos)
+        try:
+            if tag is not None:
+                yield measured(run, tag, parts)[0]
+        except NotMeasuredError:
+            continue
+
+
+def measured(run: RunView, tag: str, parts: Parts) -> tuple[float, int, int]:
+    """The number that a condition asks for, in the unit of the metric, and the first and last step
+    of its rows. Raises NotMeasuredError."""
+    info, series, name = run.infos[tag], run.series(tag), clean(tag)
+    rows = _rows(series.steps, parts, name)
+    steps, values = series.steps[rows], series.values[rows]
+    x = values.astype(np.float64) * (info.sign * info.scale)
+    wrong = int(np.count_nonzero(~np.isfinite(x)))
+    if wrong:
+        raise NotMeasuredError(f"{name} has {wrong} of {len(x)} values that are not finite")
+    stat = parts["stat"] or "mean"
+    if stat == "best":
+        if info.direction not in _ONE_WAY:
+            raise NotMeasuredError(f"{name} has no better and worse: ask for max or min")
+        stat = "max" if info.direction is Direction.UP else "min"
+    with np.errstate(all="ignore"):
+        at = steps - steps.mean()
+        slope = at @ (x - x.mean()) / (at @ at)
+        value = float(slope if stat == "slope" else getattr(np, stat)(x))
+    if not math.isfinite(value):
+        raise NotMeasuredError(f"{name} has no {stat}: a single step, or too large numbers")
+    return value, int(steps[0]), int(steps[-1])
+
+
+def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
+    """Which of the rows at these steps (n,) a condition asks for."""
+    total, step = len(steps), int(parts["step"] or 0)
+    if not total:
+        raise NotMeasuredError(f"{name} has no row")
+    if parts["step"]:
+        row = int(np.searchsorted(steps, step, side="right")) - 1
+        if row < 0 or steps[-1] < step:
+            raise NotMeasuredError(f"{name} {step_range(steps[0], steps[-1])} is not at {step}")
+        return slice(row, row + 1)
+    count = int(parts["count"] or 1) if parts["end"] else total
+    count = math.ceil(total * count / 100) if parts["share"] else count
+    if count > total:
+        raise NotMeasuredError(f"{name} has {total} rows, {count} are asked for")
+    return slice(total - count, total) if parts["end"] == "last" else slice(count)
+
+
+# -- good runs -----------------------------------------------------------------------------
+
+
+def left_out(runs: Sequence[RunView]) -> dict[RunKey, str]:
+    """Which runs nothing is learned from, and why. The good others may be on watch.
+
+    Files that were just copied look live: a live run counts if none of its job got further.
+    """
+    most, found = dict[tuple[str, str, str], int](), {}
+    for run in runs:
+        most[job_of(run)] = max(most.get(job_of(run), 0), _last_step(run))
+    for run in runs:
+        word, last = run.verdict.state_word, _last_step(run)
+        if run.verdict.crash is not None:
+            found[run.key] = word
+        elif run.verdict.level is Level.BAD or not run.infos:
+            found[run.key] = "bad" if run.infos else "no row"
+        elif word in ("live", "stalled") and last < most[job_of(run)]:
+            found[run.key] = f"{word} at {last}, others got to {most[job_of(run)]}"
+    return found
+
+
+def _last_step(run: RunView) -> int:
+    return (run.progress and run.progress.last_step) or 0
+
+
+def job_of(run: RunView) -> tuple[str, str, str]:
+    """What runs of one job share: framework, algorithm, and the name of their directory or file
+    without seed and date."""
+    path, known = run.data.path, run.recognition
+    name = folded_name(clean(path.stem if path in run.data.files.sources else path.name))
+    return (known.framework, known.algorithm or "", name) if known else ("", "", name)
+
+
+def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
+    """Conditions that the next good run of a job will meet, and what its good runs had, two or
+    more. See :func:`expected`."""
+    found = list(_common_numbers(runs))
+    steps = np.array([*map(_last_step, runs)], np.float64)
+    least = steps.min()
+    if least < steps.max():  # the time ends them, say
+        least = max(0.0, expected(steps, Direction.UP, len(found) + 1)[0] or 0.0)
+    yield "no bad", ""
+    yield f"steps >= {math.floor(least)}", _span(steps)
+    for name, info, values in found:
+        if info.category is Category.HYPER:
+            yield f"{name} == {values[0]:.9g}", ""
+            continue
+        low, high = expected(values, info.direction, len(found) + 1)
+        if low is not None and high is not None:
+            yield f"{name} between {_rounded(low)} and {_rounded(high, up=True)}", _span(values)
+        elif low is not None:
+            yield f"{name} >= {_rounded(low)}", _span(values)
+        elif high is not None:
+            yield f"{name} <= {_rounded(high, up=True)}", _span(values)
+
+
+def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
+    """What is measured, and its value (n,) in each run, of the metrics that all of them have.
+
+    Left out is what says nothing of the next run: settings in which they differ, numbers most of
+    which are equal, values that are not finite."""
+    infos = runs[0].infos
+    counts = Counter(info.metric.key for info in infos.values() if info.metric is not None)
+    for tag, info in infos.items():
+        if info.metric is None or info.guessed or info.category in _NOT_LEARNED:
+            continue
+        name = info.metric.key if counts[info.metric.key] == 1 else f"tag {tag}"
+        for rows in _LEARNED_ROWS:
+            match = _CONDITION.fullmatch(f"{name} {rows} > 0") if name.isprintable() else None
+            if match is None:
+                continue
+            values = np.array([*_values_of(runs, info, match.groupdict())])
+            alike = int(np.unique(values, return_counts=True)[1].max(initial=0))
+            is_setting = info.category is Category.HYPER
+            if len(values) == len(runs) and (
+                alike == len(runs) if is_setting else 2 * alike <= len(runs)
+            ):
+                yield f"{name} {rows}", info, values
+
+
+def _span(values: FloatArray) -> str:
+    """What the good runs had."""
+    ends = plain(values.min()), plain(values.max())
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _rounded(x: float, *, up: bool = False) -> str:
+    """A limit to four digits, away from what is allowed."""
+    near = float(f"{x:.3e}")
+    unit = 10.0 ** (math.floor(math.log10(abs(near))) - 3) if near else 0.0
+    return f"{near + unit * ((near < x) if up else -(near > x)):.4g}"
+
+
+# -- how far seeds differ --------------------------------------------------------------------
+
+
+def expected(values: FloatArray, direction: Direction, conditions: int) -> Interval:
+    """Where the next runs will be, by the values (n,) of good runs that differ in their seed.
+
+    The prediction interval mean ± t s √(1 + 1/n), with Student's t at a chance that is divided by
+    all that is asked of the runs to come (Hahn 1970, "Additional factors for calculating prediction
+    intervals for samples from a normal distribution", JASA 65, 1668-1676; Bonferroni's inequality):
+    few runs make it wide. They do not tell whether a positive quantity spreads by a difference or
+    by a factor: its upper limit is the farther of both. Of a metric that should go up only a low
+    value is wrong, of one that should go down a high one. ``conditions``: asked of each run.
+    """
+    limits = session_limits().gate
+    sides = 1 if direction in _ONE_WAY else 2
+    chance = limits.chance / (limits.runs * max(1, conditions) * sides)
+    with np.errstate(all="ignore"):
+        low, high = _predicted(values, chance)
+        if (values > 0).all():
+            high = max(high, float(np.exp(_predicted(np.log(values), chance)[1])))
+    return (
+        low if direction is not Direction.DOWN and math.isfinite(low) else None,
+        high if direction is not Direction.UP and math.isfinite(high) else None,
+    )
+
+
+def _predicted(values: FloatArray, chance: float) -> tuple[float, float]:
+    """The interval that the next value leaves on either side with this chance."""
+    n, middle = len(values), float(values.mean())
+    reach = student(chance, n - 1) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    return middle - reach, middle + reach
+
+
+@lru_cache(maxsize=256)
+def student(chance: float, freedom: int) -> float:
+    """The value that Student's t exceeds with a chance below a half; ``freedom``: 1 or more.
+
+    Its distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4), halved down here.
+    """
+    low, high = 0.0, math.pi / 2
+    for _ in range(100):
+        angle = (low + high) / 2
+        if (1 - _within(angle, freedom)) / 2 > chance:
+            low = angle
+        else:
+            high = angle
+    return math.sqrt(freedom) * math.tan(low)
+
+
+def _within(angle: float, freedom: int) -> float:
+    """The chance that t lies within ± √freedom tan(angle)."""
+    odd = freedom % 2
+    term, total = (math.cos(angle) if odd else 1.0), 0.0
+    for k in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (k - 1) / k
+    part = math.sin(angle) * total
+    return (angle + part) * 2 / math.pi if odd else part

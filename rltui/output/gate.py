@@ -1,0 +1,112 @@
+"""Whether runs are as expected: text, JSON, JUnit XML, annotations of GitHub, a first file.
+
+Names and texts from logs are cleaned, so that none has a line end, and escaped as each form
+demands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import quoteattr
+
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.draw.glyph import glyph_set
+from rltui.facts.gate import Condition, Outcome
+from rltui.output.json_document import Json
+from rltui.session import RunView
+
+
+class Gated(NamedTuple):
+    """A run with how far it meets each condition of a file."""
+
+    run: RunView
+    file: Path
+    outcomes: Sequence[tuple[Condition, Outcome]]
+
+    @property
+    def failed(self) -> list[tuple[str, str, str]]:
+        """Place, text and sentence of each condition that it does not meet."""
+        name, found = clean(str(self.file)), [x for x in self.outcomes if not x[1].met]
+        return [
+            (f"{name}:{c.line}", clean(c.text), f"{clean(c.text)}: {o.words}") for c, o in found
+        ]
+
+
+def gate_text(runs: Sequence[Gated]) -> str:
+    """A line for each run, and below it one for each condition that it does not meet."""
+    lines = []
+    for gated in runs:
+        failed, asked = gated.failed, len(gated.outcomes)
+        badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
+        words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
+        lines.append(f"{badge} {gated.run.name}: {words}\n")
+        lines += [f"    {place}: {sentence}\n" for place, _, sentence in failed]
+    return "".join(lines)
+
+
+def gate_document(runs: Sequence[Gated]) -> Json:
+    """The document ``rltui.gate/1``."""
+    entries = [
+        {
+            "run": gated.run.key.name,
+            "path": str(gated.run.data.path),
+            "met": not gated.failed,
+            "conditions": [
+                {"condition": c.text, "line": c.line, **o._asdict()} for c, o in gated.outcomes
+            ],
+        }
+        for gated in runs
+    ]
+    return {"schema": "rltui.gate/1", "met": all(e["met"] for e in entries), "runs": entries}
+
+
+def gate_junit(runs: Sequence[Gated]) -> str:
+    """JUnit XML: a suite for each run, a case for each condition."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>"]
+    for gated in runs:
+        name, failed = quoteattr(gated.run.name), len(gated.failed)
+        lines.append(f'<testsuite name={name} tests="{len(gated.outcomes)}" failures="{failed}">')
+        for condition, outcome in gated.outcomes:
+            lines.append(f"<testcase classname={name} name={quoteattr(clean(condition.text))}>")
+            if not outcome.met:
+                lines.append(f"<failure message={quoteattr(outcome.words)}/>")
+            lines.append("</testcase>")
+        lines.append("</testsuite>")
+    return "\n".join([*lines, "</testsuites>\n"])
+
+
+def gate_github(runs: Sequence[Gated]) -> str:
+    """The text, then a workflow command of GitHub for each condition that is not met.
+
+    GitHub takes for a command what begins a line with ``::``, as none of the text does, and
+    ``##[`` anywhere in a line.
+    """
+    lines = []
+    for gated in runs:
+        for place, text, sentence in gated.failed:
+            file, _, line = _escaped(place).rpartition("%3A")
+            title = _escaped(f"{gated.run.name}: {text}")
+            message = sentence.replace("%", "%25")
+            lines.append(f"::error file={file},line={line},title={title}::{message}\n")
+    return (gate_text(runs) + "".join(lines)).replace("##[", "# #[")
+
+
+def _escaped(text: str) -> str:
+    """A clean text as a property of a workflow command."""
+    return text.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+
+
+def learned_text(conditions: Iterable[tuple[str, str]], runs: Sequence[RunView]) -> str:
+    """A first file with these conditions, and what the good runs had."""
+    lines = [f"# Learned by rltui gate --learn from {len(runs)} good runs:"]
+    lines += [f"#   {run.name}" for run in runs]
+    lines += ["# What differs between seeds alone stays within. Behind each: what these runs had."]
+    lines.append("expect:")
+    for text, note in conditions:
+        quoted = text.replace("'", "''") if text.startswith("tag ") else ""
+        line = f"  - '{quoted}'" if quoted else f"  - {text}"
+        lines.append(f"{line}  # {note}" if note else line)
+    return "\n".join(lines) + "\n"
