@@ -29,7 +29,7 @@ from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import reported
 from rltui.core.installation import state_directory, to_add
 from rltui.core.text import clean
-from rltui.facts.samples import SampleBrowser, root_of
+from rltui.facts.samples import SampleBrowser, Samples, root_of
 from rltui.output import brief
 from rltui.output import tool_answers as texts
 from rltui.output.brief_entry import quoted
@@ -261,7 +261,7 @@ class Tools:
             document = explain_document(catalogue, rules, name, framework)
             return texts.bounded(explain_text(document).splitlines())
 
-        return await self._desk.ask(lambda _: found())
+        return await asyncio.to_thread(found)  # takes a second, and needs no session
 
     async def log_tail(self, run: str = "", lines: int = 30) -> str:
         """Last lines of the console log of a run."""
@@ -290,26 +290,20 @@ class Tools:
     ) -> str:
         """Prompts and completions that a run saved, the lowest reward first, near a step (default:
         newest)."""
-        session, view = self._session, await self._desk.tell(lambda: self._one(run))
-        logdir, others = session.logdirs[view.key.logdir], session.runs()
-        browser = SampleBrowser(view, lambda: root_of(view, others, logdir), step)
+        browser = await self._desk.tell(lambda: self._browser(run, step))
         await self._read(browser)
         names = browser.names
         if not names:
-            raise UsageError(f"run {quoted(view.name)} has saved no samples")
+            raise UsageError("the run has saved no samples: list_runs names others")
+        if kind and kind not in names:
+            raise UsageError(f"no samples {quoted(kind)}; there are {texts.some(names)}")
         if kind:
-            if kind not in names:
-                some = ", ".join(map(quoted, names))
-                raise UsageError(f"no samples {quoted(kind)}; there are: {some}")
             browser.kind_by(names.index(kind) - browser.kind)
-        found = browser.current
-        if isinstance(found, SampleSet):
-            files = [path for _, path in found.by_step] + ([found.whole] if found.whole else [])
-            texts.check_inside(session, view, *files)
+        await self._desk.ask(lambda _: self._check(run, browser.current))
         await self._read(browser)
         rows = sorted(browser.rows, key=lambda row: (row.reward != row.reward, row.reward))
         note = f" ({browser.note})" if browser.note else ""
-        head = f"{len(rows)} samples{note}, kinds: {', '.join(map(quoted, names))}. {DATA}\n"
+        head = f"{len(rows)} samples{note}, kinds: {texts.some(names)}. {DATA}\n"
         told = []
         for number, row in enumerate(rows[:worst], 1):
             await self._read(browser, row)
@@ -317,15 +311,27 @@ class Tools:
         return head + texts.bounded(told, 2_000 * worst)
 
     async def _read(self, browser: SampleBrowser, row: SampleRow | None = None) -> None:
-        """Read what a browser asks for, on a thread: it may take long."""
-        clock = self._session.clock
-        while (read := browser.request(row, clock.monotonic())) is not None:
-            (await asyncio.to_thread(read))()
+        """Read what a browser asks for, on a thread of its own: it may take long."""
+        ask, clock = self._desk.ask, self._session.clock
+        while (read := await ask(lambda _: browser.request(row, clock.monotonic()))) is not None:
+            apply = await asyncio.to_thread(read)
+            await ask(lambda _, apply=apply: apply())  # type: ignore[misc]
 
     # -- on the thread of the owner --------------------------------------------------------
 
     def _one(self, name: str) -> RunView:
         return texts.one_run(self._session, name)
+
+    def _browser(self, name: str, step: int | None) -> SampleBrowser:
+        run, others = self._one(name), self._session.runs()
+        logdir = self._session.logdirs[run.key.logdir]
+        return SampleBrowser(run, lambda: root_of(run, others, logdir), step)
+
+    def _check(self, name: str, found: Samples | None) -> None:
+        """Raise UsageError for files outside of LOGDIR."""
+        if isinstance(found, SampleSet):
+            files = [path for _, path in found.by_step] + ([found.whole] if found.whole else [])
+            texts.check_inside(self._session, self._one(name), *files)
 
     def _judged(self, run: RunView, since: str) -> str:
         """The brief of a run, or what changed in it."""
