@@ -195,6 +195,11 @@ class Desk:
             (answer.set_exception if isinstance(found, RltuiError) else answer.set_result)(found)
         return True
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return self._new.empty() and not self._open
+
     def is_read(self) -> bool:
         """Whether the logs have been read and judged once."""
         session = self.session
@@ -280,8 +285,7 @@ class Tools:
                 return None
             why = why or f"nothing happened in {seconds} seconds: wait again, or judge"
             view = view or self._one(run)
-            is_there = view.key in self._session.views
-            return f"{why}\n{self._judged(view, since) if is_there else ''}"
+            return f"{why}\n{self._judged(view, since)}"
 
         return await self._desk.ask(look, seconds)
 
@@ -335,6 +339,7 @@ class Tools:
 
     def _judged(self, run: RunView, since: str) -> str:
         """The brief of a run, or what changed in it."""
+        texts.check_inside(self._session, run, run.data.path, *run.data.files.sources)
         document = brief.brief_document(self._session, [run])
         if (share := self._session.reading()) is not None:
             document["note"] = f"Still reading the logs ({share:.0%}): no verdict on a part."
@@ -345,7 +350,7 @@ class _Waiting:
     """What somebody waits for. On the thread of the owner."""
 
     def __init__(self, session: Session, name: str, step: int | None) -> None:
-        self._session, self._step = session, step
+        self._step = step
         one = texts.one_run(session, name) if name or step is not None else None
         self._key = None if one is None else one.key
         self._watcher = Watcher(session)
@@ -355,16 +360,12 @@ class _Waiting:
 
     def look(self) -> tuple[str, RunView | None]:
         """What happened, in words, and to which run; "" for nothing."""
-        views = self._session.views
         for event in self._watcher.events():
-            if event.run.key in views and self._key in (None, event.run.key) and event.is_news:
+            if self._key in (None, event.run.key) and event.is_news:
                 change = f"{event.kind.value}: [{event.finding.rule}] {event.finding.level.word}"
                 return f"{change} in run {quoted(event.run.name)}", event.run
         for key, run in self._known.items():
-            name = quoted(run.name)
-            if key not in views:
-                return f"run {name} is gone: its logs were deleted or belong to another run", run
-            last = run.data.last_step
+            name, last = quoted(run.name), run.data.last_step
             if self._step is not None and last is not None and last >= self._step:
                 return f"run {name} has reached step {last}", run
             if key not in self._ended and _has_ended(run):
