@@ -408,7 +408,7 @@ def server_of(tools: Tools) -> Server[Any]:
     known = {
         name: types.Tool(
             name=name,
-            description=inspect.getdoc(getattr(tools, name)),
+            description=" ".join((getattr(tools, name).__doc__ or "").split()),
             input_schema=schema_of(getattr(tools, name)),
             annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
         )

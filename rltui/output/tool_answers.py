@@ -51,7 +51,7 @@ def chosen(session: Session, names: Sequence[str]) -> list[RunView]:
     try:
         return compared(runs, names) if names else runs
     except UsageError as error:
-        raise UsageError(f"{error}; there are {some([run.name for run in runs])}") from None
+        raise UsageError(f"{error} (list_runs names all)") from None
 
 
 def one_run(session: Session, name: str) -> RunView:
@@ -139,7 +139,7 @@ def series_text(
         keys = [info.metric.key for info in run.infos.values() if info.metric]
         hint = nearest(name, [*run.infos, *keys, *(i.title for i in run.infos.values())])
         likely = did_you_mean(None if hint is None else kept_clean(hint))
-        names = f"{likely}; there are {some(list(run.infos))}"
+        names = likely or f"; there are {some(list(run.infos))}"
         raise UsageError(f"no metric {quoted(name)} in run {quoted(run.name)}{names}")
     series = run.shown(tags[0])
     if run.data.unloaded or run.data.loading:
