@@ -216,22 +216,12 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
     """A brief, which is kept; only what changed since an earlier one, if that is asked for and
     still there."""
     from rltui.output import brief as words  # one form of five
-    from rltui.output.brief_entry import quoted  # as above
     from rltui.output.json_document import dump  # as above
     from rltui.session.answers import Answers  # as above
 
-    answers = Answers(state_directory(os.environ))
-    since, as_json = getattr(options, "since", None), getattr(options, "as_json", False)
-    before = None if since is None else answers.find(since)
-    document = document | {"id": answers.keep(document)}
-    if before is not None and words.is_same_place(before, document):
-        changes = words.changes_document(before | {"id": since}, document)
-        return dump(changes) if as_json else words.changes_text(changes)
-    if since is not None:
-        why = "is not kept" if before is None else "is about other logs"
-        note = f"{quoted(since)} {why}: this is the whole brief."
-        document |= {"since": None, "note": f"The answer {note}"}
-    return dump(document) if as_json else words.brief_text(document)
+    answers, since = Answers(state_directory(os.environ)), getattr(options, "since", None)
+    found = words.answered(document, since, answers)
+    return dump(found) if getattr(options, "as_json", False) else words.text_of(found)
 
 
 def _painted(options: argparse.Namespace, text: str) -> str:

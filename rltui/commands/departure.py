@@ -53,9 +53,11 @@ _RESTORE = (
 _GONE = select.POLLHUP | select.POLLERR
 
 
-def departing(verb: Callable[[Departure], int], output: TextIO, *, debugged: bool = False) -> int:
-    """Run a verb that ends with its output; returns its exit code, or 128 + the signal. Where it is
-    ``debugged``, SIGUSR1 writes to the debug log."""
+def departing(
+    verb: Callable[[Departure], int], output: TextIO | None, *, debugged: bool = False
+) -> int:
+    """Run a verb that ends with its output, if that is given; returns its exit code, or 128 + the
+    signal. Where it is ``debugged``, SIGUSR1 writes to the debug log."""
     code = 0
     with Departure(output, debugged=debugged) as departure:
         code = verb(departure)
@@ -65,8 +67,8 @@ def departing(verb: Callable[[Departure], int], output: TextIO, *, debugged: boo
 class Departure:
     """Surrounds a verb on the main thread, once in a process."""
 
-    def __init__(self, output: TextIO, *, debugged: bool = False) -> None:
-        """``output`` is the stream without which the verb is of no use."""
+    def __init__(self, output: TextIO | None, *, debugged: bool = False) -> None:
+        """``output`` is the stream without which the verb is of no use, if there is one."""
         self._signals = [n for n in _SIGNALS if not (debugged and n == signal.SIGUSR1)]
         self.code = 0
         """128 + the signal that ended the verb; 0 when none did."""

@@ -339,6 +339,7 @@ _REPLAY = (
     *_READING, *_REFERENCE, *_SCREEN,
 )
 _STREAM = (Option("PATH...", "as LOGDIR of watch", dest="logdirs", type=Path),)
+_MCP = (_LOGDIRS, *_READING, *_REFERENCE)
 _SERVE = (
     _LOGDIRS,
     Option("--listen ADDR:PORT", "default 127.0.0.1:9709, which only this machine reaches; port "
@@ -381,6 +382,9 @@ VERBS = (
     Verb("stream", "export",
          "plumbing: send what is read to an rltui on another host, which runs this by ssh",
          "rltui stream /data/runs", _STREAM),
+    Verb("mcp", "mcp",
+         "serve verdicts to a coding agent: Model Context Protocol on standard input and output",
+         "rltui mcp runs/", _MCP),
     Verb("serve-metrics", "serve_metrics",
          "serve verdicts to Prometheus, on this machine only by default",
          "rltui serve-metrics runs/ --listen 127.0.0.1:9709", _SERVE),

@@ -20,6 +20,7 @@ from rltui.core.errors import did_you_mean
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, clean
 from rltui.facts import numbers, sentences
+from rltui.facts.cache import per_version
 from rltui.health.model import Finding
 from rltui.session import RunView
 
@@ -156,6 +157,7 @@ class ListedRuns:
         return list(found)
 
 
+@per_version
 def by_verdict(run: RunView) -> tuple[bool, int, float, int, RunKey]:
     """The order of what to look at: what crashed, then by level, by harm, by how many findings are
     loud, and by name."""

@@ -14,6 +14,7 @@ from rltui.facts import numbers
 from rltui.health.symptoms import Harm
 from rltui.output.brief_entry import absolute, brief_entry, quoted
 from rltui.session import RunView, Session
+from rltui.session.answers import Answers
 
 Json = dict[str, Any]
 
@@ -274,3 +275,26 @@ def _changes_told(number: int, run: Mapping[str, Any]) -> _Told:
         told.line("    ", (e["words"] for e in evidence), 20 + place)
         told.line("    next: ", [change["next"]] if kind == "new" and change["next"] else [], place)
     return told
+
+
+# -- answers ---------------------------------------------------------------------------------
+
+
+def answered(document: Json, since: str | None, answers: Answers) -> Json:
+    """The document with its id, under which it is kept; only what changed since the answer of the
+    id ``since``, where that is still kept and about the same logs."""
+    before = None if since is None else answers.find(since)
+    document = document | {"id": answers.keep(document)}
+    if before is not None and is_same_place(before, document):
+        return changes_document(before | {"id": since}, document)
+    if since is not None:
+        why = "is not kept" if before is None else "is about other logs"
+        note = f"The answer {quoted(since)} {why}: this is the whole brief."
+        document |= {"since": None, "note": note}
+    return document
+
+
+def text_of(document: Json) -> str:
+    """What :func:`answered` returned, as text."""
+    is_brief = document["schema"] == "rltui.brief/1"
+    return brief_text(document) if is_brief else changes_text(document)

@@ -20,6 +20,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level
 from rltui.core.text import kept_clean
 from rltui.facts import findings, numbers, sentences
+from rltui.facts.cache import per_version
 from rltui.facts.checkpoint import last_good_checkpoint
 from rltui.facts.odd import lacking, odd_facts
 from rltui.facts.runs import age_words, calm_words, why_unknown
@@ -120,6 +121,7 @@ def brief_entry(run: RunView) -> Json:
     return entry or _entry(run.blank())
 
 
+@per_version
 def _entry(run: RunView) -> Json:
     known, progress, report = run.recognition, run.progress, run.report
     age = progress.age_s if progress else None

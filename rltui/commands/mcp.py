@@ -1,0 +1,447 @@
+"""``rltui mcp``: a server of the Model Context Protocol on standard input and output, for coding
+agents. It only reads.
+
+The main thread owns the session and follows the logs; the protocol has an event loop on a thread of
+its own. A tool asks at the :class:`Desk`, and the main thread answers between two looks at the
+logs. Nothing but the protocol goes to standard output, and whatever runs meanwhile finds standard
+input empty: the SDK moves both away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import closing, suppress
+from importlib.util import find_spec
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+
+from rltui.commands.command import open_config, open_session, report_trouble
+from rltui.commands.departure import departing
+from rltui.commands.terminal import is_piped
+from rltui.commands.verbs import Exit
+from rltui.core.errors import RltuiError, UsageError
+from rltui.core.fault import reported
+from rltui.core.installation import state_directory, to_add
+from rltui.core.text import clean
+from rltui.facts.samples import SampleBrowser, Samples, root_of
+from rltui.output import brief
+from rltui.output import tool_answers as texts
+from rltui.output.brief_entry import quoted
+from rltui.output.explain import explain_document, explain_text
+from rltui.output.tool_answers import DATA
+from rltui.session import RunView, Session
+from rltui.session.answers import Answers
+from rltui.session.event import Watcher, updates
+from rltui.session.judging import open_rules
+from rltui.session.meaning import open_catalogue
+from rltui.sources.side_files.sample_files import SampleRow, SampleSet
+from rltui.version import __version__
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+T = TypeVar("T")
+
+#: Seconds for which the first answers wait until the logs have been read, an answer waits for
+#: points that were unloaded, and ``wait`` lasts at most.
+_FIRST_READ_S, _LOAD_S = 20.0, 10.0
+#: The most that an argument of a tool may ask for.
+_MOST = {
+    "points": texts.MOST_POINTS,
+    "worst": texts.MOST_SAMPLES,
+    "lines": texts.MOST_LINES,
+    "seconds": 600,
+}
+#: Types of arguments in JSON schema.
+_TYPES: dict[str, dict[str, Any]] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer", "minimum": 1},
+    "int | None": {"type": "integer"},
+    "tuple[str, ...]": {"type": "array", "items": {"type": "string"}},
+}
+#: States in which a run writes no more.
+_ENDED = ("finished", "crashed", "cancelled", "stopped", "ended", "log deleted")
+#: What an agent is told of the server as a whole.
+_INSTRUCTIONS = (
+    "Verdicts on RL and LLM post-training runs, from their logs. Start with list_runs, then judge; "
+    "pass the id of an answer as since to hear only of changes. Read-only: never restart or kill a "
+    f"run unless the user asked for it. {DATA}"
+)
+
+
+def mcp(options: argparse.Namespace) -> int:
+    """Serve a client until it closes standard input, or until interrupted."""
+    if find_spec("mcp") is None:
+        raise UsageError(f"rltui mcp needs the package mcp: {to_add('mcp>=2')}")
+    if is_piped(options):
+        raise UsageError("standard input is what the client sends; name a log file instead of '-'")
+    return departing(lambda _: _serve(options), None, debugged=options.debug)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    config = open_config(options)
+    session = open_session(options, config, waits=True, partial=True, later=True, absent=True)
+    report_trouble(session)
+    desk = Desk(session)
+    tools = Tools(desk, Answers(state_directory(os.environ)), options)
+    failed: list[BaseException] = []
+    over = threading.Event()
+
+    def protocol() -> None:
+        try:
+            asyncio.run(_run(server_of(tools)))
+        except BaseException as error:  # noqa: BLE001 - told on the main thread
+            failed.append(error)
+        over.set()
+        desk.asked.set()
+
+    threading.Thread(target=protocol, name="rltui-mcp", daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        desk.follow(over)
+    if failed and not _is_gone(failed[0]):
+        raise failed[0]
+    return Exit.OK
+
+
+async def _run(server: Server[Any]) -> None:
+    from mcp.server.stdio import stdio_server  # an extra
+
+    async with stdio_server() as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether the protocol ended because nobody reads its answers any more."""
+    parts = getattr(error, "exceptions", None)  # of a group
+    return all(map(_is_gone, parts)) if parts else isinstance(error, BrokenPipeError)
+
+
+# -- between the threads ---------------------------------------------------------------------
+
+
+class _Question(NamedTuple, Generic[T]):
+    look: Callable[[bool], T | None]
+    """Asked again until it has an answer; with True for the last time."""
+    until: float
+    """When that is: monotonic seconds."""
+    answer: Future[T]
+
+
+class Desk:
+    """Where the tools ask, on the thread of the protocol, and the owner of a session answers."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.asked = threading.Event()
+        """Set when there is a new question."""
+        self._new: SimpleQueue[_Question[Any]] = SimpleQueue()
+        self._open: list[_Question[Any]] = []
+        self._began = session.clock.monotonic()
+        self._is_read = False
+        """Whether the logs that were there have been read and judged."""
+
+    # -- on the thread of the protocol -----------------------------------------------------
+
+    async def ask(self, look: Callable[[bool], T | None], seconds: float = 0.0) -> T:
+        """What ``look`` returns on the thread of the owner, called until it returns something
+        other than None, for so many seconds: then a last time, with True."""
+        until = self.session.clock.monotonic() + seconds
+        question = _Question(look, until, Future[T]())
+        self._new.put(question)
+        self.asked.set()
+        return await asyncio.wrap_future(question.answer)
+
+    async def tell(self, answer: Callable[[], T]) -> T:
+        """What ``answer`` returns there, once the logs have been read the first time."""
+        left = self._began + _FIRST_READ_S - self.session.clock.monotonic()
+        return await self.ask(lambda last: answer() if last or self.is_read() else None, left)
+
+    # -- on that of the owner --------------------------------------------------------------
+
+    def follow(self, over: threading.Event) -> None:
+        """Follow the logs and answer, until ``over`` is set."""
+        with closing(updates(self.session, over, self.asked)) as each:
+            for _ in each:
+                self.turn()
+
+    def turn(self) -> None:
+        """Answer what can be answered now."""
+        while not self._new.empty():
+            self._open.append(self._new.get())
+        if not self._open:
+            return
+        now = self.session.clock.monotonic()
+        self._open = [q for q in self._open if not self._answered(q, now >= q.until)]
+
+    def _answered(self, question: _Question[Any], is_last: bool) -> bool:
+        answer = question.answer
+        if answer.cancelled():
+            return True
+        try:
+            found = question.look(is_last)
+        except RltuiError as error:
+            found = error
+        except Exception as error:  # noqa: BLE001 - one question must not end the server
+            found = RltuiError(reported(error, "this could not be answered").text)
+        if found is None and not is_last:
+            return False
+        if answer.set_running_or_notify_cancel():
+            (answer.set_exception if isinstance(found, RltuiError) else answer.set_result)(found)
+        return True
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return self._new.empty() and not self._open
+
+    def is_read(self) -> bool:
+        """Whether the logs have been read and judged once."""
+        session = self.session
+        if not self._is_read:
+            known = len(session.views) >= session.run_count and not session.reach.searching
+            settled = session.reading() is None and not session.busy and not session.unsettled
+            self._is_read = known and settled
+        return self._is_read
+
+
+# -- the tools -------------------------------------------------------------------------------
+
+
+class Tools:
+    """Each public method is a tool: its arguments make the schema, its docstring is what clients
+    are told. All raise RltuiError, and run on the thread of the protocol."""
+
+    def __init__(self, desk: Desk, answers: Answers, options: argparse.Namespace) -> None:
+        self._desk, self._session, self._answers = desk, desk.session, answers
+        self._options = options
+
+    async def list_runs(self, match: str = "") -> str:
+        """The runs, worst first: trainer, step, state, level, worst finding. match: words of name,
+        framework or state; !word excludes."""
+        return await self._desk.tell(lambda: texts.runs_text(self._session, match))
+
+    async def judge(self, run: str = "", since: str = "") -> str:
+        """Verdict on a run (default: the worst): what is wrong and since when, evidence, what moved
+        first, the next step; what looks odd but is no reason to stop; what cannot be judged. since:
+        id of an earlier answer, for changes only."""
+        return await self._desk.tell(lambda: self._judged(self._one(run), since))
+
+    async def series(
+        self,
+        metric: str,
+        run: str = "",
+        points: int = 50,
+        first_step: int | None = None,
+        last_step: int | None = None,
+    ) -> str:
+        """Points of a metric (tag, key or title), minima and maxima kept; two steps narrow it."""
+        view, span = await self._desk.tell(lambda: self._one(run)), (first_step, last_step)
+
+        def look(is_last: bool) -> str | None:
+            found = texts.series_text(view, metric, points, span)
+            if found is None and is_last:
+                raise RltuiError("the points are being read again: ask again in a few seconds")
+            return found
+
+        return await self._desk.ask(look, _LOAD_S)
+
+    async def compare(self, runs: tuple[str, ...] = ()) -> str:
+        """Runs side by side (names or globs; default: all): verdicts, where their main metrics got
+        to, settings that differ."""
+        return await self._desk.tell(lambda: texts.comparison(self._session, runs))
+
+    async def explain(self, name: str) -> str:
+        """What a tag, metric, rule or symptom means, its healthy range, what to check."""
+
+        def found() -> str:
+            config = open_config(self._options)
+            catalogue = open_catalogue(config)
+            rules, framework = open_rules(config, catalogue), self._options.framework
+            document = explain_document(catalogue, rules, name, framework)
+            return texts.bounded(explain_text(document).splitlines())
+
+        return await asyncio.to_thread(found)  # takes a second, and needs no session
+
+    async def log_tail(self, run: str = "", lines: int = 30) -> str:
+        """Last lines of the console log of a run."""
+        return await self._desk.tell(lambda: texts.log_text(self._session, self._one(run), lines))
+
+    async def wait(
+        self, run: str = "", since: str = "", step: int | None = None, seconds: int = 50
+    ) -> str:
+        """Wait until a verdict changes, a run ends (default: any) or reaches a step, or the seconds
+        are over. Cheaper than asking again and again."""
+        waiting = await self._desk.tell(lambda: _Waiting(self._session, run, step))
+
+        def look(is_last: bool) -> str | None:
+            why, view = waiting.look()
+            if not why and not is_last:
+                return None
+            why = why or f"nothing happened in {seconds} seconds: wait again, or judge"
+            view = view or self._one(run)
+            return f"{why}\n{self._judged(view, since)}"
+
+        return await self._desk.ask(look, seconds)
+
+    async def samples(
+        self, run: str = "", step: int | None = None, worst: int = 3, kind: str = ""
+    ) -> str:
+        """Prompts and completions that a run saved, the lowest reward first, near a step (default:
+        newest)."""
+        browser = await self._desk.tell(lambda: self._browser(run, step))
+        await self._read(browser)
+        names = browser.names
+        if not names:
+            raise UsageError("the run has saved no samples: list_runs names others")
+        if kind and kind not in names:
+            raise UsageError(f"no samples {quoted(kind)}; there are {texts.some(names)}")
+        if kind:
+            browser.kind_by(names.index(kind) - browser.kind)
+        await self._desk.ask(lambda _: self._check(run, browser.current))
+        await self._read(browser)
+        rows = sorted(browser.rows, key=lambda row: (row.reward != row.reward, row.reward))
+        note = f" ({browser.note})" if browser.note else ""
+        head = f"{len(rows)} samples{note}, kinds: {texts.some(names)}. {DATA}\n"
+        told = []
+        for number, row in enumerate(rows[:worst], 1):
+            await self._read(browser, row)
+            told += texts.sample_text(number, row, browser.sample(row)).splitlines()
+        return head + texts.bounded(told, 2_000 * worst)
+
+    async def _read(self, browser: SampleBrowser, row: SampleRow | None = None) -> None:
+        """Read what a browser asks for, on a thread of its own: it may take long."""
+        ask, clock = self._desk.ask, self._session.clock
+        while (read := await ask(lambda _: browser.request(row, clock.monotonic()))) is not None:
+            apply = await asyncio.to_thread(read)
+            await ask(lambda _, apply=apply: apply())  # type: ignore[misc]
+
+    # -- on the thread of the owner --------------------------------------------------------
+
+    def _one(self, name: str) -> RunView:
+        return texts.one_run(self._session, name)
+
+    def _browser(self, name: str, step: int | None) -> SampleBrowser:
+        run, others = self._one(name), self._session.runs()
+        logdir = self._session.logdirs[run.key.logdir]
+        return SampleBrowser(run, lambda: root_of(run, others, logdir), step)
+
+    def _check(self, name: str, found: Samples | None) -> None:
+        """Raise UsageError for files outside of LOGDIR."""
+        if isinstance(found, SampleSet):
+            files = [path for _, path in found.by_step] + ([found.whole] if found.whole else [])
+            texts.check_inside(self._session, self._one(name), *files)
+
+    def _judged(self, run: RunView, since: str) -> str:
+        """The brief of a run, or what changed in it."""
+        texts.check_inside(self._session, run, run.data.path, *run.data.files.sources)
+        document = brief.brief_document(self._session, [run])
+        if (share := self._session.reading()) is not None:
+            document["note"] = f"Still reading the logs ({share:.0%}): no verdict on a part."
+        return brief.text_of(brief.answered(document, since or None, self._answers))
+
+
+class _Waiting:
+    """What somebody waits for. On the thread of the owner."""
+
+    def __init__(self, session: Session, name: str, step: int | None) -> None:
+        self._step = step
+        one = texts.one_run(session, name) if name or step is not None else None
+        self._key = None if one is None else one.key
+        self._watcher = Watcher(session)
+        self._watcher.events()
+        self._known = {run.key: run for run in session.runs() if one is None or run is one}
+        self._ended = {key for key, run in self._known.items() if one is None and _has_ended(run)}
+
+    def look(self) -> tuple[str, RunView | None]:
+        """What happened, in words, and to which run; "" for nothing."""
+        for event in self._watcher.events():
+            if self._key in (None, event.run.key) and event.is_news:
+                change = f"{event.kind.value}: [{event.finding.rule}] {event.finding.level.word}"
+                return f"{change} in run {quoted(event.run.name)}", event.run
+        for key, run in self._known.items():
+            name, last = quoted(run.name), run.data.last_step
+            if self._step is not None and last is not None and last >= self._step:
+                return f"run {name} has reached step {last}", run
+            if key not in self._ended and _has_ended(run):
+                return f"run {name} has ended: {run.verdict.state_word}", run
+        return "", None
+
+
+def _has_ended(run: RunView) -> bool:
+    return run.verdict.state_word in _ENDED
+
+
+# -- the protocol ----------------------------------------------------------------------------
+
+
+def schema_of(method: Callable[..., Any]) -> dict[str, Any]:
+    """JSON schema of the arguments of a tool."""
+    properties, required = {}, []
+    for name, given in inspect.signature(method).parameters.items():
+        most = {"maximum": _MOST[name]} if name in _MOST else {}
+        properties[name] = _TYPES[given.annotation] | most
+        if given.default is given.empty:
+            required.append(name)
+        elif given.default:
+            properties[name]["default"] = given.default
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def server_of(tools: Tools) -> Server[Any]:
+    """The tools as a server of the SDK."""
+    from jsonschema import Draft202012Validator  # the extra brings it
+    from mcp import types  # an extra
+    from mcp.server import Server  # an extra
+
+    names = [name for name in vars(Tools) if not name.startswith("_")]
+    known = {
+        name: types.Tool(
+            name=name,
+            description=" ".join((getattr(tools, name).__doc__ or "").split()),
+            input_schema=schema_of(getattr(tools, name)),
+            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+        for name in names
+    }
+
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=list(known.values()))
+
+    async def answer(name: str, arguments: dict[str, Any]) -> str:
+        if name not in known:
+            raise UsageError(f"no tool {quoted(name)}; there are {', '.join(known)}")
+        schema = known[name].input_schema
+        wrong = next(Draft202012Validator(schema).iter_errors(arguments), None)
+        if wrong is not None:
+            where = "".join(f"{part}: " for part in wrong.path)
+            takes = ", ".join(schema["properties"])
+            raise UsageError(f"{where}{clean(wrong.message[:200])}; {name} takes {takes}")
+        return cast("str", await getattr(tools, name)(**arguments))
+
+    async def call_tool(_: Any, called: types.CallToolRequestParams) -> types.CallToolResult:
+        failed = False
+        try:
+            text = await answer(called.name, called.arguments or {})
+        except RltuiError as error:
+            text, failed = str(error), True
+        content = types.TextContent(type="text", text=text)
+        return types.CallToolResult(content=[content], is_error=failed)
+
+    return Server(
+        "rltui",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
