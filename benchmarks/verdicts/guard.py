@@ -116,7 +116,11 @@ def main() -> int:
     opened = by_origin(options.labels, sealed=False)
     labels = [label for found in opened.values() for label in found]
     with ProcessPoolExecutor(options.jobs) as pool:
-        found = list(pool.map(stops, [(label, options.hold) for label in labels]))
+        found = []
+        for own in pool.map(stops, [(label, options.hold) for label in labels]):
+            found.append(own)
+            sys.stderr.write(f"\r{len(found)} of {len(labels)} runs")
+    sys.stderr.write("\n")
     rows = [row(hold, labels, found) for hold in sorted(options.hold)]
     healthy = sum(label.healthy for label in labels)
     lines = [f"{len(labels)} runs of {len(opened)} origins, {healthy} healthy", ""]
