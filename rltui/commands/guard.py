@@ -43,6 +43,8 @@ Json = dict[str, Any]
 
 #: Names of runs in a message.
 _MOST_NAMES = 5
+#: Runs in one place whose first rows are less seconds apart are the same.
+_SAME_S = 1.0
 _ENDED = (RunState.FINISHED, RunState.CRASHED, RunState.STOPPED)
 
 
@@ -65,7 +67,10 @@ def _guard(options: argparse.Namespace, action: Action, hold: Hold) -> int:
         session = open_session(options, open_config(options), waits=True, partial=True)
         report_trouble(session)
         audit = AuditLog(state_directory(os.environ) / "guard" / "audit.jsonl")
-        audit.check()
+        try:
+            audit.write(None)
+        except OSError as error:
+            raise UsageError(f"{clean(str(audit.path))}: {error.strerror}: no audit log") from None
         tell(f"rltui: will {action.words} after {hold.words} of bad, once; log: {audit.path}\n")
         watch = Guard(session, action, hold, audit, again=options.again)
         code: int | None = None
@@ -142,9 +147,8 @@ class Guard:
             "action": self._action.words,
         }
         now = self._session.clock.now
-        earlier = self._audit.claim(
-            {"time": _time(now()), "event": "acting", **record}, self._again
-        )
+        begin = {"time": _time(now()), "event": "acting"}
+        earlier = self._audit.write(begin | record, first=not self._again)
         if earlier is not None:
             self._say(f"another guard has acted, at {earlier['time']}")
             return Exit.BAD
@@ -155,7 +159,7 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - whatever it was, it is said and not tried again
             done = Done(f"{type(error).__name__}: {error}")
         end = {"event": "failed" if done.error else "done", **done._asdict()}
-        self._audit.append({"time": _time(now()), **end, **record})
+        self._audit.write({"time": _time(now())} | end | record)
         self._say(f"failed, and is not tried again: {clean(done.error)}" if done.error else "done")
         return Exit.INTERNAL if done.error else Exit.BAD
 
@@ -206,53 +210,34 @@ class AuditLog:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def check(self) -> None:
-        """Raises UsageError where nothing can be written: without the log there is no action."""
-        try:
-            self._write(None)
-        except OSError as error:
-            raise UsageError(f"{clean(str(self.path))}: {error.strerror}: no audit log") from None
-
     def acted(self, path: str, began: float | None) -> Json | None:
         """The first action on the run that lies there and began then; None for none. Another run
         may lie there by now: where both began at a known time, that tells."""
-        try:
-            lines = self.path.read_text("utf-8", "replace").splitlines()
-        except OSError:
-            return None
+        lines = self.path.read_text("utf-8", "replace").splitlines() if self.path.exists() else []
         for line in lines:
             try:
                 found = json.loads(line)
             except ValueError:  # cut off
                 continue
-            if not isinstance(found, dict) or found.get("path") != path:
-                continue
-            times = [t for t in (found.get("began"), began) if t is not None]
-            if len(times) < 2 or abs(times[0] - times[1]) < 1.0:
-                return found
+            if isinstance(found, dict) and found.get("path") == path:
+                times = [t for t in (found.get("began"), began) if t is not None]
+                if len(times) < 2 or abs(times[0] - times[1]) < _SAME_S:
+                    return found
         return None
 
-    def claim(self, record: Json, again: bool) -> Json | None:
-        """Note that an action is about to be done; returns the earlier one on the same run that
-        forbids it, and notes nothing then. Raises OSError."""
-        return self._write(record, check=not again)
-
-    def append(self, record: Json) -> None:
-        """Add a line. Raises OSError."""
-        self._write(record)
-
-    def _write(self, record: Json | None, *, check: bool = False) -> Json | None:
+    def write(self, record: Json | None, *, first: bool = False) -> Json | None:
+        """Add a line, unless it must be the ``first`` about its run and is not: returns the earlier
+        one then. None writes nothing, as a trial. Raises OSError."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # two guards may come at the same time
             if record is None:
                 return None
-            earlier = self.acted(record["path"], record["began"]) if check else None
+            earlier = self.acted(record["path"], record["began"]) if first else None
             if earlier is None:
                 line = json.dumps({"schema": "rltui.guard/1", **record}, allow_nan=False)
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - 1))
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
                 cut_off = file.read(1) not in (b"", b"\n")
                 file.write(b"\n" * cut_off + line.encode() + b"\n")
                 file.flush()
@@ -280,23 +265,20 @@ def _rehearse_run(
     options: argparse.Namespace, session: Session, run: RunView, action: Action | None, hold: Hold
 ) -> bool:
     what = "act" if action is None else action.words
+    facts: Json = {"schema": "rltui.guard/1", "event": "dry run", "run": run.name, "acts": False}
+    text = f"would not {what}"
     try:
         found = rehearsed(session, run, hold)
-        facts: Json = {"run": run.name, "acts": found is not None, "hold": hold.words}
-        text = f"would not {what}"
         if found is not None:
-            last, unit = numbers.step(found.last_step), run.step_word
             facts |= _facts(run, found.reason)
-            facts |= {"held_since": found.begun, "rows_left": found.rows_left, "action": what}
-            text = (
-                f"would {what} at {unit} {numbers.step(found.step)} of {last}, {found.rows_left} "
-                f"rows before its end: {facts['words']}; held since {numbers.step(found.begun)}"
-            )
+            facts |= {"acts": True, "held_since": found.begun, "rows_left": found.rows_left}
+            at, last, begun = map(numbers.step, (found.step, found.last_step, found.begun))
+            text = f"would {what} at {run.step_word} {at} of {last}, {found.rows_left} rows before "
+            text += f"its end: {facts['words']}; held since {begun}"
     except ValueError as error:
-        found, text = None, f"cannot be told: {error}"
-        facts = {"run": run.name, "acts": None, "error": str(error)}
+        text = f"cannot be told: {error}"
+        facts |= {"acts": None, "error": str(error)}
     finally:
         session.replay.end()
-    document = json.dumps({"schema": "rltui.guard/1", "event": "dry run", **facts})
-    emit(f"{document if options.json else f'{run.name}: {text}'}\n")
-    return found is not None
+    emit(f"{json.dumps(facts) if options.json else f'{run.name}: {text}'}\n")
+    return bool(facts["acts"])

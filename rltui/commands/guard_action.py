@@ -72,8 +72,7 @@ class Action(Protocol):
         """What it does, for people: "send TERM to process 4242 (python)"."""
 
     def prepare(self) -> None:
-        """Look whether it could be done now, and note what must be the same when it is. Raises
-        UsageError."""
+        """Raise UsageError where it cannot be done; note what must be the same when it is."""
 
     def do(self, facts: Mapping[str, str]) -> Done:
         """Do it; ``facts`` of the run: run, step, symptom."""
@@ -110,30 +109,19 @@ def _signal_named(name: str) -> signal.Signals:
 # -- a process -------------------------------------------------------------------------------
 
 
-class _Process(NamedTuple):
-    """What tells a process from a later one of the same number."""
-
-    name: str
-    owner: int
-    started: int
-    """Clock ticks since the machine started."""
-
-
-def _process(pid: int) -> _Process | None:
-    """The process that has this number now; None for none, or one that has ended and is only
-    waited for."""
+def _process(pid: int) -> tuple[str, int, int] | None:
+    """Name, owner and start (clock ticks since the machine started) of the process of this number,
+    which tell it from a later one; None for none, or one that has ended and is only waited for."""
     place = Path("/proc", str(pid))
     try:
-        raw = (place / "stat").read_bytes()
-        owner = place.stat().st_uid
+        raw, owner = (place / "stat").read_bytes(), place.stat().st_uid
     except OSError:
         return None
-    # the name stands in brackets and may hold any byte
-    head, _, rest = raw.rpartition(b")")
-    fields = rest.split()
-    if fields[0] in (b"Z", b"X"):
+    head, _, rest = raw.rpartition(b")")  # around the name, which may hold any byte
+    state, *fields = rest.split()
+    if state in (b"Z", b"X"):
         return None
-    return _Process(head.partition(b"(")[2].decode("utf-8", "replace"), owner, int(fields[19]))
+    return head.partition(b"(")[2].decode("utf-8", "replace"), owner, int(fields[18])
 
 
 class Signal:
@@ -141,13 +129,11 @@ class Signal:
 
     def __init__(self, number: signal.Signals, pid: int) -> None:
         self._signal, self._pid = number, pid
-        self._known: _Process | None = None
-        self._handle = -1
-        """Of the process, where the kernel has such: it cannot become that of another one."""
+        self._known: tuple[str, int, int] | None = None
 
     @property
     def words(self) -> str:
-        name = "" if self._known is None else f" ({clean(self._known.name)})"
+        name = "" if self._known is None else f" ({clean(self._known[0])})"
         return f"send {self._signal.name.removeprefix('SIG')} to process {self._pid}{name}"
 
     def prepare(self) -> None:
@@ -155,29 +141,21 @@ class Signal:
             raise UsageError("--on-bad signal needs /proc, which only Linux has")
         if self._pid in (0, 1, os.getpid()):
             raise UsageError(f"--on-bad signal: {self._pid} is no process of a training")
-        known = _process(self._pid)
-        if known is None:
+        self._known = _process(self._pid)
+        if self._known is None:
             raise UsageError(f"--on-bad signal: no process {self._pid} runs on this machine")
-        if known.owner != os.geteuid() and os.geteuid() != 0:
+        if os.geteuid() not in (0, self._known[1]):
             raise UsageError(f"--on-bad signal: process {self._pid} belongs to another user")
-        self._known = known
-        try:
-            self._handle = os.pidfd_open(self._pid)
-        except (OSError, AttributeError):  # an old kernel: the time of its start must do
-            self._handle = -1
 
     def do(self, facts: Mapping[str, str]) -> Done:
         del facts
         now = _process(self._pid)
         if now is None:
             return Done(f"process {self._pid} has ended")
-        if self._known is None or now[1:] != self._known[1:]:
+        if self._known is None or now[1:] != self._known[1:]:  # it may have a new name
             return Done(f"process {self._pid} is another one by now: no signal was sent")
         try:
-            if self._handle >= 0:
-                signal.pidfd_send_signal(self._handle, self._signal)
-            else:
-                os.kill(self._pid, self._signal)
+            os.kill(self._pid, self._signal)
         except OSError as error:
             return Done(error.strerror or str(error))
         return Done()

@@ -149,7 +149,7 @@ def test_it_does_not_act_a_second_time_after_a_restart(audit: AuditLog) -> None:
 
 
 def test_another_run_in_the_same_place_is_another_one(audit: AuditLog) -> None:
-    audit.claim({"path": "/logs/grpo", "began": START}, again=False)
+    audit.write({"path": "/logs/grpo", "began": START})
     assert audit.acted("/logs/grpo", START + 0.5) is not None
     assert audit.acted("/logs/grpo", None) is not None
     assert audit.acted("/logs/grpo", START + 900.0) is None
@@ -178,16 +178,10 @@ def test_a_failed_action_is_told_and_not_tried_again(
 
 
 def test_a_line_that_was_cut_off_hides_no_other(audit: AuditLog) -> None:
-    audit.check()
+    audit.write(None)
     audit.path.write_text('{"path": "/logs/a", "beg')
-    audit.append({"path": "/logs/b", "began": None})
+    audit.write({"path": "/logs/b", "began": None})
     assert audit.acted("/logs/b", None) is not None
-
-
-def test_without_an_audit_log_there_is_no_guard(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="no audit log"):
-        AuditLog(tmp_path / "file" / "audit.jsonl").check()
 
 
 # -- which run -------------------------------------------------------------------------------
@@ -307,12 +301,18 @@ def test_a_dry_run_says_when_and_does_nothing(
         (["--on-bad", "run true", "--json"], "--json needs --dry-run"),
         (["--on-bad", "run true", "--hold", "soon"], "no number of rows"),
         (["--dry-run", "--hold", "0"], "no number of rows"),
+        (["--on-bad", "run true"], "no audit log"),
     ],
 )
 def test_wrong_options_are_told(
-    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     write_rows(tmp_path / "log.jsonl", 1, 30)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "log.jsonl"))
     try:
         code = main(["guard", str(tmp_path), *words])
     except SystemExit as end:
