@@ -26,6 +26,8 @@ MOST_WAIT_S = 7 * 86_400.0
 MANY_RUNS, MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
 #: Logged steps that a replay shows in a second.
 REPLAY_SPEED = 10.0
+#: Rows for which a run must be bad before a guard acts.
+HOLD_ROWS = 20
 
 
 class Exit(IntEnum):
@@ -46,10 +48,13 @@ class Exit(IntEnum):
 
 EXIT_CODES = (
     (Exit.OK, "done; `check`: no run at or above --fail-on; `gate`: all met"),
-    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed; `gate`: not met"),
+    (
+        Exit.BAD,
+        "`check`: a run at or above --fail-on, or crashed; `gate`: not met; `guard`: it acted",
+    ),
     (Exit.USAGE, "wrong option, path, configuration or rule"),
     (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
-    (Exit.INTERNAL, "internal error, or output that cannot be written"),
+    (Exit.INTERNAL, "internal error, output that cannot be written, or a failed action of `guard`"),
     (Exit.INTERRUPTED, "interrupted; after another signal 128 + its number"),
 )
 
@@ -171,6 +176,15 @@ def _size(text: str) -> tuple[int, int]:
     if not (20 <= width <= 1000 and 5 <= height <= 1000):
         raise argparse.ArgumentTypeError("sizes go from 20x5 to 1000x1000")
     return width, height
+
+
+def _hold(text: str) -> tuple[int, float]:
+    """Rows and seconds: "20", "90s", "10m", "2h"; one of them is 0."""
+    found = re.fullmatch(r"([1-9]\d{0,5})([smh]?)", text, re.ASCII)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows, nor a time such as 10m")
+    number, unit = int(found[1]), found[2]
+    return (0, number * {"s": 1.0, "m": 60.0, "h": 3600.0}[unit]) if unit else (number, 0.0)
 
 
 def _listen_address(text: str) -> tuple[str, int]:
@@ -347,6 +361,18 @@ _SERVE = (
     _METRIC,
     *_READING,
 )
+_GUARD = (
+    _LOGDIRS,
+    Option("--on-bad ACTION", "what to do, once: 'signal TERM PID', 'scancel JOB [SIGNAL]', "
+           "'touch FILE', or 'run PROGRAM ARGUMENT...', where {run}, {step} and {symptom} stand "
+           "for those of the run"),
+    Option("--hold TIME", f"for how long it must be bad without a gap: rows (default {HOLD_ROWS}), "
+           "or 90s, 10m, 2h", type=_hold, default=(HOLD_ROWS, 0.0)),
+    Option("--dry-run", "do nothing: say when it would have acted in each recorded run"),
+    Option("--json", "with --dry-run: a line of JSON for each run"),
+    Option("--again", "act although a guard has acted on this run before"),
+    *_READING,
+)
 
 VERBS = (
     Verb("watch", "watch", "watch runs live; without LOGDIR choose among what is found",
@@ -388,6 +414,9 @@ VERBS = (
     Verb("serve-metrics", "serve_metrics",
          "serve verdicts to Prometheus, on this machine only by default",
          "rltui serve-metrics runs/ --listen 127.0.0.1:9709", _SERVE),
+    Verb("guard", "guard",
+         "act once when a run has been bad for a while: signal, Slurm job, flag file or command",
+         "rltui guard runs/grpo --on-bad 'signal TERM 4242' --dry-run", _GUARD),
 )
 NAMES = tuple(verb.name for verb in VERBS)
 HELP_VERB = Verb(

@@ -169,7 +169,7 @@ def progress(
 ) -> Progress:
     """The progress of ``run`` at the time ``now`` (seconds since the epoch); ``facts``: what lies
     beside its logs; ``before``: as it was known until now."""
-    clock = _clock_series(run)
+    clock = clock_series(run)
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
     if interval is None and (times := _step_times(run, infos, roles.step_time)) is not None:
@@ -274,7 +274,7 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
     return RunState.STALLED if known.seen_live or recent else RunState.UNKNOWN
 
 
-def _clock_series(run: RunData) -> Series | None:
+def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
     for tag in sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]:

@@ -1,0 +1,284 @@
+"""``rltui guard``: watches one run and does one thing, once, when it has been bad for a while.
+
+What it saw and did stands in an audit log of JSON lines, ``rltui.guard/1``, in the user's state
+directory. A line is there before anything is done, so that no later guard does it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import sys
+from contextlib import closing
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rltui.commands.command import (
+    nothing_readable,
+    open_config,
+    open_session,
+    report_trouble,
+    with_faults,
+)
+from rltui.commands.departure import departing
+from rltui.commands.guard_action import Action, Done, parse_action
+from rltui.commands.standard_output import emit, tell
+from rltui.commands.terminal import reading_pipe
+from rltui.commands.verbs import Exit
+from rltui.core.address import is_remote
+from rltui.core.errors import UsageError
+from rltui.core.installation import state_directory
+from rltui.core.level import RunState
+from rltui.core.text import clean
+from rltui.facts import findings, numbers, sentences
+from rltui.health.model import Report
+from rltui.session import RunView, Session
+from rltui.session.event import updates
+from rltui.session.guarding import Held, Hold, Reason, reason_to_stop, rehearsed
+
+Json = dict[str, Any]
+
+#: Names of runs in a message.
+_MOST_NAMES = 5
+#: Runs in one place whose first rows are less seconds apart are the same.
+_SAME_S = 1.0
+_ENDED = (RunState.FINISHED, RunState.CRASHED, RunState.STOPPED)
+
+
+def guard(options: argparse.Namespace) -> int:
+    """Watch a run and act once, or say what would have been done."""
+    action = None if options.on_bad is None else parse_action(options.on_bad)
+    hold = Hold(*options.hold)
+    if options.dry_run:
+        return _rehearse(options, action, hold)
+    if action is None:
+        raise UsageError("say what to do with --on-bad, or look first with --dry-run")
+    if options.json:
+        raise UsageError("--json needs --dry-run")
+    action.prepare()
+    return departing(lambda _: _guard(options, action, hold), sys.stdout, debugged=options.debug)
+
+
+def _guard(options: argparse.Namespace, action: Action, hold: Hold) -> int:
+    with reading_pipe(options):
+        session = open_session(options, open_config(options), waits=True, partial=True)
+        report_trouble(session)
+        audit = AuditLog(state_directory(os.environ) / "guard" / "audit.jsonl")
+        try:
+            audit.write(None)
+        except OSError as error:
+            raise UsageError(f"{clean(str(audit.path))}: {error.strerror}: no audit log") from None
+        tell(f"rltui: will {action.words} after {hold.words} of bad, once; log: {audit.path}\n")
+        watch = Guard(session, action, hold, audit, again=options.again)
+        code: int | None = None
+        with closing(updates(session)) as each:
+            for _ in each:
+                code = watch.look()
+                if code is not None:
+                    break
+        return with_faults(Exit.OK if code is None else code, session.faults)
+
+
+class Guard:
+    """Guards the first run of a session that is live. Owned by the command."""
+
+    def __init__(
+        self, session: Session, action: Action, hold: Hold, audit: AuditLog, *, again: bool = False
+    ) -> None:
+        """``again``: whether to act on a run on which an earlier guard has acted."""
+        self._session = session
+        self._action = action
+        self._hold, self._held = hold, Held(hold)
+        self._audit = audit
+        self._again = again
+        self._run: RunView | None = None
+        self._report: Report | None = None
+        self._reason: Reason | None = None
+
+    def look(self) -> int | None:
+        """Look at the run once, and act if that is due; returns the exit code of a guard that has
+        nothing more to do, else None. Raises UsageError where several runs are live."""
+        run = self._run = self._run or self._live()
+        if run is None or run.progress is None:
+            return None
+        if self._report is None and not self._again:
+            earlier = self._audit.acted(_place(run), run.data.extent.first_wall_time)
+            if earlier is not None:
+                self._say(f"a guard has acted already, at {earlier['time']}; --again allows it")
+                return Exit.BAD
+        if run.progress.state in _ENDED or run.progress.gone:
+            self._say(f"{run.verdict.state_word}; nothing was done")
+            return Exit.OK
+        # each verdict counts once, with the rows that it is about; what is out of reach may be well
+        if run.progress.lost_at is not None or run.report is self._report or run.data.unloaded:
+            return None
+        self._report, before, self._reason = run.report, self._reason, reason_to_stop(run.report)
+        due = self._held.look(self._reason, _rows(run), self._session.clock.monotonic())
+        if self._reason is not None and before is None:
+            self._say(f"{_words(run, self._reason)}; must hold for {self._hold.words}")
+        if self._reason is None and before is not None:
+            self._say(f"{before.diagnosis.symptom.title} is over; nothing was done")
+        return self._act(run, self._reason) if due and self._reason is not None else None
+
+    def _live(self) -> RunView | None:
+        """The run that is live, once all has been read that there is."""
+        runs = self._session.runs()
+        if self._session.busy or any(run.data.files.reading for run in runs):
+            return None
+        live = [r for r in runs if r.report and r.progress and r.progress.state is RunState.LIVE]
+        if len(live) > 1:
+            names = ", ".join(r.name for r in live[:_MOST_NAMES])
+            names += ", ..." * (len(live) > _MOST_NAMES)
+            raise UsageError(
+                f"guard is for one run, and {len(live)} are live: choose with --run ({names})"
+            )
+        return live[0] if live else None
+
+    def _act(self, run: RunView, reason: Reason) -> int:
+        facts = _facts(run, reason)
+        record = {
+            "path": _place(run),
+            "began": run.data.extent.first_wall_time,
+            **facts,
+            "hold": self._hold.words,
+            "action": self._action.words,
+        }
+        now = self._session.clock.now
+        begin = {"time": _time(now()), "event": "acting"}
+        earlier = self._audit.write(begin | record, first=not self._again)
+        if earlier is not None:
+            self._say(f"another guard has acted, at {earlier['time']}")
+            return Exit.BAD
+        self._say(f"{facts['words']}; held for {self._hold.words}: {self._action.words}")
+        given = {name: str(facts[name]) for name in ("run", "step", "symptom")}
+        try:
+            done = self._action.do(given)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is said and not tried again
+            done = Done(f"{type(error).__name__}: {error}")
+        end = {"event": "failed" if done.error else "done", **done._asdict()}
+        self._audit.write({"time": _time(now())} | end | record)
+        self._say(f"failed, and is not tried again: {clean(done.error)}" if done.error else "done")
+        return Exit.INTERNAL if done.error else Exit.BAD
+
+    def _say(self, text: str) -> None:
+        name = "" if self._run is None else f" {self._run.name}:"
+        emit(f"{_time(self._session.clock.now())}{name} {text}\n")
+
+
+def _place(run: RunView) -> str:
+    """Where the run is, the same for each guard of it."""
+    path = run.data.path
+    return str(path) if is_remote(path) else str(path.resolve())
+
+
+def _rows(run: RunView) -> int:
+    """Points of the tag that has most."""
+    data = run.data
+    return max((data.count(t) for t in data.tags if t not in data.off_axis), default=0)
+
+
+def _words(run: RunView, reason: Reason) -> str:
+    """ "the reward crashes since step 97: mean reward 0.41 → 0.02"."""
+    title = findings.title_of(run, reason.diagnosis)
+    since = numbers.step(reason.finding.since_step)
+    return f"{title}, bad since {run.step_word} {since}: {sentences.summary(reason.finding)}"
+
+
+def _facts(run: RunView, reason: Reason) -> Json:
+    finding = reason.finding
+    return {
+        "run": run.name,
+        "step": run.data.last_step,
+        "symptom": reason.diagnosis.symptom.id,
+        "rule": finding.rule,
+        "since": finding.since_step,
+        "certain": finding.certain_step,
+        "words": _words(run, reason),
+    }
+
+
+def _time(now: float) -> str:
+    return f"{datetime.fromtimestamp(now, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+
+
+class AuditLog:
+    """What guards have done: one line of JSON before each action, and one after it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def acted(self, path: str, began: float | None) -> Json | None:
+        """The first action on the run that lies there and began then; None for none. Another run
+        may lie there by now: where both began at a known time, that tells."""
+        lines = self.path.read_text("utf-8", "replace").splitlines() if self.path.exists() else []
+        for line in lines:
+            try:
+                found = json.loads(line)
+            except ValueError:  # cut off
+                continue
+            if isinstance(found, dict) and found.get("path") == path:
+                times = [t for t in (found.get("began"), began) if t is not None]
+                if len(times) < 2 or abs(times[0] - times[1]) < _SAME_S:
+                    return found
+        return None
+
+    def write(self, record: Json | None, *, first: bool = False) -> Json | None:
+        """Add a line, unless it must be the ``first`` about its run and is not: returns the earlier
+        one then. None writes nothing, as a trial. Raises OSError."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # two guards may come at the same time
+            if record is None:
+                return None
+            earlier = self.acted(record["path"], record["began"]) if first else None
+            if earlier is None:
+                line = json.dumps({"schema": "rltui.guard/1", **record}, allow_nan=False)
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+                cut_off = file.read(1) not in (b"", b"\n")
+                file.write(b"\n" * cut_off + line.encode() + b"\n")
+                file.flush()
+                os.fsync(handle)
+            return earlier
+
+
+# -- recorded runs ---------------------------------------------------------------------------
+
+
+def _rehearse(options: argparse.Namespace, action: Action | None, hold: Hold) -> int:
+    """Say what a guard would have done in each run, and when."""
+    with reading_pipe(options):
+        session = open_session(options, open_config(options), partial=True)
+        session.read_all()
+        report_trouble(session)
+        runs = [run for run in session.runs() if run.data.last_step is not None]
+        if not runs:
+            return nothing_readable(options, session)
+        acts = [_rehearse_run(options, session, run, action, hold) for run in runs]
+        return with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
+
+
+def _rehearse_run(
+    options: argparse.Namespace, session: Session, run: RunView, action: Action | None, hold: Hold
+) -> bool:
+    what = "act" if action is None else action.words
+    facts: Json = {"schema": "rltui.guard/1", "event": "dry run", "run": run.name, "acts": False}
+    text = f"would not {what}"
+    try:
+        found = rehearsed(session, run, hold)
+        if found is not None:
+            facts |= _facts(run, found.reason)
+            facts |= {"acts": True, "held_since": found.begun, "rows_left": found.rows_left}
+            at, last, begun = map(numbers.step, (found.step, found.last_step, found.begun))
+            text = f"would {what} at {run.step_word} {at} of {last}, {found.rows_left} rows before "
+            text += f"its end: {facts['words']}; held since {begun}"
+    except ValueError as error:
+        text = f"cannot be told: {error}"
+        facts |= {"acts": None, "error": str(error)}
+    finally:
+        session.replay.end()
+    emit(f"{json.dumps(facts) if options.json else f'{run.name}: {text}'}\n")
+    return bool(facts["acts"])

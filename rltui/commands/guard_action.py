@@ -1,0 +1,246 @@
+"""What ``rltui guard`` does to a sick run. Process, job, file and command come from its user alone;
+names from logs only fill in single words of a command, and no shell ever reads them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from rltui.core.errors import UsageError
+from rltui.core.level import choose
+from rltui.core.text import clean, fit, kept_clean
+
+#: Seconds after which a command is ended, with its children.
+_PATIENCE_S = 600.0
+#: Bytes at the end of what a failed command said, and characters that are kept.
+_SAID_BYTES, _SAID = 4096, 200
+#: Characters of a name that a command is given.
+_NAME = 200
+_PLACEHOLDER = re.compile(r"\{(run|step|symptom)\}")
+#: Programs that read their arguments as a program.
+_SHELLS = frozenset(
+    [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "ksh",
+        "fish",
+        "csh",
+        "tcsh",
+        "busybox",
+        "ssh",
+        "eval",
+        "su",
+        "python",
+        "python3",
+        "perl",
+        "ruby",
+        "awk",
+    ]
+)
+_JOB = re.compile(r"\d+([_+]\d+)?")
+_SIGNALS = {s.name.removeprefix("SIG").lower(): s for s in signal.Signals}
+_HOW = (
+    "--on-bad 'signal TERM PID', 'scancel JOB [SIGNAL]', 'touch FILE' or 'run PROGRAM ARGUMENT...'"
+)
+
+
+class Done(NamedTuple):
+    """How an action ended."""
+
+    error: str = ""
+    """Why it failed; "" if it did not."""
+    exit_code: int | None = None
+    """Of the program that was run."""
+
+
+class Action(Protocol):
+    """One thing that a guard may do, once."""
+
+    @property
+    def words(self) -> str:
+        """What it does, for people: "send TERM to process 4242 (python)"."""
+
+    def prepare(self) -> None:
+        """Raise UsageError where it cannot be done; note what must be the same when it is."""
+
+    def do(self, facts: Mapping[str, str]) -> Done:
+        """Do it; ``facts`` of the run: run, step, symptom."""
+
+
+def parse_action(text: str) -> Action:
+    """The action of ``--on-bad``. Raises UsageError."""
+    try:
+        name, *words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(
+            f"--on-bad: {'no action' if not text.strip() else error}; {_HOW}"
+        ) from None
+    if name == "signal" and len(words) == 2 and words[1].isascii() and words[1].isdigit():
+        return Signal(_signal_named(words[0]), int(words[1]))
+    if name == "scancel" and len(words) in (1, 2) and _JOB.fullmatch(words[0]):
+        return Command(
+            ["scancel", *(f"--signal={_signal_named(w).name[3:]}" for w in words[1:]), words[0]]
+        )
+    if name == "touch" and len(words) == 1 and words[0]:
+        return Touch(Path(words[0]))
+    if name == "run" and words and words[0]:
+        return Command(words)
+    raise UsageError(f"--on-bad {shlex.quote(clean(text))}: {_HOW}")
+
+
+def _signal_named(name: str) -> signal.Signals:
+    found, hint = choose(name.upper().removeprefix("SIG"), _SIGNALS)
+    if found is None:
+        raise UsageError(f"--on-bad: no signal {clean(name)!r}{hint}")
+    return found
+
+
+# -- a process -------------------------------------------------------------------------------
+
+
+def _process(pid: int) -> tuple[str, int, int] | None:
+    """Name, owner and start (clock ticks since the machine started) of the process of this number,
+    which tell it from a later one; None for none, or one that has ended and is only waited for."""
+    place = Path("/proc", str(pid))
+    try:
+        raw, owner = (place / "stat").read_bytes(), place.stat().st_uid
+    except OSError:
+        return None
+    head, _, rest = raw.rpartition(b")")  # around the name, which may hold any byte
+    state, *fields = rest.split()
+    if state in (b"Z", b"X"):
+        return None
+    return head.partition(b"(")[2].decode("utf-8", "replace"), owner, int(fields[18])
+
+
+class Signal:
+    """Sends a signal to a process: to that one which had the number when the guard began."""
+
+    def __init__(self, number: signal.Signals, pid: int) -> None:
+        self._signal, self._pid = number, pid
+        self._known: tuple[str, int, int] | None = None
+
+    @property
+    def words(self) -> str:
+        name = "" if self._known is None else f" ({clean(self._known[0])})"
+        return f"send {self._signal.name.removeprefix('SIG')} to process {self._pid}{name}"
+
+    def prepare(self) -> None:
+        if not Path("/proc/self/stat").exists():
+            raise UsageError("--on-bad signal needs /proc, which only Linux has")
+        if self._pid in (0, 1, os.getpid()):
+            raise UsageError(f"--on-bad signal: {self._pid} is no process of a training")
+        self._known = _process(self._pid)
+        if self._known is None:
+            raise UsageError(f"--on-bad signal: no process {self._pid} runs on this machine")
+        if os.geteuid() not in (0, self._known[1]):
+            raise UsageError(f"--on-bad signal: process {self._pid} belongs to another user")
+
+    def do(self, facts: Mapping[str, str]) -> Done:
+        del facts
+        now = _process(self._pid)
+        if now is None:
+            return Done(f"process {self._pid} has ended")
+        if self._known is None or now[1:] != self._known[1:]:  # it may have a new name
+            return Done(f"process {self._pid} is another one by now: no signal was sent")
+        try:
+            os.kill(self._pid, self._signal)
+        except OSError as error:
+            return Done(error.strerror or str(error))
+        return Done()
+
+
+# -- a file ----------------------------------------------------------------------------------
+
+
+class Touch:
+    """Makes an empty file; never one that is there already, nor where a link leads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.expanduser().absolute()
+
+    @property
+    def words(self) -> str:
+        return f"make the file {clean(str(self._path))}"
+
+    def prepare(self) -> None:
+        if not self._path.parent.is_dir():
+            raise UsageError(f"--on-bad touch: {clean(str(self._path.parent))}: no such directory")
+        if os.path.lexists(self._path):
+            raise UsageError(f"--on-bad touch: {clean(str(self._path))} is there already")
+
+    def do(self, facts: Mapping[str, str]) -> Done:
+        del facts
+        try:
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        except OSError as error:
+            return Done(error.strerror or str(error))
+        return Done()
+
+
+# -- a command -------------------------------------------------------------------------------
+
+
+class Command:
+    """Runs a program, without a shell. It has nothing to read, and the facts of the run in the
+    variables GUARD_RUN, GUARD_STEP and GUARD_SYMPTOM."""
+
+    def __init__(self, words: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
+        self._words, self._patience_s = list(words), patience_s
+        filled = [word for word in words if _PLACEHOLDER.search(word)]
+        shell = next((w for w in words if os.path.basename(w) in _SHELLS), None)  # noqa: PTH119
+        if filled and (shell is not None or filled[0] == words[0]):
+            name = _PLACEHOLDER.findall(filled[0])[0]
+            raise UsageError(
+                f"--on-bad run: {{{name}}} can be an argument of a program only, "
+                f'not of a shell: names come from logs; use "$GUARD_{name.upper()}" there'
+            )
+
+    @property
+    def words(self) -> str:
+        return f"run {clean(shlex.join(self._words))}"
+
+    def prepare(self) -> None:
+        if shutil.which(self._words[0]) is None:
+            raise UsageError(f"--on-bad: no program {clean(self._words[0])}")
+
+    def do(self, facts: Mapping[str, str]) -> Done:
+        given = {name: fit(kept_clean(value), _NAME) for name, value in facts.items()}
+        words = [_filled(word, given) for word in self._words]
+        variables = {f"GUARD_{name.upper()}": value for name, value in given.items()}
+        with tempfile.TemporaryFile() as errors:  # no pipe: a child that lives on holds nobody up
+            try:
+                process = subprocess.Popen(
+                    words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                    env={**os.environ, **variables}, start_new_session=True,
+                )  # fmt: skip
+                code = process.wait(self._patience_s)
+            except subprocess.TimeoutExpired:
+                with suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return Done(f"ended, for it took more than {self._patience_s:g} s")
+            except (OSError, ValueError) as error:
+                return Done(getattr(error, "strerror", None) or str(error))
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _SAID_BYTES))
+            said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if code == 0:
+            return Done("", 0)
+        return Done(f"exit code {code}" + (f": {fit(clean(said), _SAID)}" if said else ""), code)
+
+
+def _filled(word: str, given: Mapping[str, str]) -> str:
+    """A word of a command with its placeholders filled in; never an option that a log names."""
+    filled = _PLACEHOLDER.sub(lambda found: given[found[1]], word)
+    return f"./{filled}" if filled.startswith("-") and word.startswith("{") else filled

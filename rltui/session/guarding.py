@@ -1,0 +1,163 @@
+"""When a run is to be stopped: what is reason enough, and whether it has held for long enough.
+
+For ``rltui guard``, which looks at a live run, and for its rehearsal on a recorded one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.core.block import FloatArray, IntArray
+from rltui.core.level import Level
+from rltui.health.model import Diagnosis, Finding, FindingState, Report
+from rltui.health.symptoms import Harm
+from rltui.session.progress import clock_series
+from rltui.session.run import RunView
+from rltui.session.session import Session
+
+#: Harm that is reason enough: a technical sign may be the price of success, cost is no harm to it.
+_HARMS = frozenset({Harm.FATAL, Harm.OUTCOME})
+#: Looks at a recorded run in the time for which a reason must hold.
+_LOOKS = 20
+
+
+class Reason(NamedTuple):
+    """Why a run is to be stopped."""
+
+    diagnosis: Diagnosis
+    finding: Finding
+    """The first of its findings that is bad, certain and holds."""
+
+
+def reason_to_stop(report: Report | None) -> Reason | None:
+    """The first diagnosis of fatal harm, or of harm to the outcome, that is bad now, and certain;
+    None where there is none. How a run ended is none: there is nothing left to stop."""
+    for diagnosis in () if report is None else report.diagnosed.diagnoses:
+        if diagnosis.symptom.harm not in _HARMS:
+            continue
+        for finding in diagnosis.findings:
+            bad = finding.level is Level.BAD and finding.state is FindingState.FIRING
+            if bad and finding.certain_step is not None and finding.error is None:
+                return Reason(diagnosis, finding)
+    return None
+
+
+class Hold(NamedTuple):
+    """How long a reason must hold without a gap: rows of the run, or seconds."""
+
+    rows: int = 0
+    seconds: float = 0.0
+
+    def lasted(self, rows: int, seconds: float) -> bool:
+        """Whether that many rows, or seconds, are long enough."""
+        return rows >= self.rows and seconds >= self.seconds
+
+    def end(self, row: int, times: FloatArray) -> int:
+        """The first row that is long enough after another one; their number where none is.
+        ``times``: of each row, shape (rows,), seconds, ascending."""
+        late = int(np.searchsorted(times, times[row] + self.seconds)) if self.seconds else 0
+        return min(max(row + self.rows, late), len(times))
+
+    @property
+    def words(self) -> str:
+        """ "20 rows", "10 min"."""
+        return f"{self.seconds / 60:g} min" if self.seconds else f"{self.rows} rows"
+
+
+class Held:
+    """Whether the reasons that verdicts on one run gave have held for long enough."""
+
+    def __init__(self, hold: Hold) -> None:
+        self._hold = hold
+        self._since: tuple[int, float] | None = None
+
+    def look(self, reason: Reason | None, rows: int, at: float) -> bool:
+        """Whether there has been a reason in all verdicts for long enough; ``rows``: those of the
+        run now, ``at``: seconds of a clock that never runs backwards."""
+        if reason is None:
+            self._since = None
+            return False
+        if self._since is None or rows < self._since[0]:  # resumed from a checkpoint
+            self._since = rows, at
+        return self._hold.lasted(rows - self._since[0], at - self._since[1])
+
+
+def first_held(
+    reason: Callable[[int], Reason | None], times: FloatArray, hold: Hold
+) -> tuple[int, int] | None:
+    """The rows from which on a reason held, and at which that was long enough; None for never.
+
+    ``reason`` is asked for few rows: steps that are no longer than the hold miss nothing. While it
+    holds, one of 20 rows of the hold is asked at least. ``times``: see :meth:`Hold.end`.
+    """
+    row, calm, count = 0, -1, len(times)
+    while row < count:
+        if reason(row) is None:
+            row, calm = max(row + 1, hold.end(row, times)), row
+            continue
+        stride = max(1, (hold.end(row, times) - row) // _LOOKS)
+        begun = row
+        while begun - stride > calm and reason(begun - stride) is not None:
+            begun -= stride
+        end = hold.end(begun, times)
+        # rows from the first one that was asked on; those before it were asked on the way back
+        looks = [*range(row, end, stride), *([end] if end < count else [])]
+        calm = next((look for look in looks if reason(look) is None), -1)
+        if calm < 0:
+            return (begun, end) if end < count else None
+        row = calm + 1
+    return None
+
+
+class Rehearsal(NamedTuple):
+    """What a guard would have done in a recorded run."""
+
+    begun: int
+    """Step from which on the reason held."""
+    step: int
+    """Step at which it would have acted."""
+    rows_left: int
+    """Rows that were logged after that."""
+    last_step: int
+    reason: Reason
+
+
+def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | None:
+    """What a guard would have done; None for nothing. The run is shown as it was then until the
+    session's replay ends. Raises ValueError for a run that has no step, or not the times that
+    ``hold`` asks for."""
+    replay = session.replay
+    replay.goto(run, 0 if run.data.last_step is None else run.data.last_step)
+    steps = replay.steps
+    times = times_of(run, steps) if hold.seconds else np.zeros(len(steps))
+
+    @cache
+    def reason(row: int) -> Reason | None:
+        replay.goto(run, int(steps[row]))
+        replay.judge()
+        return reason_to_stop(run.report)
+
+    found = first_held(reason, times, hold)
+    if found is None:
+        return None
+    begun, end = found
+    why = reason(end)
+    assert why is not None
+    replay.goto(run, int(steps[end]))
+    replay.judge()
+    return Rehearsal(int(steps[begun]), int(steps[end]), len(steps) - 1 - end, int(steps[-1]), why)
+
+
+def times_of(run: RunView, steps: IntArray) -> FloatArray:
+    """When each of these steps was logged: seconds since the epoch, ascending, same shape. Raises
+    ValueError for a run whose rows have no times."""
+    clock = clock_series(run.data)
+    known = None if clock is None else np.isfinite(clock.wall_times)
+    if clock is None or known is None:
+        raise ValueError("its rows have no times, so --hold must be a number of rows")
+    times = np.interp(steps, clock.steps[known], clock.wall_times[known])
+    return np.maximum.accumulate(times)
