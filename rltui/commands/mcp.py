@@ -195,11 +195,6 @@ class Desk:
             (answer.set_exception if isinstance(found, RltuiError) else answer.set_result)(found)
         return True
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody waits for an answer."""
-        return self._new.empty() and not self._open
-
     def is_read(self) -> bool:
         """Whether the logs have been read and judged once."""
         session = self.session

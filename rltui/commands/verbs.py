@@ -409,7 +409,7 @@ VERBS = (
          "plumbing: send what is read to an rltui on another host, which runs this by ssh",
          "rltui stream /data/runs", _STREAM),
     Verb("mcp", "mcp",
-         "serve verdicts to a coding agent: Model Context Protocol on standard input and output",
+         "serve verdicts to a coding agent by the Model Context Protocol (MCP)",
          "rltui mcp runs/", _MCP),
     Verb("serve-metrics", "serve_metrics",
          "serve verdicts to Prometheus, on this machine only by default",

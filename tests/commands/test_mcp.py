@@ -327,7 +327,8 @@ async def test_who_cancels_is_forgotten_and_an_error_ends_nothing(live: Live) ->
     def fails(_: bool) -> str:
         raise RuntimeError("a mistake")
 
-    cancelled = asyncio.create_task(desk.ask(lambda _: None, 60))
+    asked: list[bool] = []
+    cancelled = asyncio.create_task(desk.ask(asked.append, 60))
     failed = asyncio.create_task(desk.ask(fails))
     right = asyncio.create_task(desk.ask(lambda _: "answer"))
     await asyncio.sleep(0)
@@ -337,7 +338,8 @@ async def test_who_cancels_is_forgotten_and_an_error_ends_nothing(live: Live) ->
     assert await right == "answer"
     with pytest.raises(mcp.RltuiError, match="could not be answered: RuntimeError: a mistake"):
         await failed
-    assert desk.is_idle
+    desk.turn()
+    assert asked == []
 
 
 # -- over a pipe -----------------------------------------------------------------------------

@@ -42,6 +42,7 @@ COMMANDS = [
     ("demo --list", 0),
     ("replay --help", 0),
     ("stream --help", 0),
+    ("mcp --help", 0),
     ("serve-metrics --help", 0),
     ("help", 0),
     ("help check", 0),
