@@ -181,10 +181,11 @@ def _rows(run: RunView) -> int:
 
 
 def _words(run: RunView, reason: Reason) -> str:
-    """ "the reward crashes since step 97: mean reward 0.41 → 0.02"."""
+    """ "the reward crashes, bad since step 97: reward 0.41 → 0.02; beside it: entropy collapse"."""
     title = findings.title_of(run, reason.diagnosis)
     since = numbers.step(reason.finding.since_step)
-    return f"{title}, bad since {run.step_word} {since}: {sentences.summary(reason.finding)}"
+    text = f"{title}, bad since {run.step_word} {since}: {sentences.summary(reason.finding)}"
+    return text if reason.sign is None else f"{text}; beside it: {reason.sign.symptom.title}"
 
 
 def _facts(run: RunView, reason: Reason) -> Json:

@@ -19,8 +19,9 @@ from rltui.session.progress import clock_series
 from rltui.session.run import RunView
 from rltui.session.session import Session
 
-#: Harm that is reason enough: a technical sign may be the price of success, cost is no harm to it.
-_HARMS = frozenset({Harm.FATAL, Harm.OUTCOME})
+#: Technical signs. Only beside one of them is a poor outcome reason enough: by itself a reward may
+#: fall, or stay low, for a while in a run that ends well.
+_SIGNS = frozenset({Harm.SIGN, Harm.EXHAUSTED})
 #: Looks at a recorded run in the time for which a reason must hold.
 _LOOKS = 20
 
@@ -31,18 +32,30 @@ class Reason(NamedTuple):
     diagnosis: Diagnosis
     finding: Finding
     """The first of its findings that is bad, certain and holds."""
+    sign: Diagnosis | None
+    """The technical sign beside it; None where the harm is fatal by itself."""
 
 
 def reason_to_stop(report: Report | None) -> Reason | None:
-    """The first diagnosis of fatal harm, or of harm to the outcome, that is bad now, and certain;
-    None where there is none. How a run ended is none: there is nothing left to stop."""
-    for diagnosis in () if report is None else report.diagnosed.diagnoses:
-        if diagnosis.symptom.harm not in _HARMS:
-            continue
-        for finding in diagnosis.findings:
-            bad = finding.level is Level.BAD and finding.state is FindingState.FIRING
-            if bad and finding.certain_step is not None and finding.error is None:
-                return Reason(diagnosis, finding)
+    """The first diagnosis of fatal harm, or of harm to the outcome beside a technical sign, where
+    each is bad now, and certain; None where there is none. How a run ended is none: there is
+    nothing left to stop."""
+    bad = [(d, f) for d in report.diagnosed.diagnoses if (f := _proof(d))] if report else []
+    sign = next((d for d, _ in bad if d.symptom.harm in _SIGNS), None)
+    for diagnosis, finding in bad:
+        if diagnosis.symptom.harm is Harm.FATAL:
+            return Reason(diagnosis, finding, None)
+        if diagnosis.symptom.harm is Harm.OUTCOME and sign is not None:
+            return Reason(diagnosis, finding, sign)
+    return None
+
+
+def _proof(diagnosis: Diagnosis) -> Finding | None:
+    """Its first finding that is bad, certain and holds."""
+    for finding in diagnosis.findings:
+        holds = finding.state is FindingState.FIRING and finding.error is None
+        if holds and finding.level is Level.BAD and finding.certain_step is not None:
+            return finding
     return None
 
 

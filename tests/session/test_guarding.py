@@ -44,6 +44,25 @@ def test_a_technical_sign_is_none_however_bad() -> None:
     assert reason_to_stop(run.report) is None
 
 
+def with_fallen_reward(rows: int, collapse: int | None) -> Batch:
+    """A run whose reward is lost at step 60; ``collapse``: the step of an entropy collapse."""
+    tags = grpo_tags(rows, collapse=collapse)
+    for tag in ("critic/score/mean", "critic/rewards/mean"):
+        tags[tag] = [0.6 + 0.01 * (s % 3) if s < 60 else 0.05 + 0.01 * (s % 3) for s in range(rows)]
+    return a_batch(steps(1, tags))
+
+
+def test_a_poor_outcome_is_a_reason_beside_a_technical_sign_only() -> None:
+    (run,) = a_session(with_fallen_reward(120, None), clock=grpo_clock()).runs()
+    assert run.report is not None
+    assert "reward_drop" in {f.rule for f in run.report.firing() if f.level.word == "bad"}
+    assert reason_to_stop(run.report) is None
+    found = reason_in(with_fallen_reward(120, 50))
+    assert found is not None
+    assert found.sign is not None
+    assert (found.finding.rule, found.sign.symptom.id) == ("reward_drop", "entropy_collapse")
+
+
 @pytest.mark.parametrize("batch", [grpo_batch(60, collapse=None), with_nan(60, 20, 22)])
 def test_a_healthy_run_gives_none_nor_what_is_over(batch: Batch) -> None:
     assert reason_in(batch) is None
