@@ -1,4 +1,4 @@
-"""``rltui snapshot``, ``report``, ``plot`` and ``explain``: read once, print once."""
+"""``rltui snapshot``, ``report``, ``plot``, ``explain`` and ``canary``: read once, print once."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.draw.theme import load_theme
 from rltui.files.disk import check_target, target_file
+from rltui.output.canary import canary_document, canary_text
 from rltui.output.explain import explain_document, explain_text
 from rltui.output.json_document import dump, snapshot_document
 from rltui.output.markdown import (
@@ -142,3 +143,16 @@ def explain(options: argparse.Namespace) -> int:
     document = explain_document(catalogue, rules, options.name, options.framework)
     emit(dump(document) if options.json else explain_text(document, reasons=options.reasons))
     return Exit.OK
+
+
+def canary(options: argparse.Namespace) -> int:
+    """Inject failures into copies of the runs, and print which rules would speak."""
+    session = open_session(options)
+    session.read_all()
+    runs = [r for r in session.runs() if r.infos]
+    if not runs:
+        return nothing_readable(options, session)
+    document = canary_document(runs)
+    emit(dump(document) if options.json else canary_text(document))
+    blind = any(f["state"] == "blind" for r in document["runs"] for f in r["failures"])
+    return with_faults(Exit.BAD if blind and options.fail_on_blind else Exit.OK, session.faults)

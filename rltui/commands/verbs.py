@@ -35,7 +35,7 @@ class Exit(IntEnum):
 
     OK = 0
     BAD = 1
-    """check: a run is at or above --fail-on; gate: a condition is not met."""
+    """check: a run is at or above --fail-on; gate: a condition is not met; canary: one is blind."""
     USAGE = 2
     """Usage or document error."""
     NOTHING = 3
@@ -285,6 +285,12 @@ _SNAPSHOT = (
     Option("--svg FILE", "a picture, in the dark theme", group="form", type=Path),
     *_READING, *_REFERENCE,
 )
+_CANARY = (
+    _LOGDIRS,
+    Option("--json", "one JSON document on standard output"),
+    Option("--fail-on-blind", "exit with 1 when a run cannot show a failure for want of a metric"),
+    *_READING,
+)
 _REPORT = (
     _LOGDIRS,
     Option("-o --output FILE", "write to FILE, whole or not at all, instead of standard output",
@@ -396,6 +402,9 @@ VERBS = (
     Verb("explain", "reports",
          "say what a tag, metric, rule or symptom means; without a name list them",
          "rltui explain actor/ppo_kl", _EXPLAIN),
+    Verb("canary", "reports",
+         "inject failures into a copy of each run in memory: which rules would speak",
+         "rltui canary runs/grpo", _CANARY),
     Verb("lint", "lint", "check configuration, dialects, rules and themes",
          "rltui lint my-rules.yaml --run", _LINT),
     Verb("doctor", "doctor",

@@ -12,7 +12,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.block import Block, FloatArray
+from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState
@@ -42,6 +42,12 @@ def parse_series(text: str) -> FloatArray:
 
     Raises ValueError for anything else.
     """
+    parts = series_parts(text)
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def series_parts(text: str) -> list[FloatArray]:
+    """The same, each word apart."""
     parts = []
     for word in text.split():
         match = _PART.match(word)
@@ -55,7 +61,7 @@ def parse_series(text: str) -> FloatArray:
             parts.append(float(value) + float(spread) * _zigzag(n))
         else:
             parts.append(np.full(n, float(value)))
-    return np.concatenate(parts) if parts else np.empty(0)
+    return parts
 
 
 def _zigzag(n: int) -> FloatArray:
@@ -111,18 +117,24 @@ def case_run(
     estimator: str | None = None,
 ) -> tuple[RunData, dict[str, TagInfo], Recognition]:
     """A run whose tags are metric keys, with steps 1, 2, ..., for cases and tests."""
-    path = Path("case")
-    run = RunData(RunKey(0, "case"), path)
-    blocks = []
-    for key, values in series.items():
-        steps = np.arange(1, len(values) + 1, dtype=np.int64)
-        blocks.append(Block((key,), steps, steps.astype(np.float64), values.reshape(-1, 1)))
-    source = SourceInfo(path, "case", 0, 0, 0, 0, 0.0)
-    run.apply(Batch(run.key, path, source, tuple(blocks)))
+    rows = {key: (np.arange(1, len(x) + 1, dtype=np.int64), x) for key, x in series.items()}
+    run = run_of(rows)
     infos = {key: case_info(key, estimator) for key in series}
     kind = Scenario(scenario, scenario, (), (), ())
 
     return run, infos, Recognition(framework, framework, None, kind, ())
+
+
+def run_of(columns: Mapping[str, tuple[IntArray, FloatArray]]) -> RunData:
+    """A run in memory of these tags, each with its steps (n,) and values (n,)."""
+    path = Path("case")
+    run = RunData(RunKey(0, "case"), path)
+    blocks = tuple(
+        Block((tag,), steps, steps.astype(np.float64), values.reshape(-1, 1))
+        for tag, (steps, values) in columns.items()
+    )
+    run.apply(Batch(run.key, path, SourceInfo(path, "case", 0, 0, 0, 0, 0.0), blocks))
+    return run
 
 
 def case_info(key: str, estimator: str | None = None) -> TagInfo:

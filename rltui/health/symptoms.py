@@ -107,6 +107,7 @@ class Symptom(NamedTuple):
     logged: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
 
     @property
@@ -125,6 +126,10 @@ class Symptom(NamedTuple):
         """Whether a finding of this rule and title on this metric shows the symptom, beside metrics
         that ``gained``."""
         return any(sign.fits(rule, metric, title, gained) for sign in self.found)
+
+    def is_about(self, keys: Collection[str]) -> bool:
+        """Whether it counts in a run that logs these metrics."""
+        return not self.logged or any(_matches(key, self.logged) for key in keys)
 
     def can_explain(self, other: Symptom) -> bool:
         """Whether this symptom can bring the other one about."""

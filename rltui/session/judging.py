@@ -211,7 +211,7 @@ class Judge:
                 known = self._reference
                 reference = None if known is None else self._runs.current_of(known)
                 view.reference = None if reference is view else reference
-                view.full_report = report
+                view.full_report, view.rules = report, engine.rules
                 self._note_stall(view)
                 view.version += 1
         if NOT_JUDGED in view.faults:

@@ -24,6 +24,7 @@ from rltui.store.series import SeriesCache
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
+    from rltui.health.rule import Rule
 
 
 class RunView:
@@ -48,6 +49,8 @@ class RunView:
         self.full_report: Report | None = None
         """With the findings that the user muted. None until the run has been read to its end once:
         no verdict on a part."""
+        self.rules: tuple[Rule, ...] = ()
+        """What it is judged by."""
         self.mutes: frozenset[MutedFinding] = frozenset()
         """Findings that the user does not want to see."""
         self._report: tuple[Report | None, frozenset[MutedFinding], Report | None] | None = None

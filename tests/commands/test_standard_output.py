@@ -35,6 +35,7 @@ COMMANDS = [
     (f"snapshot {LOGS} --json", 0),
     (f"plot {LOGS} actor/entropy", 0),
     (f"export {LOGS}", 0),
+    (f"canary {LOGS}", 0),
     ("explain", 0),
     ("explain entropy --json", 0),
     ("lint", 0),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
-from rltui.core.text import cell_width, clean
+from rltui.core.text import cell_width, clean, fit
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -27,7 +27,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import note_lines
 from rltui.draw.view import PaneLayout, View
-from rltui.facts import metrics, numbers
+from rltui.facts import alarms, metrics, numbers
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
 from rltui.facts.lanes import lanes
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
@@ -127,7 +127,14 @@ def overview_entries(
         gap: list[Line] = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
 
+    lines += _blind_lines(run, view, width, spare - len(lines))
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
+
+
+def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
+    """What failures its names cannot show, if there is room for it."""
+    words = alarms.blind_words(run) if room >= 2 else ""
+    return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
 def _short_findings(

@@ -1,0 +1,60 @@
+"""Which failures a run could show, and for want of which names it is blind for others."""
+
+from __future__ import annotations
+
+import re
+from weakref import WeakKeyDictionary
+
+from rltui.catalogue.catalogue import GENERIC
+from rltui.catalogue.model import Recognition, TagInfo
+from rltui.health.canary import Failure, failures
+from rltui.session import RunView
+
+#: Run -> what its failures were made of, and these.
+_KEPT: WeakKeyDictionary[
+    RunView, tuple[dict[str, TagInfo], int, Recognition, tuple[Failure, ...]]
+] = WeakKeyDictionary()
+#: Most names of a metric that are told.
+_NAMES = 2
+
+
+def alarms(run: RunView) -> tuple[Failure, ...]:
+    """The failures that a run can have, the worst first, by its names alone: made anew when these
+    change. Empty before its first verdict."""
+    infos, known = run.infos, run.recognition
+    if known is None or not run.rules:
+        return ()
+    kept = _KEPT.get(run)
+    if kept is None or kept[0] is not infos or kept[1:3] != (len(infos), known):
+        kept = _KEPT[run] = infos, len(infos), known, failures(run.rules, infos, known)
+    return kept[3]
+
+
+def names_of(run: RunView, key: str) -> tuple[str, ...]:
+    """What the framework of a run calls a metric, plain names first; empty where it has no name for
+    it."""
+    known = run.recognition
+    if known is None or known.framework == GENERIC:
+        return ()
+    resolver = run.catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
+    patterns = [pattern for pattern, _ in resolver.entries_of(key)]
+    plain = [re.sub(r":[a-z]+}", "}", re.sub(r"\[(.)[^]]*\]", r"\1", p)) for p in patterns]
+    told = sorted((p for p in plain if not {"*", "?"} & {*p}), key=lambda p: "{" in p)
+    return tuple(dict.fromkeys(told))[:_NAMES]
+
+
+def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:
+    """The metrics any of which would show a failure that a run is blind for: those first that its
+    framework has a name for."""
+    return tuple(sorted(failure.lacking, key=lambda key: not names_of(run, key)))
+
+
+def blind_words(run: RunView) -> str:
+    """ "alarms for 14 of 17 failures; blind: evaluation stalls, stale samples"; "" where it is
+    blind for none."""
+    every = alarms(run)
+    blind = [f.symptom.title for f in every if f.lacking]
+    if not blind:
+        return ""
+    seen = len(every) - len(blind)
+    return f"alarms for {seen} of {len(every)} failures; blind: {', '.join(blind)}"

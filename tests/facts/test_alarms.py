@@ -1,0 +1,39 @@
+"""Blind spots of a run, by its names."""
+
+from __future__ import annotations
+
+from rltui.facts.alarms import alarms, blind_words, names_of
+from tests.builders import a_batch
+from tests.fakes import a_session, grpo_tags
+
+
+def test_blind_spots_are_found_once_for_the_same_names() -> None:
+    session = a_session(a_batch(grpo_tags(60)))
+    (run,) = session.runs()
+    first = alarms(run)
+    run.version += 1
+    assert first
+    assert alarms(run) is first
+
+
+def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
+    tags = {t: x for t, x in grpo_tags(60).items() if t != "actor/entropy"}
+    (run,) = a_session(a_batch(tags)).runs()
+    blind = [f for f in alarms(run) if f.lacking]
+    words = blind_words(run)
+    assert words.startswith(f"alarms for {len(alarms(run)) - len(blind)} of {len(alarms(run))}")
+    assert "entropy collapses early" in words
+
+
+def test_names_are_those_of_the_framework() -> None:
+    (run,) = a_session(a_batch(grpo_tags(30))).runs()
+    assert names_of(run, "entropy")[0] == "actor/entropy"
+    assert names_of(run, "val.accuracy")[0] == "val-core/{source}/acc/mean@{n}"
+    (own,) = a_session(a_batch({"my_loss": [1.0] * 30})).runs()
+    assert names_of(own, "entropy") == ()
+
+
+def test_a_run_without_a_verdict_has_no_line() -> None:
+    (run,) = a_session(a_batch({"my_loss": [1.0] * 30})).runs()
+    run.rules = ()
+    assert blind_words(run) == ""
