@@ -47,14 +47,11 @@ class Exit(IntEnum):
 
 
 EXIT_CODES = (
-    (Exit.OK, "done; `check`: no run at or above --fail-on; `gate`: all met"),
-    (
-        Exit.BAD,
-        "`check`: a run at or above --fail-on, or crashed; `gate`: not met; `guard`: it acted",
-    ),
+    (Exit.OK, "done; no run at or above --fail-on; `gate`: all met"),
+    (Exit.BAD, "a run at or above --fail-on, or crashed; `gate`: not met; `guard`: acted"),
     (Exit.USAGE, "wrong option, path, configuration or rule"),
     (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
-    (Exit.INTERNAL, "internal error, output that cannot be written, or a failed action of `guard`"),
+    (Exit.INTERNAL, "internal error, output not written, `guard`: its action failed"),
     (Exit.INTERRUPTED, "interrupted; after another signal 128 + its number"),
 )
 
@@ -424,7 +421,7 @@ VERBS = (
          "serve verdicts to Prometheus, on this machine only by default",
          "rltui serve-metrics runs/ --listen 127.0.0.1:9709", _SERVE),
     Verb("guard", "guard",
-         "act once when a run has been bad for a while: signal, Slurm job, flag file or command",
+         "act once when a run stays bad: signal, Slurm job, flag file or command",
          "rltui guard runs/grpo --on-bad 'signal TERM 4242' --dry-run", _GUARD),
 )
 NAMES = tuple(verb.name for verb in VERBS)

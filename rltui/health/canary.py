@@ -451,8 +451,8 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, TagI
             level = finding.evidence.worst or finding.level
             rows = int(np.searchsorted(copy.steps, certain, "right"))
             return silent._replace(level=level, rows=rows)
-    level, reach = _level(own), float(np.ptp(own))
-    is_low = reach > 0 and 4 * (level - own.min()) <= reach
+    usual, reach = _level(own), float(np.ptp(own))
+    is_low = reach > 0 and 4 * (usual - own.min()) <= reach
     if _measure(task) is Measure.RANGE and is_low:
         return silent._replace(why="it is near its lowest")
-    return silent._replace(why="" if level else "it is 0 now")
+    return silent._replace(why="" if usual else "it is 0 now")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import pytest
@@ -70,11 +71,11 @@ def test_the_parser_of_one_command_says_what_that_of_all_says(
 def test_options_of_every_command_stand_before_it_or_after_it() -> None:
     parser = build_parser()
     for command in VERBS:
-        words = command.example.split()[1:]
+        words = shlex.split(command.example)[1:]
         for line in (["--color", "never", "--debug", *words], [*words, "--color=never", "--debug"]):
-            found = parse(parser, [w.strip("'") for w in line])
+            found = parse(parser, line)
             assert (found.command, found.color, found.debug) == (command.name, "never", True)
-        found = parse(parser, [w.strip("'") for w in words])
+        found = parse(parser, words)
         assert (found.color, found.debug) == ("auto", False)
 
 
