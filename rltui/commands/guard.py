@@ -38,6 +38,7 @@ from rltui.health.model import Report
 from rltui.session import RunView, Session
 from rltui.session.event import updates
 from rltui.session.guarding import Held, Hold, Reason, reason_to_stop, rehearsed
+from rltui.session.progress import Progress
 
 Json = dict[str, Any]
 
@@ -71,7 +72,10 @@ def _guard(options: argparse.Namespace, action: Action, hold: Hold) -> int:
             audit.write(None)
         except OSError as error:
             raise UsageError(f"{clean(str(audit.path))}: {error.strerror}: no audit log") from None
-        tell(f"rltui: will {action.words} after {hold.words} of bad, once; log: {audit.path}\n")
+        tell(
+            f"rltui: waits for a live run; will {action.words} after {hold.words} of bad, once; "
+            f"log: {clean(str(audit.path))}\n"
+        )
         watch = Guard(session, action, hold, audit, again=options.again)
         code: int | None = None
         with closing(updates(session)) as each:
@@ -101,19 +105,25 @@ class Guard:
     def look(self) -> int | None:
         """Look at the run once, and act if that is due; returns the exit code of a guard that has
         nothing more to do, else None. Raises UsageError where several runs are live."""
-        run = self._run = self._run or self._live()
+        run = self._run or self._live()
         if run is None or run.progress is None:
             return None
-        if self._report is None and not self._again:
-            earlier = self._audit.acted(_place(run), run.data.extent.first_wall_time)
+        if self._run is None:
+            self._run = run
+            began = run.data.extent.first_wall_time
+            earlier = None if self._again else self._audit.acted(_place(run), began)
             if earlier is not None:
                 self._say(f"a guard has acted already, at {earlier['time']}; --again allows it")
                 return Exit.BAD
-        if run.progress.state in _ENDED or run.progress.gone:
+            self._say(f"guarded from {run.step_word} {numbers.step(run.data.last_step or 0)} on")
+        return self._judged(run, run.progress)
+
+    def _judged(self, run: RunView, progress: Progress) -> int | None:
+        if progress.state in _ENDED or progress.gone:
             self._say(f"{run.verdict.state_word}; nothing was done")
             return Exit.OK
         # each verdict counts once, with the rows that it is about; what is out of reach may be well
-        if run.progress.lost_at is not None or run.report is self._report or run.data.unloaded:
+        if progress.lost_at is not None or run.report is self._report or run.data.unloaded:
             return None
         self._report, before, self._reason = run.report, self._reason, reason_to_stop(run.report)
         due = self._held.look(self._reason, _rows(run), self._session.clock.monotonic())
@@ -221,8 +231,8 @@ class AuditLog:
             except ValueError:  # cut off
                 continue
             if isinstance(found, dict) and found.get("path") == path:
-                times = [t for t in (found.get("began"), began) if t is not None]
-                if len(times) < 2 or abs(times[0] - times[1]) < _SAME_S:
+                then = found.get("began")
+                if then is None or began is None or abs(then - began) < _SAME_S:
                     return found
         return None
 

@@ -26,27 +26,11 @@ _SAID_BYTES, _SAID = 4096, 200
 #: Characters of a name that a command is given.
 _NAME = 200
 _PLACEHOLDER = re.compile(r"\{(run|step|symptom)\}")
-#: Programs that read their arguments as a program.
-_SHELLS = frozenset(
-    [
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "ksh",
-        "fish",
-        "csh",
-        "tcsh",
-        "busybox",
-        "ssh",
-        "eval",
-        "su",
-        "python",
-        "python3",
-        "perl",
-        "ruby",
-        "awk",
-    ]
+#: Programs that read an argument as a program, or hand it to one that does, in any version.
+_SHELLS = re.compile(
+    r"(ba|da|z|k|mk|fi|c|tc|pw|s|r|mo)?sh|busybox|eval|su|watch|parallel|tmux|screen|script|make"
+    r"|(python|pypy|perl|ruby|node|deno|bun|php|lua|luajit|R|Rscript|tclsh|expect|sqlite)[\d.]*"
+    r"|[gmn]?(awk|sed)"
 )
 _JOB = re.compile(r"\d+([_+]\d+)?")
 _SIGNALS = {s.name.removeprefix("SIG").lower(): s for s in signal.Signals}
@@ -81,21 +65,19 @@ class Action(Protocol):
 def parse_action(text: str) -> Action:
     """The action of ``--on-bad``. Raises UsageError."""
     try:
-        name, *words = shlex.split(text)
+        given = shlex.split(text)
     except ValueError as error:
-        raise UsageError(
-            f"--on-bad: {'no action' if not text.strip() else error}; {_HOW}"
-        ) from None
-    if name == "signal" and len(words) == 2 and words[1].isascii() and words[1].isdigit():
-        return Signal(_signal_named(words[0]), int(words[1]))
-    if name == "scancel" and len(words) in (1, 2) and _JOB.fullmatch(words[0]):
-        return Command(
-            ["scancel", *(f"--signal={_signal_named(w).name[3:]}" for w in words[1:]), words[0]]
-        )
-    if name == "touch" and len(words) == 1 and words[0]:
-        return Touch(Path(words[0]))
-    if name == "run" and words and words[0]:
-        return Command(words)
+        raise UsageError(f"--on-bad: {error}; {_HOW}") from None
+    match given:
+        case ["signal", name, pid] if pid.isascii() and pid.isdigit():
+            return Signal(_signal_named(name), int(pid))
+        case ["scancel", job, *names] if _JOB.fullmatch(job) and len(names) < 2:
+            options = (f"--signal={_signal_named(n).name.removeprefix('SIG')}" for n in names)
+            return Command(["scancel", *options, job])
+        case ["touch", path] if path:
+            return Touch(Path(path))
+        case ["run", program, *arguments] if program:
+            return Command([program, *arguments])
     raise UsageError(f"--on-bad {shlex.quote(clean(text))}: {_HOW}")
 
 
@@ -199,8 +181,8 @@ class Command:
     def __init__(self, words: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
         self._words, self._patience_s = list(words), patience_s
         filled = [word for word in words if _PLACEHOLDER.search(word)]
-        shell = next((w for w in words if os.path.basename(w) in _SHELLS), None)  # noqa: PTH119
-        if filled and (shell is not None or filled[0] == words[0]):
+        shell = any(_SHELLS.fullmatch(Path(word).name) for word in words)
+        if filled and (shell or filled[0] == words[0]):
             name = _PLACEHOLDER.findall(filled[0])[0]
             raise UsageError(
                 f"--on-bad run: {{{name}}} can be an argument of a program only, "

@@ -98,10 +98,14 @@ def lines(audit: AuditLog) -> list[dict[str, Any]]:
 # -- one action ------------------------------------------------------------------------------
 
 
-def test_it_acts_once_it_has_been_bad_for_the_hold(audit: AuditLog) -> None:
+def test_it_acts_once_it_has_been_bad_for_the_hold(
+    audit: AuditLog, capsys: pytest.CaptureFixture[str]
+) -> None:
     training, action = Training(audit, range(61, 201)), Recorder()
     guard = training.guard(action, rows=10)
     assert training.grow(guard, 60) is None
+    said = capsys.readouterr().out
+    assert said.count("grpo: guarded from step ") == said.count("\n") == 1
     assert training.grow(guard, 10) is None
     assert not action.done
     assert training.grow(guard, 10) == 1

@@ -151,7 +151,11 @@ def test_a_name_is_no_option_and_not_endless(tmp_path: Path, writer: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "command", ["sh -c 'echo {run}'", "env bash -c {run}", "ssh host stop {run}", "{run} --now"]
+    "command",
+    [
+        *("sh -c 'echo {run}'", "env bash -c {run}", "ssh host stop {run}", "{run} --now"),
+        *("/usr/bin/python3.11 -c {run}", "node -e {run}", "gawk {run}", "watch {run}"),
+    ],
 )
 def test_no_shell_is_given_a_name(command: str) -> None:
     with pytest.raises(UsageError, match='use "\\$GUARD_RUN" there'):
