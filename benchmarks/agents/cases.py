@@ -1,0 +1,97 @@
+"""The runs, chosen by rules, and what a right answer about each is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.verdicts.failures_2026 import FAILURES, Log, logs, write
+from benchmarks.verdicts.labels import Label, read_labels
+from rltui.demo import SCENARIOS, DemoRun
+from rltui.demo.scenario import Rows
+
+OWN = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "labelled"
+#: Strength of a made failure, in times its limit.
+_STRENGTH = "1.2"
+#: Rows of a run of the demo, and their seed.
+_ROWS, _SEED = 200, 7
+#: How a run of the demo ends, as its label.
+_ENDINGS = {"crash": "out_of_memory", "hang": "stalled"}
+
+
+class Failure(NamedTuple):
+    """One failure of a run."""
+
+    rules: tuple[str, ...]
+    """Ids of the rules that name it, or how the run ended."""
+    earliest: float
+    """Step from which it may be told to begin, and up to which."""
+    latest: float
+
+
+class Case(NamedTuple):
+    """One run."""
+
+    name: str
+    kind: str
+    """Where it is from: recorded, demo, made, or the name of a corpus."""
+    path: Path
+    failures: tuple[Failure, ...] = ()
+    """Any of them may be told first; none in a healthy run."""
+
+
+def cases(folder: Path, corpora: Iterable[Label]) -> Iterator[Case]:
+    """All runs; those that are made are written below ``folder``."""
+    yield from (_labelled(label, "recorded") for label in read_labels(OWN))
+    yield from _demo(folder)
+    yield from _made(folder)
+    yield from (_labelled(label, label.corpus) for label in corpora)
+
+
+def _around(rules: tuple[str, ...], step: float, steps: float, first: float) -> Failure:
+    """A failure that begins at a step, or ``first`` there, give or take a tenth of the run."""
+    return Failure(rules, min(step, first) - 0.1 * steps, step + 0.1 * steps)
+
+
+def _labelled(label: Label, kind: str) -> Case:
+    failures = (
+        _around(f.rules, f.visible_from, label.steps, f.visible_from if f.earliest is None else f.earliest)
+        for f in label.failures
+    )  # fmt: skip
+    return Case(label.name, kind, label.path, tuple(failures))
+
+
+def _demo(folder: Path) -> Iterator[Case]:
+    """Every scenario of the demo that is one run."""
+    for name, scenario in SCENARIOS.items():
+        if scenario.runs:
+            continue
+        path = folder / "demo" / name
+        with DemoRun(path, name, _SEED, _ROWS) as run:
+            run.write_history(_ROWS)
+        named = scenario.rule or _ENDINGS.get(scenario.ending)
+        stride = Rows(scenario, _SEED, _ROWS).stride
+        onset = (scenario.onset_of(_ROWS) or 0) * stride
+        found = (_around((named,), onset, _ROWS * stride, onset),) if named else ()
+        yield Case(name, "demo", path, found)
+
+
+def _made(folder: Path) -> Iterator[Case]:
+    """Of each failure of the list the first row, and the first of its healthy logs that have
+    something like it."""
+    for _, rows in groupby(FAILURES, lambda f: f.row.rstrip("abcdefgh")):
+        of_kind = [log for row in rows if not row.quiet for log in logs(row)]
+        make = partial(_written, folder / "made")
+        usual = (_STRENGTH, "0.8", "2", "healthy", "noisy")
+        yield from [make(log) for log in of_kind if log.kind == _STRENGTH][:1]
+        yield from [make(log) for log in of_kind if log.kind not in usual][:1]
+
+
+def _written(folder: Path, log: Log) -> Case:
+    path, onset = write(log, folder), log.failure.onset + 1
+    rows = len(next(iter(log.values.values())))
+    failure = _around(log.failure.rules, onset, rows, onset)
+    return Case(log.name, "made", path, () if log.healthy else (failure,))
