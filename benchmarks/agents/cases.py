@@ -57,10 +57,12 @@ def _around(rules: tuple[str, ...], step: float, steps: float, first: float) -> 
 
 
 def _labelled(label: Label, kind: str) -> Case:
+    def earliest(f: Failure) -> int:
+        return f.visible_from if f.earliest is None else f.earliest
+
     failures = (
-        _around(f.rules, f.visible_from, label.steps, f.visible_from if f.earliest is None else f.earliest)
-        for f in label.failures
-    )  # fmt: skip
+        _around(f.rules, f.visible_from, label.steps, earliest(f)) for f in label.failures
+    )
     return Case(label.name, kind, label.path, tuple(failures))
 
 
