@@ -129,7 +129,7 @@ class _Gaps:
     """Which metrics a run lacks, of those that it does not log."""
 
     def __init__(self, plan: Iterable[Task], keys: set[str], run: Recognition) -> None:
-        common = {_kind(k) for t in plan if not t.rule.seldom for k in t.variant.metrics}
+        common = {_kind(k) for t in plan if t.tags and not t.rule.seldom for k in t.variant.metrics}
         asked = [keys for q in run.scenario.questions for keys in q.metrics]
         self._asked = {*run.scenario.reward, *"|".join(asked).split("|")}
         self._own = {_kind(k) for k in keys} - common
@@ -451,8 +451,8 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, TagI
             level = finding.evidence.worst or finding.level
             rows = int(np.searchsorted(copy.steps, certain, "right"))
             return silent._replace(level=level, rows=rows)
-    level, reach = _level(own), float(np.ptp(own))
-    is_low = reach > 0 and 4 * (level - own.min()) <= reach
+    usual, reach = _level(own), float(np.ptp(own))
+    is_low = reach > 0 and 4 * (usual - own.min()) <= reach
     if _measure(task) is Measure.RANGE and is_low:
         return silent._replace(why="it is near its lowest")
-    return silent._replace(why="" if level else "it is 0 now")
+    return silent._replace(why="" if usual else "it is 0 now")
