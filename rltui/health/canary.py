@@ -129,7 +129,7 @@ class _Gaps:
     """Which metrics a run lacks, of those that it does not log."""
 
     def __init__(self, plan: Iterable[Task], keys: set[str], run: Recognition) -> None:
-        common = {_kind(k) for t in plan if not t.rule.seldom for k in t.variant.metrics}
+        common = {_kind(k) for t in plan if t.tags and not t.rule.seldom for k in t.variant.metrics}
         asked = [keys for q in run.scenario.questions for keys in q.metrics]
         self._asked = {*run.scenario.reward, *"|".join(asked).split("|")}
         self._own = {_kind(k) for k in keys} - common

@@ -28,7 +28,7 @@ def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
 def test_names_are_those_of_the_framework() -> None:
     (run,) = a_session(a_batch(grpo_tags(30))).runs()
     assert names_of(run, "entropy")[0] == "actor/entropy"
-    assert names_of(run, "val.accuracy")[0] == "val-core/{source}/acc/mean@{n}"
+    assert "val-core/{source}/acc/mean@{n}" in names_of(run, "val.accuracy")
     (own,) = a_session(a_batch({"my_loss": [1.0] * 30})).runs()
     assert names_of(own, "entropy") == ()
 
