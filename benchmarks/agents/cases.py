@@ -57,12 +57,10 @@ def _around(rules: tuple[str, ...], step: float, steps: float, first: float) -> 
 
 
 def _labelled(label: Label, kind: str) -> Case:
-    def earliest(f: Failure) -> int:
-        return f.visible_from if f.earliest is None else f.earliest
-
-    failures = (
-        _around(f.rules, f.visible_from, label.steps, earliest(f)) for f in label.failures
-    )
+    failures = []
+    for f in label.failures:
+        earliest = f.visible_from if f.earliest is None else f.earliest
+        failures.append(_around(f.rules, f.visible_from, label.steps, earliest))
     return Case(label.name, kind, label.path, tuple(failures))
 
 
