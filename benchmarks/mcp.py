@@ -82,7 +82,10 @@ async def _measured(directory: Path, seconds: float) -> list[Row]:
         path.touch()  # of runs that may go on, the ages are looked at, too
     async with started(many) as client:
         judge = await _timed(client, "judge")
-        await asyncio.sleep(2)
+        before = -1.0
+        while _cpu_s(_server()) - before > 0.1:  # it has yet to come to rest
+            before = _cpu_s(_server())
+            await asyncio.sleep(5)
         before = _cpu_s(_server())
         await asyncio.sleep(seconds)
         used = short((_cpu_s(_server()) - before) * 60 / seconds)
