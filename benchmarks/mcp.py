@@ -55,7 +55,8 @@ def _server() -> int:
 
 
 async def _timed(client: Client, name: str, **arguments: object) -> str:
-    await client.call_tool(name, arguments)  # the first one waits for the logs
+    while (await client.call_tool(name, arguments)).is_error:  # the logs are still being read
+        await asyncio.sleep(1)
     taken = []
     for _ in range(_ROUNDS):
         begin = time.perf_counter()
@@ -81,7 +82,10 @@ async def _measured(directory: Path, seconds: float) -> list[Row]:
         path.touch()  # of runs that may go on, the ages are looked at, too
     async with started(many) as client:
         judge = await _timed(client, "judge")
-        await asyncio.sleep(2)
+        before = -1.0
+        while _cpu_s(_server()) - before > 0.1:  # it has yet to come to rest
+            before = _cpu_s(_server())
+            await asyncio.sleep(5)
         before = _cpu_s(_server())
         await asyncio.sleep(seconds)
         used = short((_cpu_s(_server()) - before) * 60 / seconds)

@@ -88,6 +88,8 @@ def _nothing(session: Session) -> str:
     """Why there is no run."""
     if session.naming.missed:
         return session.naming.missed
+    if (share := session.reading()) is not None:
+        return f"the logs are still being read ({share:.0%}): ask again in a few seconds"
     absent = session.reach.awaited
     words = (absent_words(absent[p]) if p in absent else "has no log" for p in session.logdirs)
     return "; ".join(f"{quoted(str(p))} {w}" for p, w in zip(session.logdirs, words, strict=True))

@@ -35,6 +35,9 @@ class Answers:
             if not self._path(found).exists() or self._text(found) == text:
                 break
         try:
+            if self._text(found) == text:
+                self._path(found).touch()  # the newest are kept
+                return found
             write_private(self._path(found), text)
         except OSError:
             return ""

@@ -261,6 +261,19 @@ async def test_a_directory_without_logs_says_so(tmp_path: Path) -> None:
         assert (await ask("judge")).startswith("error: no run yet: ")
 
 
+@needs_sdk
+async def test_logs_that_are_still_read_are_no_missing_logs(tmp_path: Path) -> None:
+    reader, clock = FakeReader(), ManualClock()
+    session = a_session(reader=reader, clock=clock)
+    reader.progress = lambda: (30, 100)  # type: ignore[method-assign]
+    async with asking(session, tmp_path) as ask:
+        waiting = asyncio.create_task(ask("judge"))  # type: ignore[arg-type]
+        await begun(waiting)
+        clock.advance(21)
+        told = await asyncio.wait_for(waiting, PATIENCE_S)
+    assert "still being read (30%): ask again" in told
+
+
 def test_points_that_were_unloaded_are_awaited(bad_logs: Path) -> None:
     run = a_log(bad_logs).runs()[0]
     run.data.unloaded = True
