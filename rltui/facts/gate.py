@@ -132,7 +132,8 @@ def _condition(node: Node, known: Known) -> Condition:
         node.fail(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
     if parts["count"] and not int(parts["count"]):
         node.fail("0 rows have no value")
-
+    if parts["steps"] and parts["sign"] is parts["low"]:  # both None
+        node.fail("steps are compared with numbers only")
     return Condition(text, node.line, parts)
 
 
@@ -154,10 +155,9 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
             return _of_rule(parts["no"], run)
         if parts["steps"]:
             last = _last_step(run)
-            low, high = _fixed(parts) or (math.inf, None)  # of others only tags are measured
-            return Outcome(
-                _inside(last, low, high), f"the last step is {last}", None, last, low, high
-            )
+            low, high = _fixed(parts) or (None, None)
+            words = f"the last step is {last}"
+            return Outcome(_inside(last, low, high), words, None, last, low, high)
         found = [_compared(parts, run, tag, others) for tag in _tags(run, parts)]
         return min(found, key=lambda outcome: outcome.met)
     except NotMeasuredError as why:
@@ -363,9 +363,9 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
             continue
         name = info.metric.key if counts[info.metric.key] == 1 else f"tag {tag}"
         for rows in _LEARNED_ROWS:
-            match = _CONDITION.fullmatch(f"{name} {rows} > 0") if name.isprintable() else None
-            if match is None:
-                continue
+            match = _CONDITION.fullmatch(f"{name} {rows} > 0")
+            if match is None or match["tag"] not in (None, tag) or not _is_one_line(name):
+                continue  # a name that no condition can have
             values = np.array([*_values_of(runs, info, match.groupdict())])
             alike = int(np.unique(values, return_counts=True)[1].max(initial=0))
             is_setting = info.category is Category.HYPER
@@ -373,6 +373,11 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
                 alike == len(runs) if is_setting else 2 * alike <= len(runs)
             ):
                 yield f"{name} {rows}", info, values
+
+
+def _is_one_line(name: str) -> bool:
+    """Whether a condition keeps this name: it has single blanks only."""
+    return name.isprintable() and " ".join(name.split()) == name
 
 
 def _span(values: FloatArray) -> str:

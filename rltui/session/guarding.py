@@ -169,8 +169,8 @@ def times_of(run: RunView, steps: IntArray) -> FloatArray:
     """When each of these steps was logged: seconds since the epoch, ascending, same shape. Raises
     ValueError for a run whose rows have no times."""
     clock = clock_series(run.data)
-    known = None if clock is None else np.isfinite(clock.wall_times)
-    if clock is None or known is None:
+    if clock is None:
         raise ValueError("its rows have no times, so --hold must be a number of rows")
+    known = np.isfinite(clock.wall_times)
     times = np.interp(steps, clock.steps[known], clock.wall_times[known])
     return np.maximum.accumulate(times)

@@ -188,6 +188,8 @@ def test_good_runs_give_the_limits(read: Read) -> None:
         ("reward.mean > 0.4", "is no condition, such as"),
         ("reward.mean last 0 > 0.4", "0 rows have no value"),
         ("reward.mean last > x", "is no condition"),
+        ("steps within 10 % of reference", "steps are compared with numbers only"),
+        ("steps like last 8 good runs", "steps are compared with numbers only"),
     ],
 )
 def test_a_mistake_has_its_line(text: str, words: str, read: Read) -> None:
@@ -258,6 +260,19 @@ def test_what_is_learned_is_met_by_what_it_was_learned_from(tmp_path: Path) -> N
     hot = a_view({**grpo_tags(60), "actor/entropy": [3.0] * 60})
     failed = [c.text for c in conditions if not judge(c, hot, Others()).met]
     assert any(text.startswith("entropy mean between") for text in failed)
+
+
+@pytest.mark.parametrize("source", ["g  8", "\x1b[1m", "g"])
+def test_nothing_is_learned_of_names_that_no_condition_can_have(source: str, read: Read) -> None:
+    tag, other = f"val-core/{source}/reward/mean@1", "val-core/math/reward/mean@1"
+    runs = [
+        a_view({**grpo_tags(30), other: [0.5 + seed / 99] * 30, tag: [0.3 + seed / 99] * 30})
+        for seed in range(4)
+    ]
+    texts = [text for text, _ in learned(runs)]
+    assert any(other in text for text in texts)
+    assert any(source in text for text in texts) is (source == "g")
+    assert all(judge(c, r, Others()).met for c in read(*texts) for r in runs)
 
 
 def test_nothing_is_learned_from_bad_unfinished_and_empty_runs() -> None:
