@@ -69,8 +69,8 @@ def _target(options: argparse.Namespace) -> Path | None:
     """The file to write, if any. Raises UsageError, for options without a meaning too."""
     if (options.expect is None) is not options.learn:
         raise UsageError("one of --expect FILE and --learn is needed: learn first, then expect")
-    if (options.junit or options.history) if options.learn else options.output:
-        raise UsageError("--junit and --history go with --expect, --output with --learn")
+    if (options.junit or options.history or options.json) if options.learn else options.output:
+        raise UsageError("--junit, --history and --json go with --expect, --output with --learn")
     given, where = options.junit or options.output, (*options.logdirs, *options.history)
     return None if given is None else check_target(given, where)
 

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from rltui.core.errors import UsageError
 from rltui.core.level import choose
+from rltui.core.secrets import without_secrets
 from rltui.core.text import clean, fit, kept_clean
 
 #: Seconds after which a command is ended, with its children.
@@ -191,7 +192,7 @@ class Command:
 
     @property
     def words(self) -> str:
-        return f"run {clean(shlex.join(self._words))}"
+        return f"run {clean(without_secrets(shlex.join(self._words)))}"
 
     def prepare(self) -> None:
         if shutil.which(self._words[0]) is None:
@@ -219,7 +220,8 @@ class Command:
             said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         if code == 0:
             return Done("", 0)
-        return Done(f"exit code {code}" + (f": {fit(clean(said), _SAID)}" if said else ""), code)
+        said = fit(clean(without_secrets(said)), _SAID)
+        return Done(f"exit code {code}" + (f": {said}" if said else ""), code)
 
 
 def _filled(word: str, given: Mapping[str, str]) -> str:

@@ -27,12 +27,10 @@ class Gated(NamedTuple):
     outcomes: Sequence[tuple[Condition, Outcome]]
 
     @property
-    def failed(self) -> list[tuple[str, str, str]]:
-        """Place, text and sentence of each condition that it does not meet."""
-        name, found = clean(str(self.file)), [x for x in self.outcomes if not x[1].met]
-        return [
-            (f"{name}:{c.line}", clean(c.text), f"{clean(c.text)}: {o.words}") for c, o in found
-        ]
+    def failed(self) -> list[tuple[int, str, str]]:
+        """Line, text and sentence of each condition that it does not meet."""
+        found = [(c.line, clean(c.text), o.words) for c, o in self.outcomes if not o.met]
+        return [(line, text, f"{text}: {words}") for line, text, words in found]
 
 
 def gate_text(runs: Sequence[Gated]) -> str:
@@ -43,7 +41,8 @@ def gate_text(runs: Sequence[Gated]) -> str:
         badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
         words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
         lines.append(f"{badge} {gated.run.name}: {words}\n")
-        lines += [f"    {place}: {sentence}\n" for place, _, sentence in failed]
+        file = clean(str(gated.file))
+        lines += [f"    {file}:{line}: {sentence}\n" for line, _, sentence in failed]
     return "".join(lines)
 
 
@@ -86,8 +85,8 @@ def gate_github(runs: Sequence[Gated]) -> str:
     """
     lines = []
     for gated in runs:
-        for place, text, sentence in gated.failed:
-            file, _, line = _escaped(place).rpartition("%3A")
+        file = _escaped(clean(str(gated.file)))
+        for line, text, sentence in gated.failed:
             title = _escaped(f"{gated.run.name}: {text}")
             message = sentence.replace("%", "%25")
             lines.append(f"::error file={file},line={line},title={title}::{message}\n")

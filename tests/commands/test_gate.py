@@ -63,7 +63,8 @@ def test_mistakes_exit_with_2_and_their_place(cli: Cli, well: Path, tmp_path: Pa
         assert (result.code, result.out) == (2, "")
         assert words in result.err
     assert not (well / "x.xml").exists()
-    for arguments in ([], ["--learn", "--junit", "x"], ["--expect", EXAMPLE, "-o", "x"],
+    for arguments in ([], ["--learn", "--junit", "x"], ["--learn", "--json"],
+                      ["--expect", EXAMPLE, "-o", "x"],
                       ["--expect", tmp_path / "none.yaml"], ["--learn"],
                       ["--expect", EXAMPLE, "--junit", well / "x.xml"]):  # fmt: skip
         assert cli("gate", well, *arguments).code == 2
