@@ -7,7 +7,8 @@ directories with ``labels.yaml``) add recorded runs of open origins.
 
 Each run is asked about by one call, of whose answer the text alone counts:
 
-- named: the first story is the label's failure, or one of them;
+- named first: the title of the first story is the label's failure, or one of them; "in the first
+  story" counts its evidence, too;
 - step: that story begins within a tenth of the run of where the label has its failure;
 - next: its next step is one of those that ``accepted.yaml`` has for the failure, with sources;
 - a healthy run has no story at the level bad, which is what an agent would stop for.
@@ -17,8 +18,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,6 +51,7 @@ class Told(NamedTuple):
     since: float | None = None
     """None: from the beginning."""
     next: str = ""
+    evidence: str = ""
 
 
 class Score(NamedTuple):
@@ -57,6 +60,8 @@ class Score(NamedTuple):
     told: Told
     tokens: int
     named: bool = False
+    within: bool = False
+    """The first story names it, as its title or its evidence."""
     step: bool = False
     next: bool = False
     stop: bool = False
@@ -74,8 +79,9 @@ def told(text: str) -> Told:
     if story is None:
         return Told()
     following = _STORY.search(text, story.end())
-    step = _NEXT.search(text, story.end(), following.start() if following else len(text))
-    return Told(story[1], story[2], _number(story[3]), step[1] if step else "")
+    body = text[story.end() : following.start() if following else len(text)]
+    step = _NEXT.search(body)
+    return Told(story[1], story[2], _number(story[3]), step[1] if step else "", body)
 
 
 def _number(text: str | None) -> float | None:
@@ -108,16 +114,18 @@ def is_accepted(text: str, failure: Failure) -> bool:
     )
 
 
-def score(case: Case, text: str) -> Score:
-    """Of the text about a run."""
+def score(case: Case, text: str, titles: Mapping[str, str]) -> Score:
+    """Of the text about a run; ``titles``: of findings, with their rules."""
     first, tokens = told(text), -(-len(text) // _TOKEN)
     stop = any(story[1] == "bad" for story in _STORY.finditer(text))
     meant = [f for f in case.failures if names(first.id) & set(f.rules)]
+    shown = {rule for title, rule in titles.items() if f"{title}: " in first.evidence}
+    within = bool(meant) or any(shown & set(f.rules) for f in case.failures)
     step = any(
         f.earliest <= (0.0 if first.since is None else first.since) <= f.latest for f in meant
     )
     right = any(is_accepted(first.next, f) for f in meant)
-    return Score(first, tokens, bool(meant), step, right, stop)
+    return Score(first, tokens, bool(meant), within, step, right, stop)
 
 
 def asked(case: Case) -> tuple[Score, str]:
@@ -126,7 +134,8 @@ def asked(case: Case) -> tuple[Score, str]:
     session.scan()
     session.read_all()
     text = brief_text(brief_document(session))
-    return score(case, text), text
+    found = [f for run in session.runs() for f in (run.report.findings if run.report else ())]
+    return score(case, text, {f.title: f.rule for f in found}), text
 
 
 def rows(done: Iterable[tuple[Case, Score]]) -> Iterator[tuple[str, ...]]:
@@ -137,7 +146,8 @@ def rows(done: Iterable[tuple[Case, Score]]) -> Iterator[tuple[str, ...]]:
         mine = [(case, s) for case, s in done if kind in (case.kind, "all")]
         sick = [s for case, s in mine if case.failures]
         healthy = [s for case, s in mine if not case.failures]
-        parts = ([s.named for s in sick], [s.step for s in sick], [s.next for s in sick])
+        flags = [(s.named, s.within, s.step, s.next) for s in sick]
+        parts = list(zip(*flags, strict=True)) or [()] * 4
         yield (
             kind,
             str(len(sick)),
@@ -151,7 +161,7 @@ def rows(done: Iterable[tuple[Case, Score]]) -> Iterator[tuple[str, ...]]:
 
 
 HEAD = (
-    *("runs", "sick", "named first", "step", "next step", "all three"),
+    *("runs", "sick", "named first", "in the first story", "step", "next step", "all three"),
     *("healthy", "reason to stop", "told to watch", "most tokens"),
 )
 
@@ -180,8 +190,12 @@ def main() -> int:
     options = parser.parse_args()
     opened = by_origin(options.labels, sealed=False)
     labels = [label for found in opened.values() for label in found]
-    with TemporaryDirectory() as folder, ProcessPoolExecutor(options.jobs) as pool:
-        chosen = [c for c in cases(Path(folder), labels) if options.only in c.name]
+    with (
+        TemporaryDirectory() as folder,
+        ExitStack() as held,
+        ProcessPoolExecutor(options.jobs) as pool,
+    ):
+        chosen = [c for c in cases(Path(folder), labels, held) if options.only in c.name]
         answers = list(pool.map(asked, chosen))
     done = [(case, answer[0]) for case, answer in zip(chosen, answers, strict=True)]
     lines = [*table(HEAD, rows(done)), "", *misses(done)]
