@@ -24,10 +24,15 @@ _PATTERNS = (
 #: Values of these have a form of their own, whatever the name.
 _BARE = _PATTERNS[0], _PATTERNS[2], _PATTERNS[4]
 #: Last words of the name of a setting or a variable of the environment that holds a secret.
-_SECRET_NAME = re.compile(
+_SECRET = (
     r"(?:^|[\W_])(?:(?:api|access|private|secret|ssh|encryption)[\W_]?key(?:[\W_]id)?|apikey|secret"
     r"|passw(?:or)?d|passphrase|credentials?|authorization|auth|token|webhook(?:[\W_]url)?"
-    r"|cookie|dsn)$",
+    r"|cookie|dsn)"
+)
+_SECRET_NAME = re.compile(f"{_SECRET}$", re.IGNORECASE)
+#: Such a name with its value, within a value: of a dictionary, an assignment or an option.
+_INNER = re.compile(
+    rf"((?:-(?=[\w-])[\w-]{{0,40}}{_SECRET}['\"]?[\s,=]|{_SECRET}['\"]?\s*[=:])[\s'\"]*)([^\s,;&'\"}}]{{4,}})",
     re.IGNORECASE,
 )
 #: A token of a vocabulary, not of an account.
@@ -46,13 +51,15 @@ def without_secrets(text: str) -> str:
 
 
 def masked(name: str, value: str) -> str:
-    """The value of a setting or of a variable of the environment, or :data:`MASK` where its name
-    is that of a secret; what has the form of one is taken out under any name."""
+    """The first 2,048 characters of the value of a setting or of a variable of the environment, or
+    :data:`MASK` where its name, or one within it, is that of a secret; what has the form of one is
+    taken out under any name."""
+    value = value[:_MOST_SEARCHED]
     if _SECRET_NAME.search(name) and len(value) >= 4 and not _is_plain(value):
         return MASK
     for pattern, instead in _BARE:
         value = pattern.sub(instead, value)
-    return value
+    return _INNER.sub(lambda m: m[0] if _is_plain(m[2]) else m[1] + MASK, value)
 
 
 def _is_plain(value: str) -> bool:

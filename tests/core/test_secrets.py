@@ -50,3 +50,24 @@ def test_what_has_the_form_of_a_secret_is_taken_out_under_any_name() -> None:
 def test_a_free_text_loses_its_secrets() -> None:
     said = without_secrets("GET https://me:pw@host.example/a?sig=abc failed: api_key=xyz, retry")
     assert said == "GET https://host.example/a failed: api_key=..., retry"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("{'WANDB_API_KEY': 'abcdef12', 'lr': 1}", "{'WANDB_API_KEY': '***', 'lr': 1}"),
+        ("['--lr', '1', '--hub-token', 'abcdef']", "['--lr', '1', '--hub-token', '***']"),
+        ("train.py --api_key abcdef --bf16", "train.py --api_key *** --bf16"),
+        ("hub_token=abc123 python train.py", "hub_token=*** python train.py"),
+        ("{'eos_token': '</s>', 'token': None}", "{'eos_token': '</s>', 'token': None}"),
+        ("Think before each token that you write", "Think before each token that you write"),
+        ("{'max_tokens': 4096}", "{'max_tokens': 4096}"),
+    ],
+)
+def test_a_secret_within_a_value_is_masked_by_its_name(value: str, shown: str) -> None:
+    assert masked("args", value) == shown
+
+
+@pytest.mark.parametrize("text", ["a" * 300_000, "a://" * 80_000, "--token" * 50_000])
+def test_of_a_long_value_only_the_beginning_is_searched(text: str) -> None:
+    assert masked("prompt", text) == text[:2048]  # took minutes: patterns can be quadratic
