@@ -15,6 +15,7 @@ from textual.message_pump import MessagePump
 
 #: Module -> its names that screens use; the modules that are needed soonest come first.
 NAMES: dict[str, tuple[str, ...]] = {
+    "rltui.facts.alarms": ("blind_words",),
     "rltui.pages.findings.findings_detail": ("check_table", "detail_lines"),
     "rltui.pages.metric.lines": ("explain_finding", "explain_tag", "related"),
     "rltui.pages.run.rewards": ("earning_lines",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -34,7 +35,9 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.fixture
 def writer(tmp_path: Path) -> Path:
     program = tmp_path / "writer"
-    program.write_text(f"#!{sys.executable}\n{WRITES}\n")
+    script = tmp_path / "writer.py"  # a path with a blank cannot stand after #!
+    script.write_text(WRITES)
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {script} "$@"\n')
     program.chmod(0o700)
     return program
 

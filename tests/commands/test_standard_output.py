@@ -21,8 +21,9 @@ from rltui.commands.verbs import NAMES
 from tests.commands.conftest import Cli, write_jsonl
 
 ROOT = Path(__file__).parents[2]
-LOGS = "LOGS"
+LOGS, EXPECT = "LOGS", "EXPECT"
 WHERE = str(ROOT / "tests/fixtures/labelled/verl/grpo_kl_blowup")
+PLACES = {LOGS: WHERE, EXPECT: str(ROOT / "examples/gate/expect.yaml")}
 #: What each verb prints on standard output without a terminal, and its exit code.
 COMMANDS = [
     ("watch --help", 0),
@@ -30,7 +31,7 @@ COMMANDS = [
     (f"check {LOGS} --json", 1),
     (f"check {LOGS} --format line", 1),
     (f"brief {LOGS}", 1),
-    (f"gate {LOGS} --expect {ROOT}/examples/gate/expect.yaml", 1),
+    (f"gate {LOGS} --expect {EXPECT}", 1),
     (f"snapshot {LOGS}", 0),
     (f"snapshot {LOGS} --json", 0),
     (f"report {LOGS}", 0),
@@ -73,7 +74,7 @@ def led_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replace]:
 
 def code_of(command: str) -> int:
     try:
-        return main([WHERE if word == LOGS else word for word in command.split(" ")])
+        return main([PLACES.get(word, word) for word in command.split(" ")])
     except SystemExit as left:
         return int(left.code or 0)
 

@@ -27,7 +27,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import note_lines
 from rltui.draw.view import PaneLayout, View
-from rltui.facts import alarms, metrics, numbers
+from rltui.facts import metrics, numbers
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
 from rltui.facts.lanes import lanes
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
@@ -133,7 +133,7 @@ def overview_entries(
 
 def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
     """What failures its names cannot show, if there is room for it."""
-    words = alarms.blind_words(run) if room >= 2 else ""
+    words = later.blind_words(run) if room >= 2 and run.report is not None else ""
     return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
