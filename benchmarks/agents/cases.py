@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.verdicts.failures_2026 import FAILURES, Log, logs, write
+from benchmarks.verdicts.failures_2026 import FAILURES, ROWS, Log, framework, logs, write
 from benchmarks.verdicts.labels import Label, read_labels
 from rltui.demo import SCENARIOS, DemoRun
 from rltui.demo.scenario import Rows
+from rltui.demo.verl_tags import SB3_STRIDE
 
 OWN = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "labelled"
 #: Strength of a made failure, in times its limit.
@@ -43,10 +45,11 @@ class Case(NamedTuple):
     """Any of them may be told first; none in a healthy run."""
 
 
-def cases(folder: Path, corpora: Iterable[Label]) -> Iterator[Case]:
-    """All runs; those that are made are written below ``folder``."""
+def cases(folder: Path, corpora: Iterable[Label], held: ExitStack) -> Iterator[Case]:
+    """All runs; those that are made are written below ``folder``, and ``held`` open as by a process
+    that hangs."""
     yield from (_labelled(label, "recorded") for label in read_labels(OWN))
-    yield from _demo(folder)
+    yield from _demo(folder, held)
     yield from _made(folder)
     yield from (_labelled(label, label.corpus) for label in corpora)
 
@@ -59,19 +62,18 @@ def _around(rules: tuple[str, ...], step: float, steps: float, first: float) -> 
 def _labelled(label: Label, kind: str) -> Case:
     failures = []
     for f in label.failures:
-        earliest = f.visible_from if f.earliest is None else f.earliest
-        failures.append(_around(f.rules, f.visible_from, label.steps, earliest))
+        first = f.visible_from if f.earliest is None else f.earliest
+        failures.append(_around(f.rules, f.visible_from, label.steps, first))
     return Case(label.name, kind, label.path, tuple(failures))
 
 
-def _demo(folder: Path) -> Iterator[Case]:
+def _demo(folder: Path, held: ExitStack) -> Iterator[Case]:
     """Every scenario of the demo that is one run."""
     for name, scenario in SCENARIOS.items():
         if scenario.runs:
             continue
         path = folder / "demo" / name
-        with DemoRun(path, name, _SEED, _ROWS) as run:
-            run.write_history(_ROWS)
+        held.enter_context(DemoRun(path, name, _SEED, _ROWS)).write_history(_ROWS)
         named = scenario.rule or _ENDINGS.get(scenario.ending)
         stride = Rows(scenario, _SEED, _ROWS).stride
         onset = (scenario.onset_of(_ROWS) or 0) * stride
@@ -91,7 +93,10 @@ def _made(folder: Path) -> Iterator[Case]:
 
 
 def _written(folder: Path, log: Log) -> Case:
-    path, onset = write(log, folder), log.failure.onset + 1
-    rows = len(next(iter(log.values.values())))
-    failure = _around(log.failure.rules, onset, rows, onset)
-    return Case(log.name, "made", path, () if log.healthy else (failure,))
+    """It can be seen once a sign is beyond its limit, and may be told since the sign began."""
+    path, failure = write(log, folder), log.failure
+    slide = min(s.crossed(failure.onset, float(_STRENGTH)) for s in failure.signs.values())
+    stride = SB3_STRIDE if framework(failure.framework).rows == "sb3" else 1
+    onset, steps = (failure.onset + 1) * stride, ROWS * stride
+    found = _around(failure.rules, onset + slide * stride, steps, onset)
+    return Case(log.name, "made", path, () if log.healthy else (found,))
