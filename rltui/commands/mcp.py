@@ -58,12 +58,16 @@ _MOST = {
     "lines": texts.MOST_LINES,
     "seconds": 600,
 }
-#: Types of arguments in JSON schema.
+#: Types of arguments in JSON schema; to look for what is like a name takes long for a long one.
 _TYPES: dict[str, dict[str, Any]] = {
-    "str": {"type": "string"},
+    "str": {"type": "string", "maxLength": 300},
     "int": {"type": "integer", "minimum": 1},
     "int | None": {"type": "integer"},
-    "tuple[str, ...]": {"type": "array", "items": {"type": "string"}},
+    "tuple[str, ...]": {
+        "type": "array",
+        "items": {"type": "string", "maxLength": 300},
+        "maxItems": 99,
+    },
 }
 #: States in which a run writes no more.
 _ENDED = ("finished", "crashed", "cancelled", "stopped", "ended", "log deleted")
@@ -289,7 +293,8 @@ class Tools:
     ) -> str:
         """Prompts and completions that a run saved, the lowest reward first, near a step (default:
         newest)."""
-        browser = await self._desk.tell(lambda: self._browser(run, step))
+        view = await self._desk.tell(lambda: self._one(run))  # "" is another one later, perhaps
+        browser = await self._desk.ask(lambda _: self._browser(view, step))
         await self._read(browser)
         names = browser.names
         if not names:
@@ -298,7 +303,7 @@ class Tools:
             raise UsageError(f"no samples {quoted(kind)}; there are {texts.some(names)}")
         if kind:
             browser.kind_by(names.index(kind) - browser.kind)
-        await self._desk.ask(lambda _: self._check(run, browser.current))
+        await self._desk.ask(lambda _: self._check(view, browser.current))
         await self._read(browser)
         rows = sorted(browser.rows, key=lambda row: (row.reward != row.reward, row.reward))
         note = f" ({browser.note})" if browser.note else ""
@@ -321,16 +326,16 @@ class Tools:
     def _one(self, name: str) -> RunView:
         return texts.one_run(self._session, name)
 
-    def _browser(self, name: str, step: int | None) -> SampleBrowser:
-        run, others = self._one(name), self._session.runs()
+    def _browser(self, run: RunView, step: int | None) -> SampleBrowser:
+        others = self._session.runs()
         logdir = self._session.logdirs[run.key.logdir]
         return SampleBrowser(run, lambda: root_of(run, others, logdir), step)
 
-    def _check(self, name: str, found: Samples | None) -> None:
+    def _check(self, run: RunView, found: Samples | None) -> None:
         """Raise UsageError for files outside of LOGDIR."""
         if isinstance(found, SampleSet):
             files = [path for _, path in found.by_step] + ([found.whole] if found.whole else [])
-            texts.check_inside(self._session, self._one(name), *files)
+            texts.check_inside(self._session, run, *files)
 
     def _judged(self, run: RunView, since: str) -> str:
         """The brief of a run, or what changed in it."""

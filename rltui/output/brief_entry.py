@@ -18,6 +18,7 @@ from rltui.catalogue import Catalogue
 from rltui.core.address import is_remote
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level
+from rltui.core.secrets import without_secrets
 from rltui.core.text import kept_clean
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import per_version
@@ -105,6 +106,11 @@ def quoted(text: str) -> str:
     """A text from a log: cleaned, at most 60 characters, in quotes that it has none of."""
     text = kept_clean(text).replace('"', "'")
     return f'"{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"}"'
+
+
+def _said(text: str) -> str:
+    """A line of a log in quotes, without its secrets."""
+    return quoted(without_secrets(text))
 
 
 def absolute(path: Path) -> str:
@@ -198,8 +204,8 @@ def _ending(run: RunView) -> list[Json]:
     if crash is None or run.verdict.exit_level < Level.WATCH:
         return []
     diagnosis = findings.ending_diagnosis(run) if run.infos else None
-    words = f"{crash.kind.value}: {', then '.join(map(quoted, (crash.reason, *crash.after)))}"
-    words += f", {quoted(crash.line)}" if crash.line and crash.line not in crash.reason else ""
+    words = f"{crash.kind.value}: {', then '.join(map(_said, (crash.reason, *crash.after)))}"
+    words += f", {_said(crash.line)}" if crash.line and crash.line not in crash.reason else ""
     name = diagnosis.symptom.id if diagnosis else crash.kind.value
     level, harm = run.verdict.exit_level, diagnosis.symptom.harm if diagnosis else Harm.FATAL
     story = _told(run, name, level, harm.value, words, ()) | {"since": run.data.last_step}
@@ -221,7 +227,7 @@ def _story(run: RunView, story: Sequence[Diagnosis], *, is_worst: bool) -> Json:
     certain = [f.certain_step for f in lead.findings if f.certain_step is not None]
     told |= {"since": lead.since_step, "certain": min(certain, default=None)}
     said = findings.complaints_in(run, lead)[:2]
-    log = "".join(f"The log says {quoted(c.text)} {c.times} times. " for c in said)
+    log = "".join(f"The log says {_said(c.text)} {c.times} times. " for c in said)
     checkpoint = last_good_checkpoint(run) if is_worst else None
     saved = f" Last good checkpoint: {numbers.step(checkpoint.step)}." if checkpoint else ""
     told["first_moved"] = [

@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.core.address import is_remote
 from rltui.core.block import IntArray
-from rltui.core.errors import UsageError, did_you_mean
+from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.secrets import masked, without_secrets
 from rltui.core.text import fit, kept_clean
@@ -24,6 +24,7 @@ from rltui.output.brief_entry import brief_entry, quoted
 from rltui.output.markdown import compared, comparison_text
 from rltui.output.plot import find_tags
 from rltui.session import RunView, Session
+from rltui.session.naming import called
 from rltui.sources.side_files.sample_files import Sample, SampleRow
 from rltui.store import Series
 
@@ -48,10 +49,12 @@ def chosen(session: Session, names: Sequence[str]) -> list[RunView]:
     runs = sorted(session.runs(), key=by_verdict)
     if not runs:
         raise UsageError(f"no run yet: {_nothing(session)}")
-    try:
-        return compared(runs, names) if names else runs
-    except UsageError as error:
-        raise UsageError(f"{error} (list_runs names all)") from None
+    known = {run: run.names for run in runs}
+    unknown = next((name for name in names if not called(name, known)), None)
+    if unknown is not None:
+        hint = _hint(unknown, [run.name for run in runs])
+        raise UsageError(f"no run {quoted(unknown)}; {hint or 'list_runs names all'}")
+    return compared(runs, names) if names else runs
 
 
 def one_run(session: Session, name: str) -> RunView:
@@ -84,6 +87,11 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(map(quoted, names[:_NAMED])) + more
 
 
+def _hint(name: str, known: Sequence[str]) -> str:
+    found = nearest(name, known)
+    return f"did you mean {quoted(found)}?" if found else ""
+
+
 def _nothing(session: Session) -> str:
     """Why there is no run."""
     if session.naming.missed:
@@ -108,7 +116,7 @@ def runs_text(session: Session, match: str) -> str:
     if len(runs) > MOST_RUNS:
         lines.append(f"and {len(runs) - MOST_RUNS:,} more: narrow them down with match")
     notes = [n for n in session.reach.notes if n.level >= Level.WATCH]
-    lines += [fit(f"cannot be read: {note_text(n, str(n.path))}", _LINE) for n in notes[:_NAMED]]
+    lines += [fit(f"| cannot be read: {note_text(n, str(n.path))}", _LINE) for n in notes[:_NAMED]]
     return f"{len(runs):,} runs. {DATA}\n" + bounded(lines, 2 * _MOST)
 
 
@@ -139,10 +147,9 @@ def series_text(
     tags = run.tags_of_metrics((name,)) or find_tags([run], name)
     if not tags:
         keys = [info.metric.key for info in run.infos.values() if info.metric]
-        hint = nearest(name, [*run.infos, *keys, *(i.title for i in run.infos.values())])
-        likely = did_you_mean(None if hint is None else kept_clean(hint))
-        names = likely or f"; there are {some(list(run.infos))}"
-        raise UsageError(f"no metric {quoted(name)} in run {quoted(run.name)}{names}")
+        hint = _hint(name, [*run.infos, *keys, *(i.title for i in run.infos.values())])
+        hint = hint or f"there are {some(list(run.infos))}"
+        raise UsageError(f"no metric {quoted(name)} in run {quoted(run.name)}; {hint}")
     series = run.shown(tags[0])
     if run.data.unloaded or run.data.loading:
         return None
@@ -216,7 +223,7 @@ def comparison(session: Session, names: Sequence[str]) -> str:
         given = [f"{n} {masked(n, str(values[n]))[:_SETTING]}" for n in settings if n in values]
         lines.append(f"{run.name}: {', '.join(map(kept_clean, given)) or 'no setting logged'}")
     if len(runs) > len(shown):
-        lines.append(f"and {len(runs) - len(shown)} more runs")
+        lines.append(f"and {len(runs) - len(shown):,} more runs")
     return f"{DATA}\n" + bounded((f"| {line}" for line in lines), 2 * _MOST)
 
 

@@ -142,6 +142,18 @@ def test_names_from_logs_are_quoted_and_bounded(cli: Cli, tmp_path: Path) -> Non
     assert all(len(found) <= 60 for found in re.findall(r'"([^"\n]*)"', text))
 
 
+def test_what_the_log_of_a_crash_says_has_no_secrets(cli: Cli, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "log.jsonl", grpo_tags(30))
+    (tmp_path / "train.log").write_text(
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 3, in <module>\n'
+        "RuntimeError: upload failed: token=hf_aaaaaaaaaaaaaaaa\n"
+    )
+    text = cli("brief", tmp_path).out
+    assert "upload failed" in text
+    assert "hf_aaaa" not in text
+
+
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_quoted_text_is_one_clean_piece(payload: str) -> None:
     text = quoted(f'{payload}" and "{payload}')

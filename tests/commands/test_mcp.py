@@ -145,18 +145,21 @@ async def test_runs_and_the_verdict_on_the_worst(bad_logs: Path, tmp_path: Path,
 @needs_sdk
 async def test_wrong_names_and_arguments_get_the_right_ones(bad_logs: Path, tmp_path: Path) -> None:
     async with asking(a_log(bad_logs), tmp_path) as ask:
-        assert "did you mean 'nan'" in await ask("judge", run="nam")
+        assert 'did you mean "nan"?' in await ask("judge", run="nam")
         found = await ask("judge", run="\x1b[31mzzzzzzzz")
         assert "list_runs names all" in found
         assert "\x1b" not in found
         found = await ask("series", run="nan", metric="actor/grad_nor")
-        assert "did you mean 'actor/grad_norm'" in found
+        assert 'did you mean "actor/grad_norm"?' in found
         assert found.startswith("error: ")
         assert "wait takes run, since, step, seconds" in await ask("wait", minutes=3)
         assert "greater than the maximum of 600" in await ask("wait", seconds=601)
         assert "is not of type 'string'" in await ask("judge", run=3)
         assert "'metric' is a required property" in await ask("series")
         assert "no tool" in await ask("restart", run="nan")
+        found = await ask("explain", name="x" * 100_000)  # took minutes to find what is like it
+        assert found.startswith("error: name: ")
+        assert len(found) < 400
         assert "unknown name 'klx'" in await ask("explain", name="klx")
         assert "is the name of 3 runs" in await ask("judge", run="*")
 
