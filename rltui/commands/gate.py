@@ -32,8 +32,6 @@ from rltui.files.disk import check_target, target_file
 from rltui.output.gate import Gated, gate_document, gate_github, gate_junit, gate_text, learned_text
 from rltui.output.json_document import dump
 from rltui.session import RunView, Session
-from rltui.session.judging import open_rules
-from rltui.session.meaning import open_catalogue
 
 #: Jobs that a message names.
 _SOME = 5
@@ -77,7 +75,7 @@ def _target(options: argparse.Namespace) -> Path | None:
 
 def _conditions(options: argparse.Namespace, config: Config) -> Sequence[Condition]:
     """Those of the file. Raises DocumentError, UsageError for what they are compared with."""
-    conditions = read_conditions(options.expect, known_names(config))
+    conditions = read_conditions(options.expect, Known.of(config))
     for condition in conditions:
         for part, option in (("off", "reference"), ("runs", "history")):
             if condition.parts[part] and not getattr(options, option):
@@ -130,9 +128,3 @@ def _learned(runs: Sequence[RunView]) -> str:
         found = f"{len(good)} good runs of {len(jobs)} jobs ({'; '.join(jobs[:_SOME])})"
         raise UsageError(f"two good runs of one job are needed, and there are {found}; see --run")
     return learned_text(learned(good), good)
-
-
-def known_names(config: Config) -> Known:
-    """The names that conditions may have, those of the user among them."""
-    catalogue = open_catalogue(config)
-    return Known(catalogue.metrics, {rule.id for rule in open_rules(config, catalogue)})

@@ -46,7 +46,6 @@ Json = dict[str, Any]
 _MOST_NAMES = 5
 #: Runs in one place whose first rows are less seconds apart are the same.
 _SAME_S = 1.0
-_ENDED = (RunState.FINISHED, RunState.CRASHED, RunState.STOPPED)
 
 
 def guard(options: argparse.Namespace) -> int:
@@ -119,7 +118,7 @@ class Guard:
         return self._judged(run, run.progress)
 
     def _judged(self, run: RunView, progress: Progress) -> int | None:
-        if progress.state in _ENDED or progress.gone:
+        if run.verdict.has_ended:
             self._say(f"{run.verdict.state_word}; nothing was done")
             return Exit.OK
         # each verdict counts once, with the rows that it is about; what is out of reach may be well

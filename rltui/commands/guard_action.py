@@ -1,5 +1,5 @@
 """What ``rltui guard`` does to a sick run. Process, job, file and command come from its user alone;
-names from logs only fill in single words of a command, and no shell ever reads them."""
+names from logs are in variables of its environment, where no shell reads them as anything else."""
 
 from __future__ import annotations
 
@@ -26,13 +26,6 @@ _PATIENCE_S = 600.0
 _SAID_BYTES, _SAID = 4096, 200
 #: Characters of a name that a command is given.
 _NAME = 200
-_PLACEHOLDER = re.compile(r"\{(run|step|symptom)\}")
-#: Programs that read an argument as a program, or hand it to one that does, in any version.
-_SHELLS = re.compile(
-    r"(ba|da|z|k|mk|fi|c|tc|pw|s|r|mo)?sh|busybox|eval|su|watch|parallel|tmux|screen|script|make"
-    r"|(python|pypy|perl|ruby|node|deno|bun|php|lua|luajit|R|Rscript|tclsh|expect|sqlite)[\d.]*"
-    r"|[gmn]?(awk|sed)"
-)
 _JOB = re.compile(r"\d+([_+]\d+)?")
 _SIGNALS = {s.name.removeprefix("SIG").lower(): s for s in signal.Signals}
 _HOW = (
@@ -181,14 +174,6 @@ class Command:
 
     def __init__(self, words: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
         self._words, self._patience_s = list(words), patience_s
-        filled = [word for word in words if _PLACEHOLDER.search(word)]
-        shell = any(_SHELLS.fullmatch(Path(word).name) for word in words)
-        if filled and (shell or filled[0] == words[0]):
-            name = _PLACEHOLDER.findall(filled[0])[0]
-            raise UsageError(
-                f"--on-bad run: {{{name}}} can be an argument of a program only, "
-                f'not of a shell: names come from logs; use "$GUARD_{name.upper()}" there'
-            )
 
     @property
     def words(self) -> str:
@@ -199,13 +184,13 @@ class Command:
             raise UsageError(f"--on-bad: no program {clean(self._words[0])}")
 
     def do(self, facts: Mapping[str, str]) -> Done:
-        given = {name: fit(kept_clean(value), _NAME) for name, value in facts.items()}
-        words = [_filled(word, given) for word in self._words]
-        variables = {f"GUARD_{name.upper()}": value for name, value in given.items()}
+        variables = {
+            f"GUARD_{name.upper()}": fit(kept_clean(value), _NAME) for name, value in facts.items()
+        }
         with tempfile.TemporaryFile() as errors:  # no pipe: a child that lives on holds nobody up
             try:
                 process = subprocess.Popen(
-                    words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                    self._words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
                     env={**os.environ, **variables}, start_new_session=True,
                 )  # fmt: skip
                 code = process.wait(self._patience_s)
@@ -222,9 +207,3 @@ class Command:
             return Done("", 0)
         said = fit(clean(without_secrets(said)), _SAID)
         return Done(f"exit code {code}" + (f": {said}" if said else ""), code)
-
-
-def _filled(word: str, given: Mapping[str, str]) -> str:
-    """A word of a command with its placeholders filled in; never an option that a log names."""
-    filled = _PLACEHOLDER.sub(lambda found: given[found[1]], word)
-    return f"./{filled}" if filled.startswith("-") and word.startswith("{") else filled

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.dialect import read_body, read_head, read_text
-from rltui.commands.gate import known_names
 from rltui.commands.standard_output import emit
 from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
@@ -19,7 +18,7 @@ from rltui.core.every_error import every_error
 from rltui.core.text import clean
 from rltui.core.yaml_document import Node, read_document
 from rltui.draw.theme import load_theme
-from rltui.facts.gate import read_conditions
+from rltui.facts.gate import Known, read_conditions
 from rltui.health.cases import CaseResult, run_cases
 from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
@@ -129,7 +128,7 @@ def _read_dialect(path: Path) -> None:
 
 def _gate_reader() -> Callable[[Path], object]:
     """Reads conditions, as often as wanted: the names that they may have are loaded once."""
-    known = known_names(load_config(None, os.environ, {}))
+    known = Known.of(load_config(None, os.environ, {}))
     return lambda path: read_conditions(path, known)
 
 

@@ -69,8 +69,6 @@ _TYPES: dict[str, dict[str, Any]] = {
         "maxItems": 99,
     },
 }
-#: States in which a run writes no more.
-_ENDED = ("finished", "crashed", "cancelled", "stopped", "ended", "log deleted")
 #: What an agent is told of the server as a whole.
 _INSTRUCTIONS = (
     "Verdicts on RL and LLM post-training runs, from their logs. Start with list_runs, then judge; "
@@ -356,7 +354,9 @@ class _Waiting:
         self._watcher = Watcher(session)
         self._watcher.events()
         self._known = {run.key: run for run in session.runs() if one is None or run is one}
-        self._ended = {key for key, run in self._known.items() if one is None and _has_ended(run)}
+        self._ended = {
+            key for key, run in self._known.items() if one is None and run.verdict.has_ended
+        }
 
     def look(self) -> tuple[str, RunView | None]:
         """What happened, in words, and to which run; "" for nothing."""
@@ -368,13 +368,9 @@ class _Waiting:
             name, last = quoted(run.name), run.data.last_step
             if self._step is not None and last is not None and last >= self._step:
                 return f"run {name} has reached step {last}", run
-            if key not in self._ended and _has_ended(run):
+            if key not in self._ended and run.verdict.has_ended:
                 return f"run {name} has ended: {run.verdict.state_word}", run
         return "", None
-
-
-def _has_ended(run: RunView) -> bool:
-    return run.verdict.state_word in _ENDED
 
 
 # -- the protocol ----------------------------------------------------------------------------

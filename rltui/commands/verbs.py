@@ -367,8 +367,8 @@ _SERVE = (
 _GUARD = (
     _LOGDIRS,
     Option("--on-bad ACTION", "what to do, once: 'signal TERM PID', 'scancel JOB [SIGNAL]', "
-           "'touch FILE', or 'run PROGRAM ARGUMENT...', where {run}, {step} and {symptom} stand "
-           "for those of the run"),
+           "'touch FILE', or 'run PROGRAM ARGUMENT...', which has GUARD_RUN, GUARD_STEP and "
+           "GUARD_SYMPTOM in its environment"),
     Option("--hold TIME", f"for how long it must be bad without a gap: rows (default {HOLD_ROWS}), "
            "or 90s, 10m, 2h", type=_hold, default=(HOLD_ROWS, 0.0)),
     Option("--dry-run", "do nothing: say when it would have acted in each recorded run"),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category, Metric, TagInfo, counterpart
+from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.errors import RltuiError
@@ -23,7 +24,9 @@ from rltui.facts.groups import folded_name
 from rltui.facts.numbers import plain, step_range
 from rltui.facts.runs import exit_words, since_words
 from rltui.health.model import Finding
+from rltui.session.judging import open_rules
 from rltui.session.limits import session_limits
+from rltui.session.meaning import open_catalogue
 from rltui.session.run import RunView
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -63,6 +66,12 @@ class Known(NamedTuple):
 
     metrics: Mapping[str, Metric]
     rules: Collection[str]
+
+    @classmethod
+    def of(cls, config: Config) -> Known:
+        """Those of the catalogue and the rules, the user's own among them."""
+        catalogue = open_catalogue(config)
+        return cls(catalogue.metrics, {rule.id for rule in open_rules(config, catalogue)})
 
 
 class Condition(NamedTuple):

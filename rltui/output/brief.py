@@ -42,19 +42,25 @@ def brief_document(
     return brief_of(session, map(brief_entry, chosen), names, whole=whole, skipped=skipped)
 
 
-def brief_of(session: Session, entries: Iterable[Json], names: Iterable[str], **how: bool) -> Json:
-    """The document of runs that have these entries and names; ``whole``: of all that there are, as
-    usual; ``skipped``: see :func:`brief_document`."""
-    left = set() if how.get("skipped") else {"skipped"}
+def brief_of(
+    session: Session,
+    entries: Iterable[Json],
+    names: Iterable[str],
+    *,
+    whole: bool = True,
+    skipped: bool = False,
+) -> Json:
+    """The document of runs that have these entries and names; ``whole``: of all that there are;
+    ``skipped``: see :func:`brief_document`."""
     runs = [
-        {"name": name, **{key: entry[key] for key in entry if key not in left}}
+        {"name": name, **{key: entry[key] for key in entry if skipped or key != "skipped"}}
         for entry, name in zip(entries, names, strict=True)
     ]
     runs.sort(key=_urgency)  # stable: runs come in the order of their keys
     return {
         "schema": "rltui.brief/1",
         "logdirs": [absolute(path) for path in session.logdirs],
-        "whole": how.get("whole", True) and session.naming.is_whole,
+        "whole": whole and session.naming.is_whole,
         "level": worst(_LEVELS[run["level"]] for run in runs).word,
         "runs": runs,
     }

@@ -255,6 +255,11 @@ class Verdict:
         return "unreachable" if known.lost_at is not None and word in _GOES_ON else word
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it writes no more, by the word of its state."""
+        return self.state_word not in (*_GOES_ON, "waiting", "unreachable")
+
+    @property
     def exit_level(self) -> Level:
         """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
         another one that was cancelled; else UNKNOWN."""

@@ -143,7 +143,6 @@ def test_names_from_logs_are_quoted_and_bounded(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_what_the_log_of_a_crash_says_has_no_secrets(cli: Cli, tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "log.jsonl", grpo_tags(30))
     (tmp_path / "train.log").write_text(
         "Traceback (most recent call last):\n"
         '  File "train.py", line 3, in <module>\n'
