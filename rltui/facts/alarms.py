@@ -49,12 +49,18 @@ def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:
     return tuple(sorted(failure.lacking, key=lambda key: not names_of(run, key)))
 
 
-def blind_words(run: RunView) -> str:
-    """ "alarms for 14 of 17 failures; blind: evaluation stalls, stale samples"; "" where it is
-    blind for none."""
+def blind_words(run: RunView, most: int) -> str:
+    """ "sees 14 of 17 failures; blind for evaluation stalls and 2 more" in at most ``most``
+    characters, the worst first; "" where it is blind for none, or there is no room."""
     every = alarms(run)
     blind = [f.symptom.title for f in every if f.lacking]
     if not blind:
         return ""
-    seen = len(every) - len(blind)
-    return f"alarms for {seen} of {len(every)} failures; blind: {', '.join(blind)}"
+    seen = f"sees {len(every) - len(blind)} of {len(every)} failures"
+    for told in range(len(blind), 0, -1):
+        more = f" and {len(blind) - told} more" if told < len(blind) else ""
+        words = f"{seen}; blind for {', '.join(blind[:told])}{more}"
+        if len(words) <= most:
+            return words
+    words = f"{seen}; blind for {len(blind)}: see rltui canary"
+    return words if len(words) <= most else ""

@@ -133,7 +133,7 @@ def overview_entries(
 
 def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
     """What failures its names cannot show, if there is room for it."""
-    words = later.blind_words(run) if room >= 2 and run.report is not None else ""
+    words = later.blind_words(run, width) if room >= 2 and run.report is not None else ""
     return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
