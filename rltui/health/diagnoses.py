@@ -269,7 +269,8 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
         low, high = check.usual.low, check.usual.high
         high = high if high is not None and min(values) > high else None
-        low = low if low is not None and max(values) < low else None
+        hidden = facts.run.hidden_in_zero(tag) * scale
+        low = low if low is not None and max(values) + hidden < low else None
         if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
             below, above = (None if x is None else x / scale for x in (low, high))
             advice = knowledge().too_high if low is None else knowledge().too_low

@@ -262,7 +262,8 @@ def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference 
     try:
         if reference is not None and task.variant.detector.reference:
             given = reference.at_rows(run, infos, tag)
-        outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, given)
+        hidden = run.hidden_in_zero(tag) if task.variant.detector.exact else 0.0
+        outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, given, hidden)
     except Exception as problem:
         import logging  # seldom needed
 

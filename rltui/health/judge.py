@@ -150,18 +150,21 @@ def judge(
     others: Mapping[str, tuple[Series, TagInfo]],
     columns: Columns | None = None,
     given: Mapping[str, FloatArray] | None = None,
+    hidden: float = 0.0,
 ) -> Outcome:
     """Judge all rows of ``series``.
 
     ``others`` maps roles of the detector to further series of the run, ``given`` to numbers (n,)
-    of each row. ``columns`` keeps what several variants need of the same tags; it must not outlive
-    the rows.
+    of each row; ``hidden`` is what a zero may be at most, as logged. ``columns`` keeps what several
+    variants need of the same tags; it must not outlive the rows.
     """
     if info.guessed and variant.detector.finite_is_quiet:  # NaN is bad whatever it means
         info = replace(info, guessed=False)
     elif info.guessed and Level.WATCH in variant.levels:
         variant = variant._replace(levels={Level.WATCH: variant.levels[Level.WATCH]})
     rows, walls = judged_rows(variant, info, series, others, {} if columns is None else columns)
+    if hidden:
+        rows = replace(rows, hidden=hidden * info.scale)
     if given:
         keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})

@@ -7,9 +7,18 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
+from rltui.core.block import FloatArray
 from rltui.store.point_table import PointTable, PrefixTable, RunExtent
 from rltui.store.series import Series
+
+#: The most decimals that a log is said to print alone, so many tags besides the one in question
+#: that must show them, and their newest rows that are looked at.
+_DECIMALS, _WITNESSES, _SHOWN = 6, 3, 100
+#: A tag that has been this many times what its decimals hide is next to nothing at zero.
+_NEXT_TO_NOTHING = 100.0
 
 
 class RunData:
@@ -95,6 +104,24 @@ class RunData:
         """Number of points of a tag, without the superseded ones; also while unloaded."""
         return self._counts.get(tag, 0) if self.unloaded else self.series(tag).count
 
+    def hidden_in_zero(self, tag: str) -> float:
+        """What a zero of a tag may be at most: half a unit of the last decimal where all numbers of
+        the log have the same few (older versions of verl print ``actor/lr:0.000``), else 0.0."""
+        own = np.abs(self.series(tag).values)
+        if not (own == 0).any():
+            return 0.0
+        decimals, witnesses = 1, 0
+        for other in self.tags:
+            x = np.abs(self.series(other).values[-_SHOWN:].astype(np.float64))
+            x = x[(x > 0) & (x < np.inf)]
+            while decimals <= _DECIMALS and not _has_decimals(x, decimals):
+                decimals += 1
+            witnesses += other != tag and not _has_decimals(x, 0)
+        hidden = 0.5 * 10.0**-decimals
+        if decimals > _DECIMALS or witnesses < _WITNESSES or own.max() > _NEXT_TO_NOTHING * hidden:
+            return 0.0
+        return hidden
+
     @property
     def extent(self) -> RunExtent:
         """From where to where the points go, and when they were logged; also while unloaded."""
@@ -119,6 +146,12 @@ class RunData:
         """Lowest step in one of the files; None while its points are not in memory."""
         found = (b.whole for s in self.table.lineages.values() for b in s.branches_of(path))
         return min((whole.first for whole in found if whole is not None), default=None)
+
+
+def _has_decimals(x: FloatArray, decimals: int) -> bool:
+    """Whether so many decimals give all values exactly; never those of single precision."""
+    scaled = x * 10.0**decimals
+    return bool((np.abs(scaled - np.round(scaled)) <= 1e-12 + 1e-15 * scaled).all())
 
 
 @dataclass(slots=True)

@@ -500,6 +500,20 @@ def test_first_metric_that_is_logged_makes_the_finding() -> None:
     assert "reward.mean" not in report.tags
 
 
+@pytest.mark.parametrize(("decimals", "found"), [(3, 0), (9, 1)])
+def test_a_learning_rate_below_the_last_decimal_is_not_zero(decimals: int, found: int) -> None:
+    rows = np.arange(40)
+    values = {
+        "lr.actor": np.zeros(40),
+        "entropy": 1 + np.sin(rows) / 7,
+        "length.mean": 200 + np.cos(rows) / 3,
+        "loss.policy": np.sin(rows) / 9,
+    }
+    values = {key: np.round(x, decimals) for key, x in values.items()}
+    report = Engine(only("no_update")).evaluate(*case_run(values), 0.0)
+    assert len(report.findings) == found
+
+
 def test_rules_of_the_user(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(

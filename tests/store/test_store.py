@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -233,6 +234,27 @@ def test_any_pieces_give_equal_series_and_no_point_is_lost(
         cut.extent.restarts,
         cut.extent.last_wall_time,
     )
+
+
+@pytest.mark.parametrize(
+    ("decimals", "beside", "hidden"),
+    [
+        (3, ("loss", "entropy", "reward"), 5e-4),
+        (3, ("loss", "entropy"), 0.0),  # two tags prove nothing
+        (9, ("loss", "entropy", "reward"), 0.0),
+        (0, ("loss", "entropy", "reward"), 0.0),  # whole numbers are whole
+    ],
+)
+def test_what_a_zero_may_be_where_a_log_has_few_decimals(
+    decimals: int, beside: tuple[str, ...], hidden: float
+) -> None:
+    values = {
+        tag: [round(0.1234567891 * n * (i + 7), decimals) for n in range(9)]
+        for i, tag in enumerate(beside)
+    }
+    run = a_run({**values, "lr": [0.0] * 9})
+    assert run.hidden_in_zero("lr") == hidden
+    assert run.hidden_in_zero("loss") == 0.0  # beside its values less than 0.0005 is no rate
 
 
 def test_a_derived_series_has_the_steps_that_both_have() -> None:

@@ -37,6 +37,8 @@ class Detector:
     """Whether it takes non-finite rows, too."""
     reference: bool = False
     """Whether it compares with a reference run: its roles come from there."""
+    exact: bool = False
+    """Whether it asks if something is exactly zero, and so how many decimals the log has."""
     finite_is_quiet: bool = False
     """Whether it can find nothing in rows that are all finite."""
     anew: bool = False
@@ -80,6 +82,7 @@ def detector(
     facts: tuple[str, ...] = (),
     all_rows: bool = False,
     reference: bool = False,
+    exact: bool = False,
     finite_is_quiet: bool = False,
     anew: bool = False,
     higher: tuple[str, ...] = (),
@@ -97,7 +100,7 @@ def detector(
             if p.kind is p.KEYWORD_ONLY
         }
         strict = {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)}
-        given = (roles, facts, all_rows, reference, finite_is_quiet, anew, strict, possible)
+        given = (roles, facts, all_rows, reference, exact, finite_is_quiet, anew, strict, possible)
         name = function.__name__
         DETECTORS[name] = Detector(name, function, parameters, *given)
         return function

@@ -50,6 +50,8 @@ class Rows:
     kept_of: dict[str, dict[Hashable, Any]] = field(default_factory=dict)
     """role -> what was computed of its values already; shared by all tags beside which they are
     the same."""
+    hidden: float = 0.0
+    """What a zero may be at most: half a unit of the last decimal, where the log has few."""
 
     @property
     def count(self) -> int:

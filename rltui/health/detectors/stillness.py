@@ -53,13 +53,14 @@ def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -
     )
 
 
-@detector(roles=("reward",), facts=("top", "count"))
+@detector(roles=("reward",), facts=("top", "count"), exact=True)
 def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
     """No row so far was above ``limit``, sign dropped; not while a ``reward`` has certainly risen:
-    what is measured after a single update per batch is zero by its definition."""
+    what is measured after a single update per batch is zero by its definition. A zero counts as
+    what its decimals may hide."""
     n = rows.count
     top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
-    still = top <= limit
+    still = top + rows.hidden <= limit
     if still.any():
         still &= ~rises(rows, "reward")
     return Signal(
@@ -89,7 +90,7 @@ def _may_be_unchanged(rows: Rows, given: Mapping[str, Any]) -> bool:
     return bool(_equal(rows).any())
 
 
-@detector(roles=("gradient",), facts=("count",), possible=_may_be_unchanged)
+@detector(roles=("gradient",), facts=("count",), exact=True, possible=_may_be_unchanged)
 def unchanged(
     rows: Rows,
     *,
@@ -101,12 +102,13 @@ def unchanged(
     """The same value as in the row before; with ``most``, any at most that.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
-    digits may be equal from row to row although weights change: it counts with ``rounded`` only.
-    With ``lost``: only while it is that share of the range so far below its best. Where equal
-    values are usual, it takes more of them. ``after``: only once there was something larger.
+    digits may be equal from row to row although weights change: it counts with ``rounded`` only,
+    and a zero as what its decimals may hide. With ``lost``: only while it is that share of the
+    range so far below its best. Where equal values are usual, it takes more of them. ``after``:
+    only once there was something larger.
     """
     n = rows.count
-    still = rows.x <= most if np.isfinite(most) else _equal(rows).copy()
+    still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
     if after:
         still &= np.logical_or.accumulate(~still)
     if not rounded and not np.isfinite(most):
