@@ -22,6 +22,8 @@ _STRENGTH = "1.2"
 _ROWS, _SEED = 200, 7
 #: How a run of the demo ends, as its label.
 _ENDINGS = {"crash": "out_of_memory", "hang": "stalled"}
+#: What else names the failure of a scenario: its NaN comes two rows after a spike of the gradient.
+_ALSO = {"nan": ("gradient_explosion",)}
 
 
 class Failure(NamedTuple):
@@ -77,7 +79,8 @@ def _demo(folder: Path, held: ExitStack) -> Iterator[Case]:
         named = scenario.rule or _ENDINGS.get(scenario.ending)
         stride = Rows(scenario, _SEED, _ROWS).stride
         onset = (scenario.onset_of(_ROWS) or 0) * stride
-        found = (_around((named,), onset, _ROWS * stride, onset),) if named else ()
+        rules = (named or "", *_ALSO.get(name, ()))
+        found = (_around(rules, onset, _ROWS * stride, onset),) if named else ()
         yield Case(name, "demo", path, found)
 
 

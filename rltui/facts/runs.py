@@ -211,13 +211,18 @@ def state_words(run: RunView) -> str:
     return f"{word}{joint}{age}" if age else word
 
 
+def silence_words(run: RunView) -> str:
+    """ "silent for 10 m" of a run that writes nothing although its process has not ended, else ""."""
+    stalled = run.verdict.state_word == RunState.STALLED.value
+    return f"silent for {age_words(run)}" if stalled else ""
+
+
 def why_unknown(run: RunView) -> str:
     """Why a run has no verdict, or its level without a finding, for people; "" where findings, or
     their absence, say it."""
     report = run.report
     if run.verdict.level is not Level.UNKNOWN:
-        silent = run.verdict.state_word == RunState.STALLED.value
-        return "" if not silent or (report and report.firing()) else f"silent for {age_words(run)}"
+        return "" if report and report.firing() else silence_words(run)
 
     if not run.infos:
         return "no scalar yet"

@@ -144,6 +144,12 @@ def _shown(
         if symptom.together > 1:
             own = _together(own, symptom.together, pace)
         if own:
+            signs = [
+                f
+                for f in left
+                if any(s.fits(f.rule, f.metric, f.title, gained) for s in symptom.joined)
+            ]
+            own += [f for f in signs if f not in own]
             out.append(_diagnosis(symptom, own))
             left = [f for f in left if f not in own]
 

@@ -103,6 +103,7 @@ class Symptom(NamedTuple):
     advice: str
     source: str
     found: tuple[Sign, ...] = ()
+    joined: tuple[Sign, ...] = ()
     together: int = 1
     logged: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()

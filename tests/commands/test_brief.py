@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rltui.core.installation import state_directory
+from rltui.demo import DemoRun
 from rltui.output.brief import MOST_OF_ALL, MOST_OF_RUN, brief_text, changes_text
 from rltui.output.brief_entry import BriefRun, EvidenceDocument, StoryDocument, quoted
 from rltui.session.answers import Answers
@@ -122,6 +123,15 @@ def test_a_torn_answer_is_as_good_as_none(cli: Cli) -> None:
     path = state_directory(os.environ) / "answers" / f"{name}.json"
     path.write_bytes(path.read_bytes()[:100])
     assert "is not kept" in cli("brief", BLOWUP, "--since", name).out
+
+
+def test_a_run_that_hangs_has_a_next_step(cli: Cli, tmp_path: Path) -> None:
+    with DemoRun(tmp_path / "run", "hang", seed=7, total_steps=60) as run:
+        run.write_history(60)
+        out = cli("brief", tmp_path).out
+    story, advice = out.splitlines()[2:4]
+    assert re.fullmatch(r"  watch \[stalled\] since \d+: silent for \d+ m", story)
+    assert advice.startswith("    next: Is the process still running")
 
 
 def test_an_answer_about_other_logs_is_not_compared(cli: Cli, well: Path) -> None:

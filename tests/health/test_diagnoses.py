@@ -231,6 +231,14 @@ def test_the_earlier_of_two_stories_that_can_cause_each_other_takes_in_the_other
     ]
 
 
+def test_what_is_joined_to_a_symptom_shows_it_only_beside_what_does() -> None:
+    loss = finding("eval_stall", 20, "val.loss")
+    beside = diagnosed_of([finding("dpo_overfit", 30, "val.dpo.accuracy"), loss])
+    assert stories(beside) == [["overfit_to_pairs"]]
+    assert beside.diagnoses[0].since_step == 20
+    assert stories(diagnosed_of([loss])) == [["eval_loss_rises"]]
+
+
 def test_three_symptoms_of_one_update_are_one_diagnosis() -> None:
     loss, gradient = ("loss_diverging", "loss.total"), ("grad_explosion", "grad_norm.actor")
     found = [finding(rule, 30, metric) for rule, metric in (loss, gradient)]

@@ -69,6 +69,7 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         threshold=constant(n, limit),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
+        onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
     )
 
