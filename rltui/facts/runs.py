@@ -212,7 +212,7 @@ def state_words(run: RunView) -> str:
 
 
 def silence_words(run: RunView) -> str:
-    """ "silent for 10 m" of a run that writes nothing although its process has not ended, else ""."""
+    """ "silent for 10 m" of a run that hangs, else ""."""
     stalled = run.verdict.state_word == RunState.STALLED.value
     return f"silent for {age_words(run)}" if stalled else ""
 
