@@ -94,7 +94,8 @@ def _number(text: str | None) -> float | None:
 def names(story: str) -> frozenset[str]:
     """The rules or endings that a story stands for."""
     known = symptoms().get(story)
-    return frozenset({story, *(sign.rule for sign in known.found)} if known else {story})
+    signs = (*known.found, *known.joined) if known else ()
+    return frozenset({story, *(sign.rule for sign in signs)})
 
 
 @cache
