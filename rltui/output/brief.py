@@ -24,6 +24,8 @@ MOST_OF_RUN, MOST_OF_ALL, _LEAST_OF_RUN = 1_200, 8_000, 300
 _SENTENCE, _COUNTED = 240, 500
 #: Runs from which on healthy ones are only counted, and names of runs that are only counted.
 _MANY, _NAMES = 10, 3
+#: Metrics that are named of those for want of which a failure cannot be seen.
+_WANTED = 6
 #: Where to find the rest. The name is for the reader to fill in: a shell would run a hostile one.
 _REST = "rltui check LOGDIR --run NAME"
 #: Said first of every answer.
@@ -123,7 +125,9 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
         told.line("    first moved: ", moves, 20 * place + 3, ", ")
         told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
-    told.line("  not judged for want of: ", run["not_judged"], 15, ", ")
+    wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
+    more = [f"{left} more"] if left else []
+    told.line("  not judged for want of: ", [*wanted, *more], 15, ", ")
     return told
 
 

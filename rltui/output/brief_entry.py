@@ -7,7 +7,7 @@ instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
@@ -36,6 +36,41 @@ Json = dict[str, Any]
 _QUOTED = 60
 #: A name that can be no instruction, and would be marked where it is only a word.
 _WORD = re.compile(r"[A-Za-z]{1,20}|..?")
+#: Words that are cut in titles, which must be short on a screen.
+_WHOLE = {
+    "abs.": "absolute",
+    "acc": "accuracy",
+    "adv.": "advantage",
+    "ep.": "episode",
+    "env": "environment",
+    "env.": "environment",
+    "eval": "evaluation",
+    "expl.": "explained",
+    "frac.": "fraction",
+    "gen": "generation",
+    "gen.": "generation",
+    "grad": "gradient",
+    "learn.": "learning",
+    "len": "length",
+    "len.": "length",
+    "mem.": "memory",
+    "no.": "number",
+    "pct.": "percentile",
+    "pol.": "policy",
+    "ppl": "perplexity",
+    "pref.": "preference",
+    "prob": "probability",
+    "prob.": "probability",
+    "probs": "probabilities",
+    "ref": "reference",
+    "ref.": "reference",
+    "resp.": "response",
+    "seq.": "sequence",
+    "std": "standard deviation",
+    "temp.": "temperature",
+    "val": "validation",
+    "var.": "variance",
+}
 #: Facts of a story that a document has at most.
 _FACTS = 8
 
@@ -148,7 +183,7 @@ def _entry(run: RunView) -> Json:
         "headline": _headline(run),
         "story": _told_stories(run, stories),
         "odd": _odd(run, {id(f) for s in stories for d in s for f in d.findings}),
-        "not_judged": lacking(run),
+        "not_judged": list(map(_whole, lacking(run))),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
 
@@ -277,24 +312,30 @@ def _odd(run: RunView, told: Collection[int]) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _catalogued(catalogue: Catalogue) -> frozenset[str]:
-    return frozenset(metric.title for metric in catalogue.metrics.values())
+def _catalogued(catalogue: Catalogue) -> Mapping[str, str]:
+    """The titles of the catalogue, with those in whole words."""
+    return {metric.title: _whole(metric.title) for metric in catalogue.metrics.values()}
+
+
+def _whole(title: str, cut: str = r"[a-z]+\.?") -> str:
+    """A title of the catalogue without cut words."""
+    return re.sub(cut, lambda m: _WHOLE.get(m[0], m[0]), title)
 
 
 def _title(run: RunView, tag: str) -> str:
     """The title of a tag, in quotes where a part of it is from the log."""
     title = run.infos[tag].title
-    return title if title in _catalogued(run.catalogue) else quoted(title)
+    known = _catalogued(run.catalogue).get(title)
+    return known or quoted(_whole(title, r"[a-z]+\.(?=[ ,]|$)"))  # words of a log have no point
 
 
 def _marked(run: RunView, text: str) -> str:
-    """A sentence with quotes around the names from the log that are in it."""
+    """A sentence with quotes around the names from the log that are in it, and whole titles."""
     known = _catalogued(run.catalogue)
-    named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n not in known}
-    found = sorted(
-        (n for n in named if n in text and not _WORD.fullmatch(n)), key=len, reverse=True
-    )
+    named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n in text}
+    found = [n for n in named if n in known or not _WORD.fullmatch(n)]
     if not found:
         return text
-    any_of = "|".join(map(re.escape, found))
-    return re.sub(rf"(?<![\w/])(?:{any_of})(?![\w/])", lambda m: quoted(m[0]), text)
+    any_of = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
+    shown = {n: known.get(n) or quoted(n) for n in found}
+    return re.sub(rf"(?<![\w/])(?:{any_of})(?![\w/])", lambda m: shown[m[0]], text)

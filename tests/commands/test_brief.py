@@ -153,6 +153,31 @@ def test_what_the_log_of_a_crash_says_has_no_secrets(cli: Cli, tmp_path: Path) -
     assert "hf_aaaa" not in text
 
 
+def test_titles_are_whole_words(cli: Cli, tmp_path: Path) -> None:
+    tags = grpo_tags(60)
+    tags["critic/lr"] = [1e-5] * 30 + [1e-3] * 30
+    tags["actor/pg_loss"][31:] = [float("nan")] * 29
+    write_jsonl(tmp_path / "log.jsonl", tags)
+    text = cli("brief", tmp_path).out
+    assert "learning rate, critic" in text
+    assert not re.search(r"\b(learn|resp|ref|frac)\.", text)
+    assert "validation accuracy" in text
+
+
+def test_of_a_loop_of_ones_own_a_few_lacking_metrics_are_named(cli: Cli, tmp_path: Path) -> None:
+    rows = [{"step": n, "entropy": 0.5, "reward": 0.1 * (n % 7)} for n in range(60)]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    text = cli("brief", tmp_path).out
+    named = re.findall(r"not judged for want of: (.*)", text)[0].split(", ")
+    assert "gradient norm" in named
+    assert "total loss" in named
+    assert re.fullmatch(r"\d+ more", named.pop())
+    assert len(named) <= 6
+    lacking = told(cli, tmp_path)["runs"][0]["not_judged"]
+    assert lacking[: len(named)] == named
+    assert not any("preference" in title for title in lacking)
+
+
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_quoted_text_is_one_clean_piece(payload: str) -> None:
     text = quoted(f'{payload}" and "{payload}')
