@@ -249,9 +249,16 @@ def sample_text(number: int, row: SampleRow, sample: Sample | str | None) -> str
     lines = [f"{head}{': ' * bool(figures)}{figures}"]
     for name, text in sample.texts[: _NAMED + 1]:
         lines.append(f"{quoted(name)}, {len(text):,} characters:")
-        short = text if len(text) <= _TEXT else f"{text[: _TEXT // 2]} … {text[-_TEXT // 2 :]}"
-        lines += [f"| {kept_clean(line)}" for line in short.splitlines()]
+        lines += [f"| {kept_clean(line)}" for line in _ends(text).splitlines()]
     return "\n".join(lines) + "\n"
+
+
+def _ends(text: str) -> str:
+    """Beginning and end of a text, without secrets: these are sought beyond where it is cut."""
+    if len(text) <= _TEXT:
+        return without_secrets(text)
+    begin, end = without_secrets(text[: 2 * _TEXT]), without_secrets(text[-2 * _TEXT :])
+    return f"{begin[: _TEXT // 2]} … {end[-_TEXT // 2 :]}"
 
 
 def bounded(lines: Iterable[str], most: int = _MOST) -> str:

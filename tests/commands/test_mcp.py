@@ -26,6 +26,7 @@ from rltui.core.errors import UsageError
 from rltui.output.tool_answers import series_text
 from rltui.session import Session
 from rltui.session.answers import Answers
+from rltui.sources.side_files.sample_files import SampleSet
 from tests.builders import a_batch, a_source, append_rows, steps
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
@@ -234,6 +235,48 @@ async def test_samples_of_the_lowest_reward_come_first(tmp_path: Path) -> None:
         assert "| What?" in told
         assert len(told) < 4_500
         assert "there are" in await ask("samples", kind="none")
+
+
+@needs_sdk
+async def test_texts_of_samples_have_no_secrets(tmp_path: Path) -> None:
+    a_sampled_run(tmp_path / "logs")
+    key = "ghp_" + "a1B2" * 9
+    texts = {"input": f"My key is {key}", "output": "x " * 145 + key + " y" * 400 + f" {key}"}
+    with (tmp_path / "logs" / "a" / "rollouts" / "12.jsonl").open("a") as out:
+        out.write(json.dumps({**texts, "score": -9.0}) + "\n")
+    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+        told = await ask("samples", worst=1)
+    assert "| My key is ***" in told
+    assert "ghp_" not in told  # nor what is left of it where the text is cut
+    assert "a1B2" not in told
+
+
+@needs_sdk
+async def test_no_sample_file_outside_of_logdir_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is a folder listed, on the way to a run that is inside again."""
+    logdir, outside = tmp_path / "logs", tmp_path / "outside"
+    a_sampled_run(logdir)
+    outside.mkdir()
+    (logdir / "a" / "rollouts" / "12.jsonl").rename(outside / "12.jsonl")
+    (logdir / "a" / "rollouts" / "12.jsonl").symlink_to(outside / "12.jsonl")
+    write_jsonl(logdir / "c" / "real" / "log.jsonl", grpo_tags(30))
+    (outside / "back").symlink_to(logdir / "c" / "real")
+    session = a_log(logdir)
+    (logdir / "way").symlink_to(outside)
+    found = next(run for run in session.runs() if "real" in run.data.path.parts)
+    found.data.path = logdir / "way" / "back"
+    listed: list[Path] = []
+    loaded: list[object] = []
+    monkeypatch.setattr("rltui.facts.samples.find_samples", lambda root, _: listed.append(root))
+    async with asking(session, tmp_path / "state") as ask:
+        assert "leads out of LOGDIR" in await ask("samples", run=found.name)
+        monkeypatch.undo()
+        monkeypatch.setattr(SampleSet, "load", lambda _, step: loaded.append(step))
+        assert "leads out of LOGDIR" in await ask("samples", run="a*")
+    assert listed == []
+    assert loaded == []
 
 
 @needs_sdk
