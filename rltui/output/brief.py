@@ -12,7 +12,7 @@ from typing import Any
 from rltui.core.level import Level, worst
 from rltui.facts import numbers
 from rltui.health.symptoms import Harm
-from rltui.output.brief_entry import absolute, brief_entry, quoted
+from rltui.output.brief_entry import absolute, brief_entry, quoted, unread
 from rltui.session import RunView, Session
 from rltui.session.answers import Answers
 
@@ -59,10 +59,12 @@ def brief_of(
         for entry, name in zip(entries, names, strict=True)
     ]
     runs.sort(key=_urgency)  # stable: runs come in the order of their keys
+    missing = unread(session)
     return {
         "schema": "rltui.brief/1",
         "logdirs": [absolute(path) for path in session.logdirs],
-        "whole": whole and session.naming.is_whole,
+        "whole": whole and session.naming.is_whole and not missing,
+        "unread": missing,
         "level": worst(_LEVELS[run["level"]] for run in runs).word,
         "runs": runs,
     }
@@ -157,13 +159,21 @@ def brief_text(document: Json) -> str:
     words = ", ".join(f"{counts[level]} {level.word}" for level in sorted(counts, reverse=True))
     name = f" id {document['id']}" if document.get("id") else ""
     head = f"{_runs(len(runs))}{words and f': {words}'}. {_DATA}{name}\n"
-    head += f"{document['note']}\n" if document.get("note") else ""
+    head += _notes(document)
     is_many = len(runs) > _MANY
     shown = [run for run in runs if _is_sick(run)] if is_many else runs
     calm = Counter(run["level"] for run in runs if not _is_sick(run)) if is_many else {}
     tail = [f"and {_runs(n)} {level} without a finding" for level, n in sorted(calm.items())]
     most = min(MOST_OF_RUN * max(1, len(runs)), MOST_OF_ALL)
     return _fitted(head, [_run_told(n, run) for n, run in _numbered(shown)], shown, tail, most)
+
+
+def _notes(document: Mapping[str, Any]) -> str:
+    """Lines about the answer as a whole."""
+    missing = document.get("unread", [])  # an older answer has none
+    told = "; ".join(missing[:_NAMES] + [f"{len(missing) - _NAMES} more"] * (len(missing) > _NAMES))
+    lines = [document.get("note"), told and f"Not read: {told}."]
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def _is_sick(run: Mapping[str, Any]) -> bool:
@@ -224,6 +234,7 @@ def changes_document(before: Json, now: Json) -> Json:
         "since": before.get("id"),
         "id": now.get("id"),
         "level": now["level"],
+        "unread": now["unread"],
         "runs": parts.get(True, []),
         "unchanged": parts.get(False, []),
         "gone": [{key: run[key] for key in fields} for run in old.values()] if whole else [],
@@ -254,7 +265,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Json
 def changes_text(document: Json) -> str:
     """What changed, within the limits of :func:`brief_text`."""
     name = f"id {document['id']}, " if document.get("id") else ""
-    head = f"{name}since {document['since']}. {_DATA}\n"
+    head = f"{name}since {document['since']}. {_DATA}\n{_notes(document)}"
     runs, same, gone = document["runs"], document["unchanged"], document["gone"]
     names = [quoted(run["name"]) for run in gone[:_NAMES]] + ["..."] * (len(gone) > _NAMES)
     tail = [f"gone: {_runs(len(gone))}: {', '.join(names)}"] if gone else []

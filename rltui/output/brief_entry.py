@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from rltui.catalogue import Catalogue
-from rltui.core.address import is_remote
+from rltui.core.address import PIPE, is_remote
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
@@ -28,7 +28,7 @@ from rltui.facts.runs import age_words, calm_words, why_unknown
 from rltui.health.model import Diagnosis, Finding, lead_of
 from rltui.health.symptoms import SETTING_CHANGED, Harm
 from rltui.output.json_document import LevelWord, MoveDocument, SkippedDocument, fields_of
-from rltui.session import RunView
+from rltui.session import RunView, Session
 
 Json = dict[str, Any]
 
@@ -150,7 +150,17 @@ def _said(text: str) -> str:
 
 def absolute(path: Path) -> str:
     """A path as text, the same from every working directory."""
-    return str(path if is_remote(path) else path.absolute())
+    return str(path if is_remote(path) or path == PIPE else path.absolute())
+
+
+def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
+    """What cannot be read now, and the reference run that is missing, in words; not of the
+    ``known`` paths."""
+    notes = (n for n in session.reach.notes if n.level >= Level.WATCH and n.path not in known)
+    told = [f"{quoted(str(n.path))}: {_said(n.message)}" for n in notes]
+    if session.reference.waits and session.reading() is None:
+        told.append(quoted(str(session.reference.missing())))
+    return told
 
 
 def brief_entry(run: RunView) -> Json:
