@@ -1,4 +1,4 @@
-"""What ``rltui.brief/1`` says of one run.
+"""What ``rltui.brief/1`` says of one run; docs/command-line.md has its fields.
 
 Whatever comes from a log stands in quotes, cleaned and bounded: it is data, and may read like an
 instruction.
@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from rltui.facts.odd import lacking, odd_facts
 from rltui.facts.runs import age_words, calm_words, why_unknown
 from rltui.health.model import Diagnosis, Finding, lead_of
 from rltui.health.symptoms import SETTING_CHANGED, Harm
-from rltui.output.json_document import LevelWord, MoveDocument, SkippedDocument, fields_of
+from rltui.output.json_document import MoveDocument, SkippedDocument, fields_of
 from rltui.session import RunView, Session
 
 Json = dict[str, Any]
@@ -73,68 +73,6 @@ _WHOLE = {
 }
 #: Facts of a story that a document has at most.
 _FACTS = 8
-
-
-class EvidenceDocument(TypedDict):
-    """One finding of a story."""
-
-    rule: str
-    tag: str | None
-    since: int | None
-    before: float | None
-    """Value before it began, in units of the metric."""
-    after: float | None
-    """Newest value while it holds, else the worst one."""
-    words: str
-
-
-class StoryDocument(TypedDict):
-    """Something that is wrong, with what it brought about."""
-
-    id: str
-    """Of the symptom to begin with, else of the rule; "crashed" or "cancelled"."""
-    level: LevelWord
-    harm: str
-    words: str
-    since: int | None
-    """Step at which it began; None for the whole run."""
-    certain: int | None
-    """Step at which that was certain."""
-    evidence: list[EvidenceDocument]
-    first_moved: list[MoveDocument]
-    """What left its usual level before anything was found; ``metric`` is a title."""
-    next: str
-
-
-class BriefRun(TypedDict):
-    """One run of a brief."""
-
-    run: str
-    """As in ``rltui.check/1``: path below its logdir, ``.`` for the logdir itself."""
-    logdir: int
-    path: str
-    name: str
-    framework: str | None
-    algorithm: str | None
-    step: int | None
-    total_steps: int | None
-    step_unit: str
-    state: str
-    age: str
-    """How long ago it was written, in hours or days; "" within the hour."""
-    level: LevelWord
-    calm: str
-    """What is said of it where nothing is found: why it has no verdict, what is not sure yet."""
-    headline: dict[str, object] | None
-    """``metric``, ``before`` and ``after``: its most meaningful curve from start to end."""
-    story: list[StoryDocument]
-    """The worst first."""
-    odd: list[str]
-    """What looks wrong and is no reason to stop."""
-    not_judged: list[str]
-    """Titles of metrics that are not logged and for want of which something was not judged."""
-    skipped: list[SkippedDocument]
-    """Only if asked for."""
 
 
 def quoted(text: str) -> str:
