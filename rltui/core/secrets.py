@@ -25,7 +25,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 #: Words at the end of a name that say nothing of what it is.
-_TAIL = _words("value old new prod dev staging backup primary secondary base hash b64 default")
+_TAIL = re.compile(
+    r"(?: (?:\d+|value|old|new|prod|dev|staging|backup|primary|secondary|base|hash|b64|default)"
+    r"|(?<= key) id)+$"
+)
 #: Last words of the names of secrets, each with words before it that make it something else: a
 #: token of a vocabulary or a text, a pass through a network, a pattern.
 _LAST = {
@@ -54,7 +57,10 @@ _KEY_TO = _words(
     "api access secret private ssh encryption auth account signing master service storage rsa gpg"
     " subscription license deploy admin wandb openai anthropic azure aws gcp hf comet neptune slack"
 )
-_PAIRS = {("webhook", "url"), ("hook", "url"), ("connection", "string"), ("session", "id")}
+_PAIRS = {
+    *((to, "key") for to in _KEY_TO),
+    *(("webhook", "url"), ("hook", "url"), ("connection", "string"), ("session", "id")),
+}
 #: Names that are written as one word.
 _GLUED = re.compile(
     r"(?:password|passwd|passphrase|secret|(?:api|access|secret|private)key"
@@ -151,26 +157,15 @@ def _without_given(text: str) -> str:
 
 def _is_secret(name: str, value: str) -> bool:
     """Whether a value is the secret that its name says it is."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    while words and (words[-1].isdigit() or words[-1] in _TAIL):
-        words.pop()
-    if words[-2:] == ["key", "id"]:
-        words.pop()
-    if not words:
-        return False
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    is_plural = last not in _LAST and last.endswith("s")
-    last = last[:-1] if is_plural else last
-    if last == "key":
-        is_named = before in _KEY_TO
-    elif last in _LAST:
-        is_named = before not in _LAST[last]
+    words = _TAIL.sub("", " ".join(_WORD.findall(name)).lower()).split()
+    *_, before, last = ["", "", *words]
+    one = last if last in _LAST else last.removesuffix("s")
+    if one in _LAST:
+        is_named = before not in _LAST[one]
     else:
-        is_named = (before, last) in _PAIRS or _GLUED.search(last) is not None
-    if last == "pwd" and value.startswith("/"):
-        return False  # the working directory
-    counts = is_plural and last == "token"
-    return is_named and not _is_plain(value, counts=counts)
+        is_named = (before, one) in _PAIRS or _GLUED.search(last) is not None
+    is_directory = last == "pwd" and value.startswith("/")
+    return is_named and not is_directory and not _is_plain(value, counts=last == "tokens")
 
 
 def _is_plain(value: str, *, counts: bool) -> bool:
