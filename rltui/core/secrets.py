@@ -81,8 +81,17 @@ _VALUES = {
     "'": re.compile(r"(?:(?!\\?').)+"),
     '"': re.compile(r'(?:(?!\\?").)+'),
 }
-#: A token of a vocabulary, a variable that holds the secret, a secret that is masked already.
-_STANDS_FOR = re.compile(r"<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+", re.DOTALL)
+#: A truth value, a token of a vocabulary, a variable that holds the secret, a masked secret.
+_STANDS_FOR = re.compile(
+    r"(?i:none|null|true|false|[-+]?inf(?:inity)?)|<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+",
+    re.DOTALL,
+)
+#: A number with or without a unit, or one of several: "1.5e-6", "12ms", "3.1k tok/s", "3/8".
+_QUANTITY = re.compile(
+    r"[-+]?[\d.,_]+(?:e[-+]?\d+)?(?: ?(?:[mun]?s|min|h|[kMGBT]i?B?|%|x|it|tok\w{0,3}))?"
+    r"(?:/\w{1,5})?",
+    re.IGNORECASE,
+)
 
 # -- by form ---------------------------------------------------------------------------------
 
@@ -172,17 +181,13 @@ def _is_plain(value: str, *, counts: bool) -> bool:
     """Whether it is short, a number, a truth value, or stands for something else:
     ``<|endoftext|>``; so is a list of such. Long whole numbers are secrets, but for ``counts``."""
     value = value.strip(" '\"")
-    if len(value) < 4 or value.lower() in ("none", "null", "true", "false"):
-        return True
-    if _STANDS_FOR.fullmatch(value):
+    if len(value) < 4 or _STANDS_FOR.fullmatch(value):
         return True
     if value[0] in "[(" and value[-1] in "])":
         return all(_is_plain(part, counts=counts) for part in value[1:-1].split(","))
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return counts or len(value) < 8 or not value.isdigit()
+    return _QUANTITY.fullmatch(value) is not None and (
+        counts or len(value) < 8 or not value.isdigit()
+    )
 
 
 def _is_random(text: str) -> bool:

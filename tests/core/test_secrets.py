@@ -114,6 +114,7 @@ def test_a_setting_that_only_sounds_like_a_secret_stands(name: str, value: str) 
         ("path", "/mnt/Data9/Users/Someone/Projects/rl/checkpoints/GlobalStep100"),
         ("backend", "hf_transformers"),
         ("said", "KeyError: 'actor/entropy'"),
+        ("said", "ms/token: 3.25ms, tokens: 12.5k, throughput/tokens: 1200.5 tok/s, pass: 31/80"),
         ("said", "forward pass: 12ms, time per token: 3ms"),
         ("said", "Basic configuration, bearer of news; Think before each token that you write"),
         ("class", "RewardManagerForMultiTurnToolCallsWithRetriesV2"),
