@@ -304,15 +304,23 @@ def _changes_told(number: int, run: Mapping[str, Any]) -> _Told:
 def answered(document: Json, since: str | None, answers: Answers) -> Json:
     """The document with its id, under which it is kept; only what changed since the answer of the
     id ``since``, where that is still kept and about the same logs."""
-    before = None if since is None else answers.find(since)
-    document = document | {"id": answers.keep(document)}
-    if before is not None and is_same_place(before, document):
+    found = None if since is None else answers.find(since)
+    before = found if found is not None and is_same_place(found, document) else None
+    lost = [] if before is None else _lost(before, document)
+    document = document | {"id": answers.keep(document | {"runs": [*document["runs"], *lost]})}
+    if before is not None:
         return changes_document(before | {"id": since}, document)
     if since is not None:
-        why = "is not kept" if before is None else "is about other logs"
+        why = "is not kept" if found is None else "is about other logs"
         note = f"The answer {quoted(since)} {why}: this is the whole brief."
         document |= {"since": None, "note": note}
     return document
+
+
+def _lost(before: Json, now: Json) -> list[Json]:
+    """Runs of an earlier document that cannot be read now: they are not new when they are back."""
+    paths = {run["path"] for run in now["runs"]}
+    return [run for run in before["runs"] if now["unread"] and run["path"] not in paths]
 
 
 def text_of(document: Json) -> str:

@@ -228,6 +228,7 @@ def test_a_host_that_wants_a_password_is_out_of_reach_and_nothing_is_gone(
     assert far_host.connections
     (tmp_path / "asks").write_text(ASKS)
     (tmp_path / "asks").chmod(0o755)
+    reached = os.environ["RLTUI_SSH"]
     monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(tmp_path / "asks")))
     result = cli("brief", well, f"node1:{BLOWUP}", "--since", first)
     assert result.code == 3
@@ -238,6 +239,9 @@ def test_a_host_that_wants_a_password_is_out_of_reach_and_nothing_is_gone(
     document = told(cli, well, f"node1:{BLOWUP}")
     assert not document["whole"]
     assert len(document["unread"]) == 1
+    monkeypatch.setenv("RLTUI_SSH", reached)
+    back = cli("brief", well, f"node1:{BLOWUP}", "--since", id_in(result.out))
+    assert "Nothing changed; 2 runs as before." in back.out
 
 
 @pytest.mark.parametrize(
