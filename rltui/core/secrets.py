@@ -36,7 +36,7 @@ _LAST = {
         "eos bos pad unk mask sep cls image video audio vision think special added stop start end"
         " first last next prev new max min num n total avg mean std per each every prompt response"
         " output input valid generated completion context sequence seq batch train eval loss reward"
-        " action answer question bad good all extra"
+        " action answer question bad good all extra unexpected invalid unknown predicted sampled"
     ),
     "pass": _words(
         "forward backward single multi one two three first second third last per num n max min"
@@ -83,7 +83,7 @@ _VALUES = {
 }
 #: A truth value, a token of a vocabulary, a variable that holds the secret, a masked secret.
 _STANDS_FOR = re.compile(
-    r"(?i:none|null|true|false|[-+]?inf(?:inity)?)|<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+",
+    r"(?i:none|null|empty|true|false|[-+]?inf(?:inity)?)|<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+",
     re.DOTALL,
 )
 #: A number with or without a unit, or one of several: "1.5e-6", "12ms", "3.1k tok/s", "3/8".

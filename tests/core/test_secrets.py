@@ -102,6 +102,8 @@ def test_a_setting_that_only_sounds_like_a_secret_stands(name: str, value: str) 
         ("max_tokens", "16777216"),
         ("use_auth_token", "False"),
         ("use_auth", "None"),
+        ("api_key", "EMPTY"),
+        ("said", "SyntaxError: unexpected token: 'return'"),
         ("hub_token", "$HF_TOKEN"),
         ("hub_token", "<your token>"),
         ("hub_token", MASK),
