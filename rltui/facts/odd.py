@@ -8,11 +8,14 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from rltui.catalogue.catalogue import GENERIC
+from rltui.catalogue.model import Category
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers
-from rltui.health.detectors.progress import gain_now, wanted
+from rltui.facts.alarms import alarms, wanted
+from rltui.health.detectors import progress
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
 from rltui.health.rules import read_when
@@ -20,6 +23,7 @@ from rltui.session import RunView
 
 #: Rows whose median counts, and how often a run must have them.
 _ROWS, _TIMES = 5, 2
+_OF_PREFERENCES = {Category.PREFERENCE, Category.REWARD_MODEL}
 
 
 class _Odd(NamedTuple):
@@ -90,23 +94,27 @@ def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
 
 
 def lacking(run: RunView) -> list[str]:
-    """Titles of the metrics that rules lack, of those that its kind of training is asked for; not
-    of what only costs time."""
+    """Titles of the metrics for want of which a failure could not be seen, of the worst one first;
+    not of what only costs time. A loop of one's own is asked for no preferences without any."""
     if run.recognition is None or run.report is None:
         return []
     missing = {key for skipped in run.report.skipped for key in skipped.missing}
     for needless in _known().needless:
         if needless.when.run_fits(run.recognition):
             missing.difference_update(needless.metrics)
+    known = run.catalogue.metrics
+    logged = {info.category for info in run.infos.values()}
+    is_own = run.recognition.framework == GENERIC
+    others = {*MACHINE, *(_OF_PREFERENCES - logged if is_own else ())}
     titles: dict[str, None] = {}
-    for keys in (keys for q in run.recognition.scenario.questions for keys in q.metrics):
-        metric = next((run.catalogue.metrics[k] for k in keys.split("|") if k in missing), None)
-        if (
-            metric is not None
-            and metric.category not in MACHINE
-            and not run.tags_of_metrics((keys,))
-        ):
-            titles[metric.title] = None
+    for failure in alarms(run):
+        found = [
+            known[k].title
+            for k in wanted(run, failure)
+            if known[k].category not in others and k in missing
+        ]
+        if found and not titles.keys() & found:
+            titles[found[0]] = None
     return list(titles)
 
 
@@ -117,8 +125,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
     start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
-        gain, certainty = wanted(sure=False)
-        change, error = gain_now(values)
+        gain, certainty = progress.wanted(sure=False)
+        change, error = progress.gain_now(values)
         return course if change - certainty * error < gain else ""
     if odd.changed is not None:
         return course if abs(now - start) >= odd.changed * abs(start) > 0 else ""

@@ -167,7 +167,7 @@ def test_a_command_that_fails_says_why() -> None:
 def test_a_secret_of_a_command_is_not_shown() -> None:
     done = Command(["sh", "-c", "echo token=hunter2 >&2; exit 3", "Bearer hunter3"])
     assert "hunter" not in done.words
-    assert done.do(FACTS) == ("exit code 3: token=...", 3)
+    assert done.do(FACTS) == ("exit code 3: token=***", 3)
 
 
 def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:

@@ -16,6 +16,14 @@ def test_blind_spots_are_found_once_for_the_same_names() -> None:
     assert alarms(run) is first
 
 
+def test_runs_of_the_same_names_share_them() -> None:
+    one, two = (a_session(a_batch(grpo_tags(60))).runs()[0] for _ in range(2))
+    assert alarms(one) == alarms(two)
+    two.rules = two.rules[:3]
+    two.infos = dict(two.infos)
+    assert alarms(two) != alarms(one)
+
+
 def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
     tags = {t: x for t, x in grpo_tags(60).items() if t != "actor/entropy"}
     (run,) = a_session(a_batch(tags)).runs()
