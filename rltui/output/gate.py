@@ -32,14 +32,21 @@ class Gated(NamedTuple):
         found = [(c.line, clean(c.text), o.words) for c, o in self.outcomes if not o.met]
         return [(line, text, f"{text}: {words}") for line, text, words in found]
 
+    @property
+    def skipped(self) -> int:
+        """How many conditions were not asked."""
+        return sum(o.skipped for _, o in self.outcomes)
+
 
 def gate_text(runs: Sequence[Gated]) -> str:
     """A line for each run, and below it one for each condition that it does not meet."""
     lines = []
     for gated in runs:
-        failed, asked = gated.failed, len(gated.outcomes)
+        failed, skipped = gated.failed, gated.skipped
+        asked = len(gated.outcomes) - skipped
         badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
         words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
+        words += f", {skipped} left out" if skipped else ""
         lines.append(f"{badge} {gated.run.name}: {words}\n")
         file = clean(str(gated.file))
         lines += [f"    {file}:{line}: {sentence}\n" for line, _, sentence in failed]
@@ -63,18 +70,27 @@ def gate_document(runs: Sequence[Gated]) -> Json:
 
 
 def gate_junit(runs: Sequence[Gated]) -> str:
-    """JUnit XML: a suite for each run, a case for each condition."""
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>"]
+    """JUnit XML by the schema of Jenkins: a suite for each run, a case for each condition."""
+    every = [o for gated in runs for _, o in gated.outcomes]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {_counts(every)}>"]
     for gated in runs:
-        name, failed = quoteattr(gated.run.name), len(gated.failed)
-        lines.append(f'<testsuite name={name} tests="{len(gated.outcomes)}" failures="{failed}">')
+        name, outcomes = quoteattr(gated.run.name), [o for _, o in gated.outcomes]
+        skipped = f'skipped="{gated.skipped}"'
+        lines.append(f"<testsuite name={name} {_counts(outcomes)} {skipped}>")
         for condition, outcome in gated.outcomes:
             lines.append(f"<testcase classname={name} name={quoteattr(clean(condition.text))}>")
-            if not outcome.met:
-                lines.append(f"<failure message={quoteattr(outcome.words)}/>")
+            if outcome.skipped or not outcome.met:
+                kind = "skipped" if outcome.skipped else "failure"
+                lines.append(f'<{kind} type="condition" message={quoteattr(outcome.words)}/>')
             lines.append("</testcase>")
         lines.append("</testsuite>")
     return "\n".join([*lines, "</testsuites>\n"])
+
+
+def _counts(outcomes: Sequence[Outcome]) -> str:
+    """How many cases there are, as attributes; a condition that cannot be measured is a failure."""
+    failed = sum(not o.met for o in outcomes)
+    return f'tests="{len(outcomes)}" failures="{failed}" errors="0"'
 
 
 def gate_github(runs: Sequence[Gated]) -> str:
