@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, NamedTuple
 
@@ -12,6 +12,7 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers
+from rltui.facts.findings import diagnosed_in
 from rltui.health.detectors.progress import gain_now, wanted
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
@@ -53,32 +54,28 @@ def _known() -> _Document:
     return shipped_record(_Document, "health", "data", "odd.yaml")
 
 
-class OddFact(NamedTuple):
-    """Something that looks wrong and is no reason to stop."""
-
-    tag: str
-    values: str
-    """The values that look so: "0.38", "1.2 → 1.4"."""
-    words: str
-    """Why it is no reason to stop."""
-
-
-def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
-    """What the shipped knowledge says of the tags of a run about which nothing is found, and that
-    are none of the ``known`` ones."""
+def odd_facts(run: RunView) -> Iterator[tuple[str, str]]:
+    """Tag, and its values with the reason in words: what the shipped knowledge says of tags about
+    which nothing is found, and what is not sure yet; not of what moved in a story."""
     if run.recognition is None or run.report is None:
         return
+    known, told = {move.tag for move in diagnosed_in(run).moves}, set[str]()
     for odd in _known().odd:
         tag = next(iter(run.tags_of_metrics(("|".join(odd.metrics),))), None)
-        if tag is None or not odd.when.run_fits(run.recognition):
+        if tag is None or tag in told or not odd.when.run_fits(run.recognition):
             continue
         # a plateau is found, and means less than usual
         if odd.flat or (tag not in known and _is_quiet(run, tag, odd)):
             series = run.shown(tag)
             finite = np.isfinite(series.values)
             values = series.values[finite].astype(np.float64) * run.infos[tag].scale
-            if told := _told(odd, values, series.steps[finite]):
-                yield OddFact(tag, told, odd.words)
+            if words := _told(odd, values, series.steps[finite]):
+                told.add(tag)
+                yield tag, f"{words} ({odd.words})"
+    for tag in run.infos:
+        judged = run.verdict.judgement(tag)
+        if tag not in known | told and judged.level is Level.UNSURE:
+            yield tag, f"not sure yet ({judged.doubt})"
 
 
 def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:

@@ -28,6 +28,7 @@ from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.findings import FindingRow, diagnosed_in
 from rltui.facts.metrics import TABS, episodes, newest_of, tab_sections
+from rltui.facts.odd import odd_facts
 from rltui.facts.runs import by_verdict, calm_words, exit_words, last_lines, why_unknown
 from rltui.facts.samples import folders_of
 from rltui.facts.settings import main_settings, setting_groups, settings_changed, settings_of
@@ -193,7 +194,7 @@ class _Page:
         """The whole section; what rltui fails in is named at its end."""
         run, parts = self._run, list[str]()
         with run.walled(NOT_SHOWN):
-            parts += [self._ending(), *self._stories()]
+            parts += [self._ending(), *self._stories(), *self._odd()]
         with run.walled(NOT_SHOWN):
             parts += self._tabs()
         with run.walled(NOT_SHOWN):
@@ -285,6 +286,12 @@ class _Page:
             look = row.finding.level.mark if row.is_firing else "over"
             lines.append(f"{_el('b', glyph, look=look)} {_text(rest, 4 * _NAME)}")
         return _list(lines, "findings", _STORIES // 4)
+
+    def _odd(self) -> Iterator[str]:
+        """What looks wrong in the curves, with the reason why it is none to stop."""
+        infos = self._run.infos
+        lines = [_text(f"{infos[tag].title} {words}") for tag, words in odd_facts(self._run)]
+        yield from self._section("Looks odd, but no reason to stop", _list(lines, "of them"))
 
     def _lists(self) -> Iterator[str]:
         """What is to come, and which rules could not judge."""
