@@ -12,8 +12,10 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers
+from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
-from rltui.health.detectors.progress import gain_now, wanted
+from rltui.health.detectors.progress import gain_now
+from rltui.health.detectors.progress import wanted as wanted_gain
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
 from rltui.health.rules import read_when
@@ -37,15 +39,8 @@ class _Odd(NamedTuple):
     flat: bool = False
 
 
-class _Needless(NamedTuple):
-    metrics: tuple[str, ...]
-    when: Annotated[When, Keyed(read=read_when)]
-    source: str
-
-
 class _Document(NamedTuple):
     odd: tuple[_Odd, ...]
-    needless: tuple[_Needless, ...]
 
 
 @cache
@@ -87,24 +82,12 @@ def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
 
 
 def lacking(run: RunView) -> list[str]:
-    """Titles of the metrics that rules lack, of those that its kind of training is asked for; not
-    of what only costs time."""
-    if run.recognition is None or run.report is None:
+    """Titles of the metrics for want of which failures would not be seen, the worst first: of each
+    failure one that would show it; not of what only costs time."""
+    if run.report is None:
         return []
-    missing = {key for skipped in run.report.skipped for key in skipped.missing}
-    for needless in _known().needless:
-        if needless.when.run_fits(run.recognition):
-            missing.difference_update(needless.metrics)
-    titles: dict[str, None] = {}
-    for keys in (keys for q in run.recognition.scenario.questions for keys in q.metrics):
-        metric = next((run.catalogue.metrics[k] for k in keys.split("|") if k in missing), None)
-        if (
-            metric is not None
-            and metric.category not in MACHINE
-            and not run.tags_of_metrics((keys,))
-        ):
-            titles[metric.title] = None
-    return list(titles)
+    metrics = (run.catalogue.metrics[wanted(run, f)[0]] for f in alarms(run) if f.lacking)
+    return list(dict.fromkeys(m.title for m in metrics if m.category not in MACHINE))
 
 
 def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
@@ -114,7 +97,7 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
     start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
-        gain, certainty = wanted(sure=False)
+        gain, certainty = wanted_gain(sure=False)
         change, error = gain_now(values)
         return course if change - certainty * error < gain else ""
     if odd.changed is not None:

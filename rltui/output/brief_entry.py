@@ -97,7 +97,7 @@ class BriefRun(TypedDict):
     odd: list[str]
     """What looks wrong and is no reason to stop."""
     not_judged: list[str]
-    """Titles of metrics that are not logged and for want of which something was not judged."""
+    """Titles of metrics for want of which failures would not be seen, the worst first."""
     skipped: list[SkippedDocument]
     """Only if asked for."""
 
