@@ -112,7 +112,7 @@ class Guard:
             began = run.data.extent.first_wall_time
             earlier = None if self._again else self._audit.acted(_place(run), began)
             if earlier is not None:
-                self._say(f"a guard has acted already, at {earlier['time']}; --again allows it")
+                self._say(f"a guard has acted already{_when(earlier)}; --again allows it")
                 return Exit.BAD
             self._say(f"guarded from {run.step_word} {numbers.step(run.data.last_step or 0)} on")
         return self._judged(run, run.progress)
@@ -157,9 +157,13 @@ class Guard:
         }
         now = self._session.clock.now
         begin = {"time": _time(now()), "event": "acting"}
-        earlier = self._audit.write(begin | record, first=not self._again)
+        try:
+            earlier = self._audit.write(begin | record, first=not self._again)
+        except OSError as error:  # a later guard could not know of it
+            self._say(f"{facts['words']}; no audit log, so nothing was done: {error.strerror}")
+            return Exit.INTERNAL
         if earlier is not None:
-            self._say(f"another guard has acted, at {earlier['time']}")
+            self._say(f"another guard has acted{_when(earlier)}")
             return Exit.BAD
         self._say(f"{facts['words']}; held for {self._hold.words}: {self._action.words}")
         given = {name: str(facts[name]) for name in ("run", "step", "symptom")}
@@ -168,8 +172,11 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - whatever it was, it is said and not tried again
             done = Done(f"{type(error).__name__}: {error}")
         end = {"event": "failed" if done.error else "done", **done._asdict()}
-        self._audit.write({"time": _time(now())} | end | record)
         self._say(f"failed, and is not tried again: {clean(done.error)}" if done.error else "done")
+        try:
+            self._audit.write({"time": _time(now())} | end | record)
+        except OSError as error:
+            self._say(f"its end is not in the audit log: {error.strerror}")
         return Exit.INTERNAL if done.error else Exit.BAD
 
     def _say(self, text: str) -> None:
@@ -210,6 +217,10 @@ def _facts(run: RunView, reason: Reason) -> Json:
     }
 
 
+def _when(earlier: Json) -> str:
+    return f", at {clean(str(earlier['time']))}" if "time" in earlier else ""
+
+
 def _time(now: float) -> str:
     return f"{datetime.fromtimestamp(now, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -231,7 +242,9 @@ class AuditLog:
                 continue
             if isinstance(found, dict) and found.get("path") == path:
                 then = found.get("began")
-                if then is None or began is None or abs(then - began) < _SAME_S:
+                if not isinstance(then, int | float) or began is None:
+                    return found  # in doubt it is the same
+                if abs(then - began) < _SAME_S:
                     return found
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -80,6 +81,43 @@ def test_a_later_process_of_the_same_number_gets_none(
         action.do(FACTS).error == f"process {child.pid} is another one by now: no signal was sent"
     )
     assert child.poll() is None
+
+
+def test_a_number_that_is_given_away_after_the_look_is_not_hit(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = parse_action(f"signal TERM {child.pid}")
+    action.prepare()
+    look, kill = guard_action._process, os.kill
+
+    def then_it_ends(pid: int) -> tuple[str, int, int] | None:
+        found = look(pid)
+        kill(child.pid, signal.SIGKILL)
+        child.wait(60)  # its number is free
+        return found
+
+    monkeypatch.setattr(guard_action, "_process", then_it_ends)
+    with subprocess.Popen(["sleep", "600"]) as later:
+        # what a kernel does to who names the process by its number only
+        monkeypatch.setattr(os, "kill", lambda pid, number: kill(later.pid, number))
+        assert action.do(FACTS).error == "No such process"
+        assert later.poll() is None
+        monkeypatch.undo()
+        later.kill()
+        assert later.wait(60) == -signal.SIGKILL
+
+
+def test_an_older_kernel_sends_by_number(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(pid: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    action = parse_action(f"signal TERM {child.pid}")
+    action.prepare()
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    assert action.do(FACTS).error == ""
+    assert child.wait(60) == -signal.SIGTERM
 
 
 def test_a_process_of_another_user_is_refused(
@@ -188,6 +226,32 @@ def test_a_program_that_is_missing_is_told_at_once_and_later() -> None:
     assert action.do(FACTS).error == "No such file or directory"
 
 
+def test_a_program_is_the_one_that_was_found_at_the_start(
+    tmp_path: Path, writer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "out.json"
+    action = parse_action(f"run ./{writer.name} '{out}'")
+    action.prepare()
+    monkeypatch.chdir(elsewhere)
+    assert action.do(FACTS) == ("", 0)
+    assert json.loads(out.read_text())[1]["GUARD_STEP"] == "97"
+
+
+def test_no_program_is_taken_from_where_the_guard_happens_to_be(
+    tmp_path: Path, writer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer.rename(tmp_path / "scancel")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", ".", prepend=os.pathsep)
+    for text in ("scancel 12", "run scancel 12"):
+        with pytest.raises(UsageError, match="in a relative directory of PATH"):
+            parse_action(text).prepare()
+    parse_action("run ./scancel 12").prepare()
+
+
 def test_a_slurm_job_is_cancelled_or_sent_a_signal(
     tmp_path: Path, writer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,8 +274,17 @@ def test_a_slurm_job_is_cancelled_or_sent_a_signal(
     "text",
     [
         *("", "  ", "signal", "signal TERM", "signal TERM x", "signal TERM -1", "signal 9 {step}"),
-        *("scancel", "scancel --all", "scancel {run}", "touch", "touch a b", "touch ''", "run"),
-        *("reboot now", "run 'open", "signal TREM 5", "scancel 5 WHAT"),
+        *(
+            "scancel",
+            "scancel --all",
+            "scancel {run}",
+            "scancel ١٢",
+            "touch",
+            "touch a b",
+            "touch ''",
+            "run",
+        ),
+        *("touch ''", "run", "reboot now", "run 'open", "signal TREM 5", "scancel 5 WHAT"),
     ],
 )
 def test_what_cannot_be_done_is_refused(text: str) -> None:
