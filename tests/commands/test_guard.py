@@ -323,7 +323,7 @@ def test_a_dry_run_says_when_and_does_nothing(
         (logdir / name).mkdir(parents=True)
         write_rows(logdir / name / "log.jsonl", 1, 40)
         write_rows(logdir / name / "log.jsonl", 41, 90, sick=name == "sick")
-    command = ["guard", str(logdir), "--dry-run", "--on-bad", f"touch {flag}"]
+    command = ["guard", str(logdir), "--dry-run", "--on-bad", f"touch '{flag}'"]
     assert main(command) == 1
     good, sick = capsys.readouterr().out.splitlines()
     assert good == f"good: would not make the file {flag}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -38,7 +38,7 @@ def writer(tmp_path: Path) -> Path:
     program = tmp_path / "writer"
     script = tmp_path / "writer.py"  # a path with a blank cannot stand after #!
     script.write_text(WRITES)
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {script} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {quote(sys.executable)} {quote(str(script))} "$@"\n')
     program.chmod(0o700)
     return program
 
@@ -151,7 +151,7 @@ def test_a_flag_file_is_made_and_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     flag, target = tmp_path / "stop", tmp_path / "elsewhere"
-    action = parse_action(f"touch {flag}")
+    action = parse_action(f"touch {quote(str(flag))}")
     action.prepare()
     flag.symlink_to(target)
     assert action.do(FACTS).error == "File exists"
@@ -160,7 +160,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such directory"):
-        parse_action(f"touch {tmp_path}/missing/stop").prepare()
+        parse_action(f"touch {quote(str(tmp_path))}/missing/stop").prepare()
 
 
 # -- commands --------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def test_names_are_in_variables_whatever_they_hold(
     monkeypatch.chdir(tmp_path)
     out, trap = Path("out.json"), Path("trap")
     name = f"a'b\"; touch {trap}; $(touch {trap}) `touch {trap}`\n* | {{step}} \x1b[31m"
-    action = parse_action(f"run {writer} {out} {{run}} --stop")
+    action = parse_action(f"run {quote(str(writer))} {out} {{run}} --stop")
     action.prepare()
     assert action.do(FACTS | {"run": name}) == ("", 0)
     words, variables, read = json.loads(out.read_text())
@@ -191,7 +191,7 @@ def test_a_name_is_not_endless(tmp_path: Path, writer: Path) -> None:
 
 def test_a_shell_that_the_user_asks_for_has_the_name_in_a_variable(tmp_path: Path) -> None:
     out, trap = tmp_path / "out", tmp_path / "trap"
-    action = Command(["sh", "-c", f'printf %s "$GUARD_RUN" > {out}'])
+    action = Command(["sh", "-c", f'printf %s "$GUARD_RUN" > {quote(str(out))}'])
     assert action.do(FACTS | {"run": f"$(touch {trap})"}).exit_code == 0
     assert out.read_text() == f"$(touch {trap})"
     assert not trap.exists()
@@ -212,7 +212,7 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path
     fifo = tmp_path / "alive"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    done = Command(["sh", "-c", f"sleep 600 3> {fifo}"], patience_s=0.5).do(FACTS)
+    done = Command(["sh", "-c", f"sleep 600 3> {quote(str(fifo))}"], patience_s=0.5).do(FACTS)
     assert done == ("ended, for it took more than 0.5 s", None)
     os.set_blocking(reader, True)
     assert os.read(reader, 1) == b""  # once nobody has it open for writing
@@ -257,7 +257,7 @@ def test_a_slurm_job_is_cancelled_or_sent_a_signal(
 ) -> None:
     out = tmp_path / "out.json"
     program = tmp_path / "scancel"
-    program.write_text(f'#!/bin/sh\nexec {writer} {out} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {quote(str(writer))} {quote(str(out))} "$@"\n')
     program.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     for text, words in (
