@@ -112,7 +112,7 @@ class Guard:
             began = run.data.extent.first_wall_time
             earlier = None if self._again else self._audit.acted(_place(run), began)
             if earlier is not None:
-                self._say(f"a guard has acted already{_when(earlier)}; --again allows it")
+                self._say(f"a guard has acted already, at {earlier['time']}; --again allows it")
                 return Exit.BAD
             self._say(f"guarded from {run.step_word} {numbers.step(run.data.last_step or 0)} on")
         return self._judged(run, run.progress)
@@ -125,7 +125,9 @@ class Guard:
         if progress.lost_at is not None or run.report is self._report or run.data.unloaded:
             return None
         self._report, before, self._reason = run.report, self._reason, reason_to_stop(run.report)
-        due = self._held.look(self._reason, _rows(run), self._session.clock.monotonic())
+        data = run.data
+        rows = max((data.count(t) for t in data.tags if t not in data.off_axis), default=0)
+        due = self._held.look(self._reason, rows, self._session.clock.monotonic())
         if self._reason is not None and before is None:
             self._say(f"{_words(run, self._reason)}; must hold for {self._hold.words}")
         if self._reason is None and before is not None:
@@ -163,7 +165,7 @@ class Guard:
             self._say(f"{facts['words']}; no audit log, so nothing was done: {error.strerror}")
             return Exit.INTERNAL
         if earlier is not None:
-            self._say(f"another guard has acted{_when(earlier)}")
+            self._say(f"another guard has acted, at {earlier['time']}")
             return Exit.BAD
         self._say(f"{facts['words']}; held for {self._hold.words}: {self._action.words}")
         given = {name: str(facts[name]) for name in ("run", "step", "symptom")}
@@ -190,12 +192,6 @@ def _place(run: RunView) -> str:
     return str(path) if is_remote(path) else str(path.resolve())
 
 
-def _rows(run: RunView) -> int:
-    """Points of the tag that has most."""
-    data = run.data
-    return max((data.count(t) for t in data.tags if t not in data.off_axis), default=0)
-
-
 def _words(run: RunView, reason: Reason) -> str:
     """ "the reward crashes, bad since step 97: reward 0.41 → 0.02; beside it: entropy collapse"."""
     title = findings.title_of(run, reason.diagnosis)
@@ -215,10 +211,6 @@ def _facts(run: RunView, reason: Reason) -> Json:
         "certain": finding.certain_step,
         "words": _words(run, reason),
     }
-
-
-def _when(earlier: Json) -> str:
-    return f", at {clean(str(earlier['time']))}" if "time" in earlier else ""
 
 
 def _time(now: float) -> str:
@@ -241,6 +233,7 @@ class AuditLog:
             except ValueError:  # cut off
                 continue
             if isinstance(found, dict) and found.get("path") == path:
+                found["time"] = clean(str(found.get("time", "?")))
                 then = found.get("began")
                 if not isinstance(then, int | float) or began is None:
                     return found  # in doubt it is the same

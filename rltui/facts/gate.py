@@ -18,7 +18,7 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.errors import RltuiError
 from rltui.core.level import Direction, Level
-from rltui.core.text import clean
+from rltui.core.text import clean, kept_clean
 from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.facts.groups import folded_name
 from rltui.facts.numbers import plain, step_range
@@ -146,19 +146,23 @@ def _condition(node: Node, known: Known) -> Condition:
     if parts["metric"] and parts["metric"] not in known.metrics:
         name, hint = clean(parts["metric"]), nearest(parts["metric"], known.metrics)
         node.fail(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
+    if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
+        node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
+    _check_numbers(node, parts)
+    return Condition(text, node.line, parts)
+
+
+def _check_numbers(node: Node, parts: Parts) -> None:
     if parts["count"] and not int(parts["count"]):
         node.fail("0 rows have no value")
     if parts["steps"] and parts["sign"] is parts["low"]:  # both None
         node.fail("steps are compared with numbers only")
-    if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
-        node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
     ends = [parts[name] for name in ("limit", "low", "high", "off") if parts[name]]
     if wrong := [end for end in ends if not math.isfinite(float(end))]:
         node.fail(f"{wrong[0]} is too large a number")
     if parts["low"] and float(parts["low"]) > float(parts["high"] or 0):
         low, high = ends
         node.fail(f"no number is between {low} and {high}: write 'between {high} and {low}'")
-    return Condition(text, node.line, parts)
 
 
 # -- judging -------------------------------------------------------------------------------
@@ -202,14 +206,19 @@ def _of_rule(rule: str, run: RunView) -> Outcome:
     """Whether this rule could judge the run, and finds nothing."""
     said, report = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0])), run.report
     if report is None or not (said or rule in report.judged):
-        lacks = [m for s in (report.skipped if report else ()) if s.rule == rule for m in s.missing]
-        if lacks:
-            raise NotLoggedError(f"{rule} cannot judge: {', '.join(lacks)} missing")
-        variants = [v for r in run.rules if r.id == rule for v in r.variants]
-        if run.recognition and not any(v.when.run_fits(run.recognition) for v in variants):
-            raise NotLoggedError(f"{rule} is not for such a run")
-        raise NotMeasuredError(f"{rule} cannot judge: rows missing")
+        raise _unjudged(rule, run)
     return Outcome(not said, "; ".join(said) or "it finds nothing")
+
+
+def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
+    """Why a rule could not judge a run."""
+    skipped, known = run.report.skipped if run.report else (), run.recognition
+    if lacks := [metric for s in skipped if s.rule == rule for metric in s.missing]:
+        return NotLoggedError(f"{rule} cannot judge: {', '.join(lacks)} missing")
+    variants = [v for r in run.rules if r.id == rule for v in r.variants]
+    if known and not any(v.when.run_fits(known) for v in variants):
+        return NotLoggedError(f"{rule} is not for such a run")
+    return NotMeasuredError(f"{rule} cannot judge: rows missing")
 
 
 def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
@@ -394,7 +403,8 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
         name = info.metric.key if counts[info.metric.key] == 1 else f"tag {tag}"
         for rows in _LEARNED_ROWS:
             match = _CONDITION.fullmatch(f"{name} {rows} > 0")
-            if match is None or match["tag"] not in (None, tag) or not _is_one_line(name):
+            kept = kept_clean(" ".join(name.split()))
+            if match is None or match["tag"] not in (None, tag) or kept != name:
                 continue  # a name that no condition can have
             values = np.array([*_values_of(runs, info, match.groupdict())])
             alike = int(np.unique(values, return_counts=True)[1].max(initial=0))
@@ -403,11 +413,6 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
                 alike == len(runs) if is_setting else 2 * alike <= len(runs)
             ):
                 yield f"{name} {rows}", info, values
-
-
-def _is_one_line(name: str) -> bool:
-    """Whether a condition keeps this name: it has single blanks only."""
-    return name.isprintable() and " ".join(name.split()) == name
 
 
 def _span(values: FloatArray) -> str:

@@ -194,7 +194,9 @@ class _Page:
         """The whole section; what rltui fails in is named at its end."""
         run, parts = self._run, list[str]()
         with run.walled(NOT_SHOWN):
-            parts += [self._ending(), *self._stories(), *self._odd()]
+            parts += [self._ending(), *self._stories()]
+            odd = [_text(f"{run.infos[tag].title} {words}") for tag, words in odd_facts(run)]
+            parts += self._section("Looks odd, but no reason to stop", _list(odd, "of them"))
         with run.walled(NOT_SHOWN):
             parts += self._tabs()
         with run.walled(NOT_SHOWN):
@@ -286,12 +288,6 @@ class _Page:
             look = row.finding.level.mark if row.is_firing else "over"
             lines.append(f"{_el('b', glyph, look=look)} {_text(rest, 4 * _NAME)}")
         return _list(lines, "findings", _STORIES // 4)
-
-    def _odd(self) -> Iterator[str]:
-        """What looks wrong in the curves, with the reason why it is none to stop."""
-        infos = self._run.infos
-        lines = [_text(f"{infos[tag].title} {words}") for tag, words in odd_facts(self._run)]
-        yield from self._section("Looks odd, but no reason to stop", _list(lines, "of them"))
 
     def _lists(self) -> Iterator[str]:
         """What is to come, and which rules could not judge."""

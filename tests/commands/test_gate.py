@@ -94,7 +94,6 @@ def test_names_from_logs_forge_nothing(cli: Cli, tmp_path: Path) -> None:
     assert "\x1b" not in result.out
     suites = ElementTree.parse(junit).getroot()
     assert [s.get("failures") for s in suites] == ["2", "2"]
-    assert suites.get("failures") == "4"
     assert len({s.get("name") for s in suites}) == 2
     assert all("\n" not in (case.get("name") or "") for case in suites.iter("testcase"))
 
@@ -102,7 +101,7 @@ def test_names_from_logs_forge_nothing(cli: Cli, tmp_path: Path) -> None:
 def test_junit_is_what_jenkins_takes(cli: Cli, well: Path, tmp_path: Path) -> None:
     # elements and attributes of junit-10.xsd of its xUnit plugin
     allowed = {
-        "testsuites": ({"tests", "failures", "errors"}, "testsuite"),
+        "testsuites": (set(), "testsuite"),
         "testsuite": ({"name", "tests", "failures", "errors", "skipped"}, "testcase"),
         "testcase": ({"classname", "name"}, "failure skipped"),
         "failure": ({"type", "message"}, ""),
@@ -117,10 +116,7 @@ def test_junit_is_what_jenkins_takes(cli: Cli, well: Path, tmp_path: Path) -> No
         attributes, children = allowed[element.tag]
         assert set(element.keys()) == attributes
         assert {child.tag for child in element} <= {*children.split()}
-    for counted in (root, *root):
-        for name, inner in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
-            count = counted.get(name)
-            assert count in (None, str(len(list(counted.iter(inner)))))
+    assert [len(list(root.iter(tag))) for tag in ("testcase", "failure", "skipped")] == [3, 1, 1]
     assert [(s.get("tests"), s.get("failures"), s.get("skipped")) for s in root] == [
         ("3", "1", "1")
     ]

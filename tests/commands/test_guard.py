@@ -219,7 +219,7 @@ def test_in_doubt_a_guard_has_acted(
     audit.path.write_text(json.dumps(line | {"path": str(run.data.path.resolve())}) + "\n")
     assert training.grow(training.guard(action), 60) == 1
     assert not action.done
-    assert "a guard has acted already; --again allows it" in capsys.readouterr().out
+    assert "a guard has acted already, at ?; --again allows it" in capsys.readouterr().out
 
 
 def test_a_line_that_was_cut_off_hides_no_other(audit: AuditLog) -> None:
