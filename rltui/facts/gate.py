@@ -157,7 +157,7 @@ def _check_numbers(node: Node, parts: Parts) -> None:
         node.fail("0 rows have no value")
     if parts["steps"] and parts["sign"] is parts["low"]:  # both None
         node.fail("steps are compared with numbers only")
-    ends = [parts[name] for name in ("limit", "low", "high", "off") if parts[name]]
+    ends = [end for name in ("limit", "low", "high", "off") if (end := parts[name])]
     if wrong := [end for end in ends if not math.isfinite(float(end))]:
         node.fail(f"{wrong[0]} is too large a number")
     if parts["low"] and float(parts["low"]) > float(parts["high"] or 0):

@@ -70,6 +70,11 @@ def test_mistakes_exit_with_2_and_their_place(cli: Cli, well: Path, tmp_path: Pa
         assert cli("gate", well, *arguments).code == 2
 
 
+def test_a_document_has_no_annotations(cli: Cli, well: Path) -> None:
+    result = cli("gate", well, "--expect", EXAMPLE, "--json", "--annotate", "github")
+    assert (result.code, "--annotate github marks the text" in result.err) == (2, True)
+
+
 def test_nothing_readable_exits_with_3(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments in (["--expect", EXAMPLE], ["--learn"]):
