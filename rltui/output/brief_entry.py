@@ -248,15 +248,7 @@ def _evidence(run: RunView, finding: Finding) -> Json:
 def _odd(run: RunView, told: Collection[int]) -> list[str]:
     """What looks wrong and is no reason to stop: what is usual, not sure yet, over or to come; not
     what is ``told`` (ids of findings) in a story."""
-    moved = {move.tag for move in findings.diagnosed_in(run).moves}
-    known = {odd.tag: odd for odd in odd_facts(run, moved)}
-    usual = [f"{_title(run, tag)} {odd.values} ({odd.words})" for tag, odd in known.items()]
-    moved |= known.keys()
-    unsure = [
-        f"{_title(run, tag)} not sure yet ({judged.doubt})"
-        for tag in run.infos
-        if tag not in moved and (judged := run.verdict.judgement(tag)).level is Level.UNSURE
-    ]
+    facts = [f"{_title(run, tag)} {words}" for tag, words in odd_facts(run)]
     over = []
     for row in findings.finding_rows(run):
         finding, times = row.finding, f"{row.times} times, last " if row.earlier else ""
@@ -264,7 +256,7 @@ def _odd(run: RunView, told: Collection[int]) -> list[str]:
             span = numbers.step_range(finding.since_step, finding.until_step)
             over.append(f"{finding.title} {times}{span}, over")
     ahead = [_marked(run, findings.ahead_sentence(run, p)) for p in findings.projections(run)]
-    return [*usual, *unsure, *over, *ahead]
+    return [*facts, *over, *ahead]
 
 
 # -- what comes from logs --------------------------------------------------------------------
