@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.core.yaml_record import Keyed, shipped_record
@@ -24,7 +23,6 @@ from rltui.session import RunView
 
 #: Rows whose median counts, and how often a run must have them.
 _ROWS, _TIMES = 5, 2
-_OF_PREFERENCES = {Category.PREFERENCE, Category.REWARD_MODEL}
 
 
 class _Odd(NamedTuple):
