@@ -47,7 +47,7 @@ _CONDITION = re.compile(
 )
 _EXAMPLES = "such as 'reward.mean last 10 > 0.4', 'no bad' or 'state is finished'"
 _LEVELS = {"bad": Level.BAD, "watch": Level.WATCH}
-_STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "quiet", "ended")
+_STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "silent", "ended")
 _ONE_WAY = (Direction.UP, Direction.DOWN)
 #: What is learned of each metric: where it ends, and how it got there.
 _LEARNED_ROWS = ("last 10 %", "mean")
