@@ -255,11 +255,3 @@ class TableDecoder(LastLine):
         self._row_numbers = self._row_numbers or not columns.steps
         if not self._collector.store(columns, rows, again=again):
             self._notes.add(offset, "row without a step", level=Level.OK)
-
-    def _repeat(self) -> bool:
-        """While the choice of the step is open, all rows are there."""
-        if self._axis is None or self._columns is None:
-            return False
-        self._collector.start_over(self._columns, self._axis.kept)
-        self._replaces = self._returned = True
-        return True
