@@ -18,7 +18,7 @@ import numpy as np
 
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block
-from rltui.sources.follow.queued import Reading
+from rltui.remote import Reading
 from rltui.store import RunData, Store
 from tests.blocks import make_block
 

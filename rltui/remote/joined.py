@@ -19,7 +19,7 @@ from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.store import needs
 from rltui.remote.conversation import NotInstalledError
-from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
+from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 #: Hosts that are connected to at the same time.
@@ -41,7 +41,7 @@ class GroupReader:
         logdirs: Sequence[Path],
         numbers: Sequence[int],
         options: ReaderOptions,
-        opens: Callable[[str, Sequence[Path], ReaderOptions], Reading],
+        opens: Callable[[str, Sequence[Path], ReaderOptions], ThreadedReader],
     ) -> None:
         """``scheme``: of the addresses; ``numbers``: positions of these logdirs among all of the
         session; ``opens`` returns a reader. Raises UsageError."""
@@ -222,7 +222,7 @@ class GroupReader:
 
 
 class JoinedReader:
-    """A :class:`Reading` of several groups, drained round-robin."""
+    """Has the face of a :class:`ThreadedReader`; its groups are drained round-robin."""
 
     def __init__(
         self, groups: Iterable[GroupReader], *, partial: bool = False, later: bool = False

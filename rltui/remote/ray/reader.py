@@ -35,7 +35,7 @@ _MISSING = "no node of the cluster has this path"
 
 
 class RayReader(StreamedReader):
-    """A :class:`~rltui.sources.follow.queued.Reading` of the logdirs on one cluster."""
+    """Reads the logdirs on one cluster."""
 
     def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError where Ray is not installed."""
