@@ -342,7 +342,7 @@ def overview(path: Path, form: Format, options: Options) -> tuple[tuple[Block, .
 
 def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list[Block]:
     """The rows of one window. Where rows may be cut, the first and the last step are left out,
-    except where the file ends."""
+    except where the file begins or ends."""
     begin, end, whole = sampler.rows_in(window, first=first, last=last)
     if begin < 0:
         return []
@@ -359,7 +359,7 @@ def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) ->
     high = max(int(b.steps.max()) for b in blocks)
     kept = []
     for b in blocks:
-        rows = (b.steps != low) & (last | (b.steps != high))
+        rows = (first | (b.steps != low)) & (last | (b.steps != high))
         if rows.any():
             absent = None if b.absent is None else b.absent[rows]
             kept.append(Block(b.tags, b.steps[rows], b.wall_times[rows], b.values[rows], absent))
