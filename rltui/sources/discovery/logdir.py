@@ -57,16 +57,7 @@ from rltui.sources.discovery.run_files import (
 from rltui.sources.discovery.walk import Walk, Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
-#: Vanished files of a run that are remembered: they may come back as what they were.
-_MOST_GONE = 1000
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
-
-
-def discover(
-    logdirs: Sequence[Path], formats: Sequence[Format] = ALL_FORMATS, options: Options | None = None
-) -> Discovery:
-    """Search once. Raises SourceError for a path that is missing, unreadable or no log."""
-    return RunFinder(logdirs, formats, options).find()
 
 
 class RunFinder:
@@ -106,10 +97,6 @@ class RunFinder:
         self._paths: dict[RunKey, Path] = {}
         self._joins: dict[Path, tuple[Joined, str]] = {}
         self._singles: dict[int, list[RunFiles]] = {}
-        self._seen: dict[Path, RunKey] = {}
-        """Key of a file that the last search found -> its run."""
-        self._gone: dict[RunKey, dict[Path, None]] = {}
-        """Keys of files that vanished, by run, the longest gone first."""
         self._has_found = False
         """Whether a search has succeeded."""
         self._good: set[int] = set()
@@ -164,10 +151,8 @@ class RunFinder:
             raise next((e for e in errors if not isinstance(e, UnreachableError)), errors[0])
 
         self._has_found = True
-        whole = tuple(self._with_singles(runs, singles))
-        self._forget({f.key: r.key for r in whole for f in r.files})
         return Discovery(
-            whole,
+            tuple(self._with_singles(runs, singles)),
             tuple(tree.notes),
             tuple(tree.directories),
             tuple(tree.unclaimed),
@@ -207,25 +192,6 @@ class RunFinder:
         if not away:
             tree.unread.append(Note(logdir, None, Level.WATCH, error.reason))
         return [] if expected else [found]
-
-    def _forget(self, seen: dict[Path, RunKey]) -> None:
-        """Forget the files that vanished longest ago: rotating logs go on for weeks. To which
-        run a path was given, and the names of runs, stay."""
-        for key in seen.keys() - self._seen.keys():
-            self._gone.get(seen[key], {}).pop(key, None)
-
-        for key in self._seen.keys() - seen.keys():
-            run = self._seen[key]
-            gone, orders = self._gone.setdefault(run, {}), self._orders.get(run, {})
-            gone[key] = None
-            if len(gone) > _MOST_GONE:
-                oldest = next(iter(gone))
-                del gone[oldest]
-                if oldest != next(reversed(orders), None):  # its number is not given again
-                    orders.pop(oldest, None)
-                self._event_owners.known.pop(oldest, None)
-                self._joins.pop(oldest, None)
-        self._seen = seen
 
     def _find_in(
         self,
