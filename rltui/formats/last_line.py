@@ -78,7 +78,6 @@ class LastLine(Decoder):
 
     @property
     def open_line(self) -> bool:
-        """See :class:`rltui.formats.base.Decoder`."""
         return any(self._parts) and not self._skipping
 
     @abstractmethod
@@ -129,7 +128,6 @@ class LastLine(Decoder):
         raise NotImplementedError
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         self.torn = self.torn or (self._finished and bool(data))
         return Decoded() if self.torn else self._feed(data, more=more)
 
@@ -138,7 +136,6 @@ class LastLine(Decoder):
         return Decoded()
 
     def finish(self) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         line = self.open_line
         if self._finished or not (line or self._may_hold_rows):
             return Decoded()

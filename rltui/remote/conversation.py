@@ -38,7 +38,7 @@ from rltui.remote.wire.messages import (
     message_in,
 )
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.options import Intervals, ReaderOptions
+from rltui.sources.options import ReaderOptions
 
 #: A batch, a message, an answer with its bytes, or the kind of a frame without content.
 Event = Batch | Message | tuple[Answer, bytes] | Kind
@@ -161,10 +161,8 @@ class Conversation:
         """Have the far side search for runs. ``known``: the newest batch of each file so far;
         ``chooses``: the far side sends :class:`Found` and waits for :meth:`choose`."""
         batches, options = list(known), self._options
-        watch = options.watch
-        intervals = Intervals(watch.fast_s, watch.slow_s, watch.rescan_s, watch.inotify)
-        keys = tuple(options.step_keys or ())
-        request = Request(keys, options.verify, options.waits, chooses, intervals, len(batches))
+        how = options.verify, options.waits, chooses, options.watch
+        request = Request(tuple(options.step_keys or ()), *how, len(batches))
         self._writer.put(Frame(Kind.REQUEST, dump(request)))
         encoder = BatchEncoder()
         for batch in batches:

@@ -212,12 +212,10 @@ class RayReader(StreamedReader):
     # -- state --------------------------------------------------------------------------------
 
     def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known) on all nodes, as of their last answers."""
         return self._roots.progress
 
     @property
     def state(self) -> ReaderState:
-        """State of the logdirs, over all nodes."""
         roots = self._roots
         missing = self._missing if self._looked else ()
         return ReaderState(

@@ -64,7 +64,6 @@ class RootPaths(Paths):
         return Path("/", *path.parts[len(self._root.parts) :])
 
     def key(self, key: RunKey) -> RunKey:
-        """The session's key of a run of the node."""
         front, name = self._front, key.name
         rest = _WORKER.sub(r"worker-\3-\1", name)
         if front and (name in (".", "") or name.startswith(".#")):

@@ -184,7 +184,6 @@ class SshReader(StreamedReader):
     # -- state --------------------------------------------------------------------------------
 
     def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known) on the far side."""
         return self._far_state.progress or (0, 0)
 
     @property

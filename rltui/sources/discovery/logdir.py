@@ -139,20 +139,18 @@ class RunFinder:
         later a bad one is noted and the others are searched.
         """
         tree = Tree()
-        runs: list[RunFiles] = []
-        singles: list[RunFiles] = []
         errors: list[LogdirError] = []
         self._walker.begin_search()
         self._event_owners.roles.begin_search()
         for number, logdir in enumerate(self._logdirs):
-            errors += self._tried(number, logdir, tree, runs, singles)
+            errors += self._tried(number, logdir, tree)
 
         if not self._has_found and errors and len(errors) == len(self._logdirs):
             raise next((e for e in errors if not isinstance(e, UnreachableError)), errors[0])
 
         self._has_found = True
         return Discovery(
-            tuple(self._with_singles(runs, singles)),
+            tuple(self._with_singles(tree.runs, tree.singles)),
             tuple(tree.notes),
             tuple(tree.directories),
             tuple(tree.unclaimed),
@@ -161,17 +159,10 @@ class RunFinder:
             tuple(tree.unread),
         )
 
-    def _tried(
-        self,
-        number: int,
-        logdir: Path,
-        tree: Tree,
-        runs: list[RunFiles],
-        singles: list[RunFiles],
-    ) -> list[LogdirError]:
+    def _tried(self, number: int, logdir: Path, tree: Tree) -> list[LogdirError]:
         """Search one logdir; the error, if it cannot be searched and should."""
         try:
-            self._find_in(number, logdir, tree, runs, singles)
+            self._find_in(number, logdir, tree)
         except LogdirError as error:
             waits = self._waits and isinstance(error, EmptyLogError)
             errors = [] if waits else self._failed(logdir, error, tree)
@@ -193,21 +184,14 @@ class RunFinder:
             tree.unread.append(Note(logdir, None, Level.WATCH, error.reason))
         return [] if expected else [found]
 
-    def _find_in(
-        self,
-        number: int,
-        logdir: Path,
-        tree: Tree,
-        runs: list[RunFiles],
-        singles: list[RunFiles],
-    ) -> None:
-        """Add the runs of a directory to ``runs``, or those of a file to ``singles``."""
+    def _find_in(self, number: int, logdir: Path, tree: Tree) -> None:
+        """Add the runs of a directory or file to the tree."""
         known = self._singles.get(number)
         if logdir == PIPE:
             if known is None:
                 key = RunKey(number, self._name(number, str(PIPE), PIPE_NAME))
                 known = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
-            singles += known
+            tree.singles += known
             return
 
         try:
@@ -215,13 +199,13 @@ class RunFinder:
         except (OSError, ValueError) as error:
             if known is None:
                 raise LogdirError(logdir, why(error)) from error
-            singles += known  # its feed reports what happened to it
+            tree.singles += known  # its feed reports what happened to it
             return
 
         if stat.S_ISDIR(status.st_mode):
             walk = Walk(self._walker, logdir, tree)
             walk.run()
-            runs += self._runs(number, logdir, walk)
+            tree.runs += self._runs(number, logdir, walk)
             return
         if not stat.S_ISREG(status.st_mode):
             raise LogdirError(logdir, "is not a regular file")
@@ -234,7 +218,7 @@ class RunFinder:
                 wanted = file.title or clean(logdir.name)
                 key = RunKey(number, self._name(number, str(file.key), wanted))
                 known.append(RunFiles(key, logdir, self._files(key, [file])))
-        singles += known
+        tree.singles += known
 
     def _with_singles(
         self, runs: list[RunFiles], singles: Iterable[RunFiles]

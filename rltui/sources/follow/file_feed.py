@@ -87,7 +87,6 @@ class FileFeed(Feed):
         return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
 
     def still(self) -> bool:
-        """Whether :meth:`read` would certainly return None; costs one ``stat``."""
         if self.given_up:
             return True
         if self.final and not (self.finished or self._left_out):

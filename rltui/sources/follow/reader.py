@@ -170,7 +170,6 @@ class Reader(ThreadedReader):
 
     @property
     def state(self) -> ReaderState:
-        """State of its logdirs. Does no I/O."""
         search = self.search
         wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
         return ReaderState(

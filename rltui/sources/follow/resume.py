@@ -103,11 +103,9 @@ class ResumedFile(FileFeed):
         return None if self._known is not None else super().sample()
 
     def still(self) -> bool:
-        """Whether :meth:`read` would certainly return None."""
         return self._known is None and super().still()
 
     def read(self, budget_bytes: int) -> Batch | None:
-        """Read what was appended since the known batch."""
         known = self._known
         if known is None:
             return super().read(budget_bytes)
