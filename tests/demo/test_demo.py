@@ -71,7 +71,6 @@ def test_scenarios_are_described() -> None:
     assert list(SCENARIOS)[:4] == ["healthy", "entropy-collapse", "kl-blowup", "nan"]
     for key, scenario in SCENARIOS.items():
         assert scenario.id == key
-        assert scenario.title
         assert "\n" not in scenario.summary
         assert len(scenario.summary) <= 90
     assert SCENARIOS["kl-blowup"].onset_of(100) == 30
