@@ -17,7 +17,6 @@ def tail_of(path: Path, *, clock: Clock | None = None, **how: bool) -> FollowedF
     :class:`~rltui.files.tail.FollowedFile`."""
     if not is_remote(path):
         return Tail(path, clock=clock, **how)
-    from rltui.files.remote.store import store_of  # seldom needed
-    from rltui.files.remote.tail import RemoteTail  # as above
+    from rltui.files.remote import store, tail  # seldom needed
 
-    return RemoteTail(path, store=store_of(path), **how)
+    return tail.RemoteTail(path, store=store.store_of(path), **how)

@@ -6,7 +6,6 @@ log takes to read: they are imported when a file of a fitting name is met.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -35,9 +34,11 @@ class RowStore(Tracker):
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
     @cached_property
-    @abstractmethod
     def _tables(self) -> RunTables:
-        """What reads the stores, imported on first use."""
+        """What reads the stores."""
+        from rltui.trackers.sqlite import mlflow, trackio  # most directories have no database
+
+        return mlflow.MlflowTables() if self.name == "mlflow" else trackio.TrackioTables()
 
     def claims_name(self, name: str) -> bool:
         return name.lower().endswith(_SUFFIXES)
@@ -76,12 +77,6 @@ class MlflowStore(RowStore):
     files = "`mlflow.db`, `mlruns.db`, `*.db`"
     written_by = "MLflow's database: each of its runs, read without locking it"
 
-    @cached_property
-    def _tables(self) -> RunTables:
-        from rltui.trackers.sqlite.mlflow import MlflowTables  # most directories have none
-
-        return MlflowTables()
-
 
 class TrackioStore(RowStore):
     """trackio's database."""
@@ -89,9 +84,3 @@ class TrackioStore(RowStore):
     name = "trackio"
     files = "`PROJECT.db`"
     written_by = "trackio's database: each of its runs"
-
-    @cached_property
-    def _tables(self) -> RunTables:
-        from rltui.trackers.sqlite.trackio import TrackioTables  # most directories have none
-
-        return TrackioTables()
