@@ -14,7 +14,7 @@ from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
-from rltui.remote.ray.message import Looked, Opening, Search, Wanted
+from rltui.remote.ray.messages import Looked, Opening, Search, Wanted
 from rltui.remote.ray.roots import UNREACHABLE, LogRoots
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from rltui.remote.rereading import EndError, Rereading, StreamedReader
