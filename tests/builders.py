@@ -18,7 +18,8 @@ import numpy as np
 
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block
-from rltui.formats import ALL_FORMATS, Format, Options
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Format, Options
 from rltui.remote import Reading
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery

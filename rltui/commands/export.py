@@ -33,7 +33,7 @@ from rltui.output.points import (
     need_parquet,
 )
 from rltui.remote.stream import HEARTBEAT_S, Stream
-from rltui.remote.wire import WireError
+from rltui.remote.wire.codec import WireError
 from rltui.session import RunView
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}

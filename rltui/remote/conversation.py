@@ -11,18 +11,10 @@ from typing import Protocol
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.remote.wire import (
-    BatchDecoder,
-    BatchEncoder,
-    Frame,
-    FrameReader,
-    FrameWriter,
-    Kind,
-    VersionError,
-    WireError,
-    messages,
-)
-from rltui.remote.wire.codec import dump
+from rltui.remote.wire import messages
+from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
+from rltui.remote.wire.codec import WireError, dump
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, VersionError
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.options import ReaderOptions
 

@@ -19,17 +19,10 @@ from queue import Empty, SimpleQueue
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
-from rltui.remote.wire import (
-    BatchDecoder,
-    BatchEncoder,
-    Frame,
-    FrameReader,
-    FrameWriter,
-    Kind,
-    messages,
-)
+from rltui.remote.wire import messages
+from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import WireError, dump, load
-from rltui.remote.wire.framing import OversizeError
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, OversizeError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something

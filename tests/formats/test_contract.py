@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import FORMATS, Belonging, Format
+from rltui.formats import FORMATS
+from rltui.formats.base import Belonging, Format
 from tests.formats import contract, encode
 from tests.formats.sample import Sample, samples
 

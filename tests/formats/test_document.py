@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import RunKey
-from rltui.formats import HEAD_BYTES, Decoded, Options
+from rltui.formats.base import HEAD_BYTES, Decoded, Options
 from rltui.formats.document import JsonDocument
 from rltui.formats.document.shape import closed
 from rltui.sources import Reader

@@ -17,8 +17,9 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.files.disk import costs
 from rltui.remote.stream import Stream, answer
-from rltui.remote.wire import Frame, FrameReader, FrameWriter, Kind, WireError, messages
-from rltui.remote.wire.codec import dump, load
+from rltui.remote.wire import messages
+from rltui.remote.wire.codec import WireError, dump, load
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.messages import (
     MOST_READ,
     Answer,

@@ -18,7 +18,7 @@ from rltui.files.trouble import READABLE
 from rltui.remote.conversation import Conversation, Event, Paths, StreamError, clock_note
 from rltui.remote.ray import messages
 from rltui.remote.rereading import ReadFiles
-from rltui.remote.wire import Kind
+from rltui.remote.wire.framing import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
 from rltui.sources.options import ReaderOptions
 

@@ -26,7 +26,7 @@ from rltui.core.block import Block
 from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
-from rltui.formats import HEAD_BYTES, Format, Options, RowSearch
+from rltui.formats.base import HEAD_BYTES, Format, Options, RowSearch
 from rltui.formats.last_line import own_output
 
 K = TypeVar("K")

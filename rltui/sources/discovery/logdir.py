@@ -32,7 +32,8 @@ from rltui.core.yaml_document import nearest
 from rltui.files.disk import listing, trouble
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
-from rltui.formats import ALL_FORMATS, Belonging, Format, Options
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Belonging, Format, Options
 from rltui.sources.discovery.grouping import (
     EventFileOwners,
     Unit,

@@ -15,7 +15,8 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
-from rltui.formats import ALL_FORMATS, Belonging, Format
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Belonging, Format
 from rltui.sources.discovery.log_head import Recent
 from rltui.trackers import TRACKERS, TrackedRun, Tracker
 

@@ -33,7 +33,7 @@ from rltui.files import tail_of
 from rltui.files.disk import opened, status
 from rltui.files.tail import FollowedFile, Polled, Tail
 from rltui.files.trouble import contained, reason_of
-from rltui.formats import Decoded, DecoderNote, Format, Options, Sampler
+from rltui.formats.base import Decoded, DecoderNote, Format, Options, Sampler
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed

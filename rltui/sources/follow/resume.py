@@ -15,7 +15,7 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.level import Level
 from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import DELETED
-from rltui.formats import Decoded, Options
+from rltui.formats.base import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import Batch
-from rltui.formats import Decoded, Options
+from rltui.formats.base import Decoded, Options
 from rltui.sources import Intervals, Reader
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
