@@ -34,18 +34,8 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging, Format, Options
-from rltui.sources.discovery.grouping import (
-    EventFileOwners,
-    Unit,
-    attached,
-    continued,
-    is_free,
-    joined,
-    name_of,
-    shown_name,
-    stands_alone,
-    units,
-)
+from rltui.sources.discovery import grouping
+from rltui.sources.discovery.grouping import EventFileOwners, Unit
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import (
     Discovery,
@@ -256,14 +246,14 @@ class RunFinder:
 
     def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
         files = self._event_owners.locate([f for f in walk.files if not f.beside])
-        found = continued(units(files, self._rank), self._span)
-        single = [u for u in found if stands_alone(u, files)]
-        found = joined([u for u in found if u not in single])
-        found = [*attached(found, (f for f in walk.files if f.beside)), *single]
+        found = grouping.continued(grouping.units(files, self._rank), self._span)
+        single = [u for u in found if grouping.stands_alone(u, files)]
+        found = grouping.joined([u for u in found if u not in single])
+        found = [*grouping.attached(found, (f for f in walk.files if f.beside)), *single]
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[LogFile]] = {}
         for unit in found:
-            alone = stems[unit.name] == 1 and is_free(unit, walk.names)
+            alone = stems[unit.name] == 1 and grouping.is_free(unit, walk.names)
             for file, owner in self._owned(number, logdir, unit, alone=alone):
                 members.setdefault(owner, []).append(file)
 
@@ -296,11 +286,11 @@ class RunFinder:
         for file in unit.files:
             if file.key in self._owners or file.key in self._joins:
                 continue
-            path, name = file.path, name_of(file)
+            path, name = file.path, grouping.name_of(file)
             if file.belonging is Belonging.DIRECTORY:
                 path, name = logdir / file.directory, file.directory
             if path != self._paths.get(key):
-                self._joins[file.key] = Joined.SURELY, shown_name(name, file)
+                self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first, wanted = unit.files[0], unit.shown_name
