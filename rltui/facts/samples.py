@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
@@ -13,17 +14,17 @@ from rltui.files.trouble import reason_of as failure_of
 from rltui.session.hyperparameters import TextSet
 from rltui.session.run import RunView
 from rltui.sources.side_files.sample_files import (
+    PART,
     UNREADABLE,
-    Sample,
-    SampleRow,
     SampleSet,
-    SampleTable,
     find_samples,
     reason_of,
 )
+from rltui.sources.side_files.trajectory import Sample, SampleRow, SampleTable
 
-#: Seconds between two searches for samples that a live run has written meanwhile.
-_SEARCH_S = 10.0
+#: Seconds between two searches for samples that a live run has written meanwhile, and after which
+#: what was read of a large file is shown.
+_SEARCH_S, _FIRST_S = 10.0, 0.1
 
 #: Shows what was read; called by the owner of the browser.
 Apply = Callable[[], None]
@@ -147,8 +148,9 @@ class SampleBrowser:
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
-        if self._table is None:
-            return lambda: self._load(current, step)
+        if self._table is None or self._table.note == PART:
+            seconds = _FIRST_S if self._table is None else math.inf
+            return lambda: self._load(current, step, seconds)
         if row is not None and self.sample(row) is None:
             made_of = self._made_of
             return lambda: self._read(current, step, row, made_of)
@@ -182,9 +184,9 @@ class SampleBrowser:
 
         return read
 
-    def _load(self, kind: Samples, step: int | None) -> Apply:
+    def _load(self, kind: Samples, step: int | None, seconds: float) -> Apply:
         stamp = kind.stamp(step)
-        table = kind.load(step)
+        table = kind.load(step, seconds)
 
         def apply() -> None:
             current = self.current

@@ -60,10 +60,7 @@ class Words(NamedTuple):
     data: frozenset[str]
     hints: tuple[bytes, ...]
     main_settings: tuple[str, ...]
-    sample_prompts: tuple[str, ...]
-    sample_completions: tuple[str, ...]
-    sample_rewards: tuple[str, ...]
-    sample_figures: tuple[str, ...]
+    samples: Mapping[str, tuple[str, ...]]
 
 
 @lru_cache(maxsize=1)
@@ -84,6 +81,7 @@ def words() -> Words:
     groups = table.need("counters").table()
     kinds = {name.encode(): n for n, kind in enumerate(_KINDS) for name in read(kind, groups)}
     groups.finish()
+    samples = table.need("samples").table()
     coarse = read("coarse_step_keys")
     known = Words(
         counters=kinds,
@@ -102,10 +100,7 @@ def words() -> Words:
         data=frozenset(read("data")),
         hints=tuple(name.encode() for name in read("hints")),
         main_settings=read("main_settings"),
-        sample_prompts=read("sample_prompts"),
-        sample_completions=read("sample_completions"),
-        sample_rewards=read("sample_rewards"),
-        sample_figures=read("sample_figures"),
+        samples={kind: read(kind, samples) for kind, _ in samples.pairs()},
     )
     table.finish()
     return known

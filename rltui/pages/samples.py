@@ -34,7 +34,7 @@ from rltui.facts.samples import SampleBrowser, root_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
-from rltui.sources.side_files.sample_files import Sample, SampleRow
+from rltui.sources.side_files.trajectory import Sample, SampleRow
 from rltui.tui import later
 from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen

@@ -25,7 +25,7 @@ from rltui.formats.json_value import MOST_SETTINGS, flat_settings
 from rltui.formats.words import words
 
 if TYPE_CHECKING:
-    from rltui.sources.side_files.sample_files import Sample, SampleRow, SampleTable
+    from rltui.sources.side_files.trajectory import Sample, SampleRow, SampleTable
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
@@ -338,10 +338,11 @@ class TextSet:
         """Changes when there are other texts at a step."""
         return tuple(number for number, p in self._points.items() if p.step == step)
 
-    def load(self, step: int | None) -> SampleTable:
+    def load(self, step: int | None, seconds: float = math.inf) -> SampleTable:
         """The texts at a step."""
+        del seconds  # they are there at once
         # heavy: whatever reads files of samples
-        from rltui.sources.side_files.sample_files import SampleRow, SampleTable
+        from rltui.sources.side_files.trajectory import SampleRow, SampleTable
 
         return SampleTable(
             tuple(
@@ -359,6 +360,6 @@ class TextSet:
         point = self._points.get(row.position)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.side_files.sample_files import Sample  # heavy
+        from rltui.sources.side_files.trajectory import Sample  # heavy
 
         return Sample(((self.name, point.text),), ())

@@ -13,7 +13,7 @@ from rltui.facts.samples import SampleBrowser, folders_of, root_of
 from rltui.session import RunView
 from rltui.session import hyperparameters as texts_module
 from rltui.session.hyperparameters import Texts
-from rltui.sources.side_files.sample_files import Sample, SampleRow
+from rltui.sources.side_files.trajectory import Sample, SampleRow
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_batch
 
