@@ -33,6 +33,8 @@ NAMES = re.compile(
     r"(^|/)(args|arguments|hyperparameters|hyper_parameters|hparams|config|training_args)"
     r"(/text_summary)?$"
 )
+#: What TRL's trainers log of the model: neither a hyperparameter nor a sample.
+_MODEL = re.compile(r"(^|/)model_config(/text_summary)?$")
 #: What text cleaning writes for a backslash, as in the JSON escape \\u00e9.
 _BACKSLASH = "\\x5c"
 #: Changes within one file that are kept.
@@ -281,7 +283,8 @@ class Texts:
         path = batch.source.path
         if batch.replaced:
             self._keep([k for k in self._kept if k.path != path])
-        own = [point for point in batch.texts if not NAMES.search(point.tag)]
+        tags = (NAMES, _MODEL)
+        own = [p for p in batch.texts if not any(names.search(p.tag) for names in tags)]
         if not own:
             return
         new = [_Text(path, next(_numbers), point, sys.getsizeof(point.text)) for point in own]

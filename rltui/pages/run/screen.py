@@ -15,7 +15,7 @@ from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
-from rltui.pages.findings.findings_pane import FindingsPane, row_of, tag_at
+from rltui.pages.findings.findings_pane import FindingsPane, row_of, step_at, tag_at
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.pages.run.grid import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
@@ -225,6 +225,11 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             return None
         tag: str | None = self.items.cursor
         return tag if tag in self.run.infos else None
+
+    @property
+    def chosen_step(self) -> int | None:
+        is_findings = self.tab == FINDINGS_TAB
+        return step_at(self.run, self.items.cursor) if is_findings else super().chosen_step
 
     def state_words(self) -> str:
         charts = self.tab != FINDINGS_TAB

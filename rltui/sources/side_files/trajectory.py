@@ -28,7 +28,7 @@ _MAX_DEPTH, _MAX_GROUPS, _MAX_PARTS = 16, 3, 12
 #: Characters of a text that may be a number, and of the reason of an end.
 _MAX_NUMBER, _MAX_END = 40, 24
 #: What may be wrong with a sample.
-TRUNCATED, FAILED, GARBLED = "truncated", "tool failed", "garbled or repeating"
+MARKS = TRUNCATED, FAILED, GARBLED = "truncated", "tool failed", "garbled or repeating"
 #: The last characters, where they are looked for, and how often they may be there.
 _TAIL, _BEFORE, _REPEATS = 24, 2_000, 5
 #: What decoding leaves of broken characters, and how many may be there.
@@ -113,44 +113,29 @@ class SampleTable(NamedTuple):
     """Why there is none, or not all."""
 
 
-class _Patterns(NamedTuple):
-    right: re.Pattern[str]
-    limits: re.Pattern[str]
-    tags: re.Pattern[str]
-    failures: re.Pattern[str]
-    figures: re.Pattern[str]
-    failed_tag: re.Pattern[str]
-
-
 @lru_cache(maxsize=1)
-def _patterns() -> _Patterns:
-    known = words().samples
-    any_of = {kind: "|".join(map(re.escape, names)) for kind, names in known.items()}
-    right = rf"(?:.*[/.])?(?:is_)?(?:{any_of['right']})(?:_(?:reward|func|score))*"
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """What tells of columns, reasons of an end, tags of tools, and results of failed calls."""
+    found = {kind: "|".join(map(re.escape, names)) for kind, names in words().samples.items()}
     no_error = r"(?!\W{1,4}(?:null|none|false)\b)"  # the key of a result without one
-    failure = rf"[\W_]{{0,9}}(?:{any_of['failures']}){no_error}"
-    return _Patterns(
-        re.compile(right, re.IGNORECASE),
-        re.compile(any_of["limits"], re.IGNORECASE),
-        re.compile(rf"<({any_of['calls']}|{any_of['results']})>(.*?)(?:</\1>|\Z)", re.DOTALL),
-        re.compile(failure, re.IGNORECASE),
-        re.compile(any_of["figures"], re.IGNORECASE),
-        re.compile(rf"<(?:{any_of['results']})>{failure}", re.IGNORECASE),
-    )
+    failure = rf"[\W_]{{0,9}}(?:{found['failures']}){no_error}"
+    found |= {
+        "right": rf"(?:.*[/.])?(?:is_)?(?:{found['right']})(?:_(?:reward|func|score))*",
+        "tags": rf"<({found['calls']}|{found['results']})>(.*?)(?:</\1>|\Z)",
+        "failures": failure,
+        "failed tag": rf"<(?:{found['results']})>{failure}",
+    }
+    return {kind: re.compile(form, re.IGNORECASE | re.DOTALL) for kind, form in found.items()}
 
 
 def row_of(record: Record, position: int, item: int) -> SampleRow | None:
     """What a list shows of a sample; None for a record without any text."""
-    known, prompt, main = (
-        words().samples,
-        first_of(record, "prompts"),
-        first_of(record, "completions"),
-    )
+    prompt, main = first_of(record, "prompts"), first_of(record, "completions")
     first = main or prompt or next(iter(text_names(record)), None)
     if first is None:
         return None
 
-    look = _look(record[first])
+    known, look = words().samples, _look(record[first])
     figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
     # a step may be written as a text
     whole = {k: record[k] for k in words().step_keys if k in record}
@@ -159,30 +144,24 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
             whole[key] = int(value)
     step = find_step(whole, words().step_keys) if whole else None
     ends = [v for n in known["ends"] if isinstance(v := record.get(n), str)]
-    limit = _patterns().limits
     is_cut = any(record.get(n) is True for n in known["truncated"])
     wrong = {
-        TRUNCATED: is_cut or any(limit.search(end[:_PREVIEW]) for end in ends),
+        TRUNCATED: is_cut or any(map(_patterns()["limits"].search, ends)),
         FAILED: look.failed or any(record.get(n) for n in known["errors"]),
         GARBLED: _is_garbled(look.last),
     }
     took = next((n for n in known["times"] if n in figures), "")
     kinds = [(_kind_of(n), n, v) for n, v in figures.items()]
+    answer = next((v > 0.5 for (is_right, _, _), _, v in kinds if is_right), None)
+    preview = " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW]
+    seconds = figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0)
+    asked = _text_of(record[prompt]) if prompt and main else look.asked
+    parts = tuple((name, v) for (_, is_part, name), _, v in kinds if is_part)[:_MAX_PARTS]
     return SampleRow(
-        position,
-        item,
-        step.step if step else None,
-        _reward(figures),
-        look.length,
-        " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW],
-        look.turns,
-        next((v > 0.5 for (right, _, _), _, v in kinds if right), None),
-        clean(next(iter(ends), "")[:_MAX_END]),
-        tuple(mark for mark, holds in wrong.items() if holds),
-        figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0),
-        hash(_text_of(record[prompt]) if prompt and main else look.asked),
-        tuple((name, v) for (_, is_part, name), _, v in kinds if is_part)[:_MAX_PARTS],
-    )
+        position, item, step.step if step else None, _reward(figures), look.length, preview,
+        look.turns, answer, clean("".join(ends[:1])[:_MAX_END]),
+        tuple(mark for mark, holds in wrong.items() if holds), seconds, hash(asked), parts,
+    )  # fmt: skip
 
 
 class _Look(NamedTuple):
@@ -202,24 +181,18 @@ def _look(value: object) -> _Look:
     """A quick look at a completion or conversation: a step has thousands."""
     if isinstance(value, str):
         return _look_at_text(value)
-    if not isinstance(value, list) or not all(isinstance(m, dict) and "role" in m for m in value):
-        turns = list(_turns(value, MODEL))
-        said = [t.text for t in turns if t.role == MODEL] or [_text_of(value)]
-        failed = any(t.failed for t in turns)
-        before = "\n".join(t.text for t in takewhile(lambda t: t.role != MODEL, turns))
-        return _Look(said[-1], sum(map(len, said)), len(said), failed, before)
-
-    texts = [c if isinstance(c := m.get("content"), str) else _text_of(c or "") for m in value]
-    roles = [m["role"] for m in value]
-    said = [text for role, text in zip(roles, texts, strict=True) if role == MODEL]
-    results = [n for n, role in enumerate(roles) if role in _TOOLS]
-    failed = any(value[n].get("is_error") is True or _is_failure(texts[n]) for n in results)
-    first = roles.index(MODEL) if said else len(texts)
+    if isinstance(value, list) and all(isinstance(m, dict) and "role" in m for m in value):
+        told = [
+            (m["role"], _text_of(m.get("content") or ""), m.get("is_error") is True) for m in value
+        ]
+        told = [(r, t, r in _TOOLS and (failed or _is_failure(t))) for r, t, failed in told]
+    else:
+        told = [(t.role, t.text, t.failed) for t in _turns(value, MODEL)]
+    said = [text for role, text, _ in told if role == MODEL] or [_text_of(value)]
+    asked = "\n".join(text for _, text, _ in takewhile(lambda x: x[0] != MODEL, told))
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
-        return inner._replace(asked="\n".join(texts[:first]))
-    return _Look(
-        said[-1] if said else "", sum(map(len, said)), len(said), failed, "\n".join(texts[:first])
-    )
+        return inner._replace(asked=asked)
+    return _Look(said[-1], sum(map(len, said)), len(said), any(x[2] for x in told), asked)
 
 
 def _look_at_text(text: str) -> _Look:
@@ -228,7 +201,7 @@ def _look_at_text(text: str) -> _Look:
     marks = [m for m in _ANSWERS if m in text] or [f"</{t}>" for t in words().samples["results"]]
     turns = 1 + sum(map(text.count, marks))
     last = max((text.rfind(m) + len(m) for m in marks if m in text), default=0)
-    return _Look(text[last:], len(text), turns, _patterns().failed_tag.search(text) is not None)
+    return _Look(text[last:], len(text), turns, _patterns()["failed tag"].search(text) is not None)
 
 
 @lru_cache(maxsize=4096)
@@ -237,8 +210,8 @@ def _kind_of(name: str) -> tuple[bool, bool, str]:
     its name for people."""
     known = words().samples
     others = (*known["rewards"][:-1], *known["truncated"], *known["times"])
-    is_right = _patterns().right.fullmatch(name) is not None
-    is_part = name not in others and _patterns().figures.search(name) is None
+    is_right = _patterns()["right"].fullmatch(name) is not None
+    is_part = name not in others and _patterns()["figures"].search(name) is None
     return is_right, is_part, clean_tag(name)
 
 
@@ -281,8 +254,7 @@ def _turns_of(record: Record, prompt: str | None, main: str | None) -> Iterator[
     for name in dict.fromkeys(n for n in (prompt, main) if n):
         for turn in _turns(record[name], "user" if main and name == prompt else MODEL):
             if turn.role == MODEL and name == (main or prompt):
-                reward = _number(next(rewards, None))
-                turn = turn if reward is None else turn._replace(reward=reward)
+                turn = turn._replace(reward=_or_nan(next(rewards, turn.reward)))
             yield turn
 
 
@@ -304,14 +276,8 @@ def _message(message: Record, role: str) -> Iterator[Turn]:
     kind, name = message.get("type"), message.get("name")
     role = who if isinstance(who := message.get("role"), str) else role
     text = next((_text_of(message[k]) for k in ("content", "output", "text") if message.get(k)), "")
-    seconds, reward = _number(message.get("seconds")), _number(message.get("reward"))
-    turn = Turn(
-        role,
-        text,
-        name if isinstance(name, str) else "",
-        seconds=math.nan if seconds is None else seconds,
-        reward=math.nan if reward is None else reward,
-    )
+    seconds, reward = _or_nan(message.get("seconds")), _or_nan(message.get("reward"))
+    turn = Turn(role, text, name if isinstance(name, str) else "", False, seconds, reward)
     calls = message.get("tool_calls")
     if kind == "function_call":
         calls = [message]
@@ -352,14 +318,12 @@ def _split(text: str, role: str) -> Iterator[Turn]:
     has_names = _may_have_turns(text) or text.startswith(("system\n", "user\n"))
     marks = list(_SPEAKER.finditer(text)) if has_names else []
     ends = [*(m.start() for m in marks), len(text)]
-    parts = [(role, text[: ends[0]])]
-    parts += [
-        (m[m.lastindex or 0], text[m.end() : end]) for m, end in zip(marks, ends[1:], strict=True)
-    ]
+    bounds = zip(marks, ends[1:], strict=True)
+    spoken = ((m[m.lastindex or 0], text[m.end() : end]) for m, end in bounds)
     results = words().samples["results"]
-    for who, part in parts:
+    for who, part in ((role, text[: ends[0]]), *spoken):
         part, at = _END.sub("", part), 0
-        for found in _patterns().tags.finditer(part) if who != "system" and has_names else ():
+        for found in _patterns()["tags"].finditer(part) if who != "system" and has_names else ():
             if said := part[at : found.start()].strip():
                 yield Turn(who, said)
             tag, inner, at = found[1], found[2].strip(), found.end()
@@ -372,7 +336,7 @@ def _split(text: str, role: str) -> Iterator[Turn]:
 
 
 def _is_failure(text: str) -> bool:
-    return _patterns().failures.match(text[:_PREVIEW]) is not None
+    return _patterns()["failures"].match(text[:_PREVIEW]) is not None
 
 
 def _is_garbled(text: str) -> bool:
@@ -449,6 +413,10 @@ def _number(value: object) -> float | None:
         return None
 
 
+def _or_nan(value: object) -> float:
+    return math.nan if (number := _number(value)) is None else number
+
+
 def _reward(figures: Mapping[str, float]) -> float:
     """The reward: a column of that name, else the sum of the reward functions, else the
     advantage."""
@@ -460,7 +428,7 @@ def _reward(figures: Mapping[str, float]) -> float:
     rewards = (
         [v for n, v in found if n.startswith("rewards/")]
         or [v for n, v in found if "reward" in n]
-        or [v for n, v in found if "/" not in n and not _patterns().figures.search(n)]
+        or [v for n, v in found if "/" not in n and not _patterns()["figures"].search(n)]
         or [v for n, v in found if "advantage" in n][:1]
     )
     return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
