@@ -58,7 +58,7 @@ _ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
 _REWARD, _CHARS = 11, 8
 #: The further columns, the most important ones first, and how wide they are; rows that are asked
 #: whether they have something for one.
-_FURTHER = {"turns": 6, "end": 12, "parts": 20, "time": 8}
+_FURTHER = {"turns": 6, "end": 13, "parts": 20, "time": 8}
 _LOOKED_AT = 256
 #: Lines of the last turn, and cells of who speaks.
 _LAST_TURN, _WHO = 12, 11
@@ -91,15 +91,15 @@ def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> 
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
 
     counts = [(name, len(passing(rows, name))) for name in FILTERS]
-    wrong = " · ".join(f"{name} {count}" for name, count in counts if count)
+    wrong = [f"{name} {count}" for name, count in counts if count]
     if rewards:
         mean = numbers.value(sum(r / len(rewards) for r in rewards))
         least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
         right = f"mean reward {mean}, {least} to {most}"
-        both = f"{right}   {wrong}" if wrong else right
-        for text in map(plain, (both, wrong, right)):
+        shorter = [" · ".join(wrong[:n]) for n in range(len(wrong), 0, -1)]
+        for text in map(plain, (*(f"{right}   {x}" for x in shorter[:1]), *shorter, right)):
             room = width - line_width(line) - cell_width(text)
-            if room > 1 and text:
+            if room > 1:
                 line += [(" " * room, TEXT), (text, MUTED)]
                 break
 
@@ -119,9 +119,9 @@ def _further(row: SampleRow, view: View) -> dict[str, str]:
     if not row.marks and row.right is not None:
         end = f"answer {view.glyphs.badge(Level.OK if row.right else Level.BAD)}"
     took = "" if math.isnan(row.seconds) else numbers.duration(row.seconds, tenths=True)
-    bare = ((re.sub(r".*/|_?reward_?", "", name)[:6], value) for name, value in row.parts)
+    bare = ((re.sub(r".*/|_?reward_?", "", name)[:4], value) for name, value in row.parts)
     parts = " ".join(f"{name} {numbers.short(value)}" for name, value in bare)
-    cells = (numbers.exact(row.turns) if row.turns > 1 else "", end, parts, took)
+    cells = (numbers.exact(row.turns).rjust(5), end, parts, took)
     return dict(zip(_FURTHER, map(view.glyphs.text, cells), strict=True))
 
 
@@ -130,7 +130,7 @@ def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> dict[str, 
     room, found = cells - _REWARD - _CHARS, dict[str, int]()
     told = [_further(row, view) for row in rows[:_LOOKED_AT]]
     for name, size in _FURTHER.items():
-        if size <= room and any(cells[name] for cells in told):
+        if size <= room and any(cells[name].strip() not in ("", "1") for cells in told):
             found[name] = size
             room -= size
     return found
@@ -177,8 +177,8 @@ def no_samples_words(root: Path, trouble: str = "") -> str:
     return (
         f"No texts in the logs and no samples below {clean(str(root))}. rltui reads the texts of "
         "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "
-        "trainer.rollout_data_dir, the rollouts of prime-rl, completions.jsonl of ms-swift, and "
-        "tables of W&B."
+        "trainer.rollout_data_dir, the rollouts of prime-rl and NeMo-RL, evaluations of "
+        "verifiers and SkyRL, completions.jsonl of ms-swift, and tables of W&B."
     )
 
 
@@ -216,11 +216,11 @@ def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> list[L
         tail.append((f"  {view.glyphs.badge(level)}", style(LEVEL_TOKEN[level])))
 
     words, look = view.glyphs.text, STRONG if turn.role == MODEL else MUTED
-    line = [column(words(turn.role), _WHO, look), (words(turn.name)[:width], STRONG)]
+    line = [column(words(turn.role), _WHO, look), (f"{words(turn.name)[:width]} ".lstrip(), STRONG)]
     room = max(1, width - line_width([*line, *tail]))
     text = words(turn.text)
     if limit == 1 or ("\n" not in text and cell_width(text) < room):
-        short = f" {' '.join(text[: 4 * width].split())}"
+        short = " ".join(text[: 4 * width].split())
         return [[*line, column(short, room, TEXT), *tail]]
     below = hard_wrap(text, max(1, width - 2), limit)
     return [[*line, (" " * room, TEXT), *tail], *([(f"  {x}", TEXT)] for x in below)]

@@ -211,7 +211,7 @@ def _kind_of(name: str) -> tuple[bool, bool, str]:
     known = words().samples
     others = (*known["rewards"][:-1], *known["truncated"], *known["times"])
     is_right = _patterns()["right"].fullmatch(name) is not None
-    is_part = name not in others and _patterns()["figures"].search(name) is None
+    is_part = not is_right and name not in others and _patterns()["figures"].search(name) is None
     return is_right, is_part, clean_tag(name)
 
 
