@@ -46,11 +46,8 @@ def passing(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
         return [r for r in rows if name in r.marks]
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
     mean = math.fsum(rewards) / len(rewards) if rewards else math.nan
-    return [
-        r
-        for r in rows
-        if r.right is False and (r.reward > mean or (r.reward > 0 and math.isclose(r.reward, mean)))
-    ]
+    wrong = [r for r in rows if r.right is False]
+    return [r for r in wrong if r.reward > mean or (r.reward > 0 and math.isclose(r.reward, mean))]
 
 
 def _answers(rows: Iterable[SampleRow]) -> dict[int, tuple[float, int]]:
@@ -194,12 +191,13 @@ class SampleBrowser:
             made_of = self._made_of
             return lambda: self._read(current, step, row, made_of)
 
-        at = self.step or 0
-        nearest = sorted(current.steps, key=lambda s: abs(s - at))[:_MOST_STEPS]
-        wanted = next((s for s in nearest if s not in self._answers), None)
-        if wanted is None or not self.prompt:
-            return None
-        return lambda: self._load(current, wanted, math.inf)
+        wanted = self._unread_step(current.steps) if self.prompt else None
+        return None if wanted is None else lambda: self._load(current, wanted, math.inf)
+
+    def _unread_step(self, steps: Sequence[int]) -> int | None:
+        """The nearest step whose answers to the prompt are not known."""
+        nearest = sorted(steps, key=lambda s: abs(s - (self.step or 0)))[:_MOST_STEPS]
+        return next((s for s in nearest if s not in self._answers), None)
 
     def _search(self) -> Read:
         logs, texts = frozenset(self._run.data.files.sources), self._run.texts.sets()

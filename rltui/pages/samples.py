@@ -55,11 +55,9 @@ _ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
     "shortest first": lambda r: (r.length,),
     "as logged": lambda _: (),
 }
-_REWARD, _CHARS = 11, 8
-#: The further columns, the most important ones first, and how wide they are; rows that are asked
-#: whether they have something for one.
-_FURTHER = {"turns": 6, "end": 13, "parts": 20, "time": 8}
-_LOOKED_AT = 256
+_REWARD, _CHARS, _TEXT = 11, 8, 9
+#: The further columns, the most important ones first, and how wide; rows that say which are shown.
+_FURTHER, _LOOKED_AT = {"turns": 6, "end": 13, "parts": 20, "time": 8}, 256
 #: Lines of the last turn, and cells of who speaks.
 _LAST_TURN, _WHO = 12, 11
 #: Larger figures are written with an exponent.
@@ -76,8 +74,7 @@ SampleId = tuple[int, int]
 
 
 def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> list[Line]:
-    """Which kind, which step, how the rewards are spread, what is wrong; then the heads of the
-    columns of a list of ``cells``."""
+    """Which kind and step, and what of it; the heads of the columns of a list of ``cells``."""
     plain, rows, steps = view.glyphs.text, samples.rows, samples.steps
     line: Line = [("Samples ", TITLE)]
     if samples.names:
@@ -88,20 +85,11 @@ def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> 
         line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
         at = list(steps).index(samples.step) + 1 if samples.step in steps else 0
         line.append((f"  {at} of {len(steps)}" if len(steps) > 1 else "", MUTED))
-    rewards = [r.reward for r in rows if math.isfinite(r.reward)]
-
-    counts = [(name, len(passing(rows, name))) for name in FILTERS]
-    wrong = [f"{name} {count}" for name, count in counts if count]
-    if rewards:
-        mean = numbers.value(sum(r / len(rewards) for r in rewards))
-        least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
-        right = f"mean reward {mean}, {least} to {most}"
-        shorter = [" · ".join(wrong[:n]) for n in range(len(wrong), 0, -1)]
-        for text in map(plain, (*(f"{right}   {x}" for x in shorter[:1]), *shorter, right)):
-            room = width - line_width(line) - cell_width(text)
-            if room > 1:
-                line += [(" " * room, TEXT), (text, MUTED)]
-                break
+    for text in map(plain, _step_words(rows)):
+        room = width - line_width(line) - cell_width(text)
+        if room > 1:
+            line += [(" " * room, TEXT), (text, MUTED)]
+            break
 
     heads: Line = [("reward".rjust(7).ljust(_REWARD), MUTED)] if _has_rewards(rows) else []
     heads += [column(name, size, MUTED) for name, size in _columns_of(rows, view, cells).items()]
@@ -111,6 +99,19 @@ def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> 
     heads += [(rule, RULE), (count, MUTED)]
 
     return [fit_line(line, width), fit_line(heads, width)]
+
+
+def _step_words(rows: Sequence[SampleRow]) -> list[str]:
+    """What to say of a step, the longest first: how the rewards are spread, what is wrong."""
+    rewards = [r.reward for r in rows if math.isfinite(r.reward)]
+    if not rewards:
+        return []
+    least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
+    spread = f"mean reward {numbers.value(math.fsum(rewards) / len(rewards))}, {least} to {most}"
+    counts = [(name, len(passing(rows, name))) for name in FILTERS]
+    wrong = [f"{name} {count}" for name, count in counts if count]
+    shorter = [" · ".join(wrong[:n]) for n in range(len(wrong), 0, -1)]
+    return [*(f"{spread}   {x}" for x in shorter[:1]), *shorter, spread]
 
 
 def _further(row: SampleRow, view: View) -> dict[str, str]:
@@ -127,7 +128,7 @@ def _further(row: SampleRow, view: View) -> dict[str, str]:
 
 def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> dict[str, int]:
     """Head -> width of the further columns that a list of ``cells`` has something for."""
-    room, found = cells - _REWARD - _CHARS, dict[str, int]()
+    room, found = cells - _REWARD - _CHARS - _TEXT, dict[str, int]()
     told = [_further(row, view) for row in rows[:_LOOKED_AT]]
     for name, size in _FURTHER.items():
         if size <= room and any(cells[name].strip() not in ("", "1") for cells in told):
@@ -205,8 +206,7 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
 
 
 def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> list[Line]:
-    """One turn, its text in at most ``limit`` lines: who, what, how long, its reward, failed or
-    not."""
+    """One turn in at most ``limit`` lines: who, what, how long, its reward, whether it failed."""
     level, tail = Level.BAD if turn.failed else Level.OK, list[Span]()
     if not math.isnan(turn.reward):
         tail.append((f"  reward {numbers.value(turn.reward)}", MUTED))
@@ -261,8 +261,6 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """The one of :data:`FILTERS` in force."""
         self._beside: Sample | None = None
         """The answer that stays beside the one at the cursor."""
-        self._cells = 0
-        """How wide the list is."""
         self._shown: list[SampleRow] = []
         """The rows that pass the filter, in order."""
 
@@ -372,8 +370,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Keep the answer at the cursor beside those that the cursor moves to; then no longer."""
         found = self._sample if self._beside is None else None
         self._beside = found if isinstance(found, Sample) else None
-        told = "no longer kept" if self._beside is None else "kept: move on, also to another step"
-        self.shell.say(told)
+        self.shell.say("kept: move on, also to another step" if found else "no longer kept")
         self.update()
 
     def leave_line(self) -> bool:
@@ -392,16 +389,11 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         bare = width < LEAST[0] or height < LEAST[1]
         browser = self._browser
         browser.follow()
-        text = self.status.filter
-        rows = passing(browser.rows, self._filter) if self._filter else browser.rows
-        rows = [r for r in rows if browser.prompt in (0, r.prompt) and words_match(r.preview, text)]
-        self._shown = sorted(rows, key=_ORDERS[self._sorted_by])
+        self._shown = sorted(filter(self._passes(), browser.rows), key=_ORDERS[self._sorted_by])
         wide = width >= SIDE_BY_SIDE and not self._is_empty
         self.query_one("#panes").set_class(wide, "-wide")
         view, margin = self.shell.view, 2 if wide else 1
-        share = 10 if _columns_of(rows, view, width) else 8
-        left = max(44, width * share // 20) if wide else width
-        self._cells = left - 1 - margin
+        left = max(44, width // 2) if wide else width
         self.items.styles.width = left
         self.items.styles.height = "1fr" if wide or height < 12 else max(4, (height - 4) // 2)
         self.status.display = self.query_one("#head").display = not bare
@@ -418,6 +410,12 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             wanted = browser.request(self._row, self._session.clock.monotonic())
             if wanted is not None:
                 self.read(wanted)
+
+    def _passes(self) -> Callable[[SampleRow], bool]:
+        """Whether a row passes the filters."""
+        text, prompt, rows = self.status.filter, self._browser.prompt, self._browser.rows
+        kept = set(map(id, passing(rows, self._filter) if self._filter else rows))
+        return lambda r: id(r) in kept and prompt in (0, r.prompt) and words_match(r.preview, text)
 
     def _show_text(self, width: int) -> None:
         lines: list[Line] = []
@@ -447,14 +445,13 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         steps = [x for x in self._browser.over_steps if math.isfinite(x[1])]
         if not self._browser.prompt or not steps:
             return []
-        low, most = min(x[1] for x in steps), max(x[1] for x in steps)
-        rung = (len(glyphs.ramp) - 1) / ((most - low) or 1.0)
-        bars = (glyphs.ramp[round((x[1] - low) * rung)] for x in steps)
-        told = " · ".join(
-            f"{x[0]} {bar} {numbers.short(x[1])}" for x, bar in zip(steps, bars, strict=True)
-        )
+        means = [x[1] for x in steps]
+        low, rung = min(means), (len(glyphs.ramp) - 1) / ((max(means) - min(means)) or 1.0)
+        told = [
+            f"{x[0]} {glyphs.ramp[round((x[1] - low) * rung)]} {numbers.short(x[1])}" for x in steps
+        ]
         what = "mean reward" if all(r.right is None for r in self._browser.rows) else "share right"
-        words = f"same prompt over steps ({what} of {steps[-1][2]} answers)  {told}"
+        words = f"same prompt over steps ({what} of {steps[-1][2]} answers)  {' · '.join(told)}"
         return [*paragraph(glyphs.text(words), max(10, width), MUTED), []]
 
     @property
@@ -470,7 +467,9 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         return self._browser.sample(row) if row is not None else None
 
     def _draw_head(self, width: int, _: int) -> list[Line]:
-        head = samples_head(self._browser, self.shell.view, width - 3, self._cells)
+        left = self.items.size.width
+        cells = left - (3 if left < self.size.width else 2)
+        head = samples_head(self._browser, self.shell.view, width - 3, cells)
         return indented(head[:1] if self._is_empty else head, 2)
 
     def on_line_list_moved(self) -> None:

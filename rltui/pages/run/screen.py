@@ -130,6 +130,8 @@ class GridKeys(ChartScreen, ListScreen):
 
     @property
     def chosen_step(self) -> int | None:
+        if self.place == FINDINGS:
+            return step_at(self.run, self.items.cursor)
         return self.metrics.grid.cross if self._shows_grid else None
 
     def action_grid_cross(self, by: int) -> None:
@@ -225,11 +227,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             return None
         tag: str | None = self.items.cursor
         return tag if tag in self.run.infos else None
-
-    @property
-    def chosen_step(self) -> int | None:
-        is_findings = self.tab == FINDINGS_TAB
-        return step_at(self.run, self.items.cursor) if is_findings else super().chosen_step
 
     def state_words(self) -> str:
         charts = self.tab != FINDINGS_TAB

@@ -29,7 +29,6 @@ from rltui.files.disk import expect, listing, opened, read_all
 from rltui.files.disk import status as status_of
 from rltui.formats.json_value import parsed
 from rltui.sources.side_files.trajectory import (
-    MAX_ITEMS,
     Sample,
     SampleRow,
     SampleTable,
@@ -123,15 +122,10 @@ class SampleSet(NamedTuple):
         note, count, broken, end = "", 0, 0, monotonic() + seconds
         try:
             for position, record in records(path):
-                try:
-                    ones = enumerate(samples_in(record or {}))
-                    found = [row_of(one, position, item) for item, one in ones]
-                except UNREADABLE:
-                    record, found = None, []
-                broken += record is None
-                for row in filter(None, found):
-                    rows.append(row)
-                    count += 1
+                found = _rows_in(record, position)
+                broken += found is None
+                rows += found or ()
+                count += len(found or ())
                 if count % _BATCH == 0 and monotonic() > end:
                     return SampleTable(tuple(rows), PART)
         except UNREADABLE as error:
@@ -349,6 +343,15 @@ def _parquet_file(path: Path) -> Iterator[Any]:
         raise ValueError(str(error)) from error
 
 
+def _rows_in(record: Record | None, position: int) -> list[SampleRow] | None:
+    """The rows of a record; None when it cannot be read."""
+    try:
+        found = [row_of(one, position, n) for n, one in enumerate(samples_in(record or {}))]
+    except UNREADABLE:
+        return None
+    return None if record is None else [row for row in found if row is not None]
+
+
 def samples_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The samples of a record: itself, or one for each item where its columns are lists."""
     record = _with_messages(record)
@@ -362,20 +365,23 @@ def samples_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     count = len(column)
     columns = {k: v for k, v in record.items() if isinstance(v, list) and len(v) == count}
     rest = {k: v for k, v in record.items() if k not in columns and not isinstance(v, list)}
-    for at in range(min(count, MAX_ITEMS)):
+    for at in range(min(count, _MAX_ROWS)):
         yield {**rest, **{k: v[at] for k, v in columns.items()}}
 
 
 def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A trace of verifiers, or its list of steps, as a record with messages; others as they are."""
     steps, nodes = record.get("trajectory"), record.get("nodes")
-    if isinstance(steps, list) and steps and all(isinstance(s, dict) for s in steps):
-        rest = {k: v for k, v in record.items() if k != "trajectory"}
-        last = {k: steps[-1][k] for k in ("prompt", "completion") if k in steps[-1]}
-        return {**last, **rest, "turn_rewards": [s.get("reward") for s in steps]}
-    if not isinstance(nodes, list) or not nodes:
+    if isinstance(nodes, list) and nodes:
+        return _of_nodes(record, nodes)
+    if not isinstance(steps, list) or not steps or not all(isinstance(s, dict) for s in steps):
         return record
+    rest = {k: v for k, v in record.items() if k != "trajectory"}
+    last = {k: steps[-1][k] for k in ("prompt", "completion") if k in steps[-1]}
+    return {**last, **rest, "turn_rewards": [s.get("reward") for s in steps]}
 
+
+def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
     calls = [c for c in record.get("calls") or () if isinstance(c, dict)]
     spent = {c.get("node"): _span(c.get("time")) for c in calls}
     path: list[Mapping[str, Any]] = []
@@ -384,8 +390,7 @@ def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
         path.append({**nodes[at]["message"], "seconds": spent.get(at)})  # from the last one back
         at = nodes[at].get("parent")
     rest = {k: v for k, v in record.items() if k not in _TRACE}
-    took = _span((record.get("timing") or {}).get("agent"))
-    end = ends[-1] if ends else None
+    took, end = _span((record.get("timing") or {}).get("agent")), "".join(map(str, ends[-1:]))
     return {**rest, "messages": path[::-1], "seconds": took, "finish_reason": end}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import takewhile
@@ -22,7 +22,7 @@ from rltui.formats.jsonl.jsonl_row import find_step
 from rltui.formats.words import words
 
 #: Characters of a text and of its preview that are kept, items of a list, and turns of a sample.
-_MAX_CHARS, _PREVIEW, MAX_ITEMS, _MAX_TURNS = 200_000, 240, 10_000, 1_000
+_MAX_CHARS, _PREVIEW, _MAX_ITEMS, _MAX_TURNS = 200_000, 240, 10_000, 1_000
 #: Conversations within conversations, groups within groups of figures, figures of a row.
 _MAX_DEPTH, _MAX_GROUPS, _MAX_PARTS = 16, 3, 12
 #: Characters of a text that may be a number, and of the reason of an end.
@@ -137,12 +137,30 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
 
     known, look = words().samples, _look(record[first])
     figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
-    # a step may be written as a text
+    took = next(filter(figures.__contains__, known["times"]), "")
+    kinds = [(_kind_of(n), v) for n, v in figures.items()]
+    answer = next((v > 0.5 for (is_right, _, _), v in kinds if is_right), None)
+    seconds = figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0)
+    asked = _text_of(record[prompt]) if prompt and main else look.asked
+    parts = tuple((name, v) for (_, is_part, name), v in kinds if is_part)[:_MAX_PARTS]
+    preview = " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW]
+    told = _reward(figures), look.length, preview, look.turns, answer, *_ending(record, look)
+    return SampleRow(position, item, _step_of(record), *told, seconds, hash(asked), parts)
+
+
+def _step_of(record: Record) -> int | None:
+    """The step of a sample, which may be written as a text."""
     whole = {k: record[k] for k in words().step_keys if k in record}
     for key, value in whole.items():
         if isinstance(value, str) and value.isdecimal() and len(value) < 16:
             whole[key] = int(value)
     step = find_step(whole, words().step_keys) if whole else None
+    return step.step if step else None
+
+
+def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
+    """The reason of the end, and what is wrong."""
+    known = words().samples
     ends = [v for n in known["ends"] if isinstance(v := record.get(n), str)]
     is_cut = any(record.get(n) is True for n in known["truncated"])
     wrong = {
@@ -150,49 +168,37 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
         FAILED: look.failed or any(record.get(n) for n in known["errors"]),
         GARBLED: _is_garbled(look.last),
     }
-    took = next((n for n in known["times"] if n in figures), "")
-    kinds = [(_kind_of(n), n, v) for n, v in figures.items()]
-    answer = next((v > 0.5 for (is_right, _, _), _, v in kinds if is_right), None)
-    preview = " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW]
-    seconds = figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0)
-    asked = _text_of(record[prompt]) if prompt and main else look.asked
-    parts = tuple((name, v) for (_, is_part, name), _, v in kinds if is_part)[:_MAX_PARTS]
-    return SampleRow(
-        position, item, step.step if step else None, _reward(figures), look.length, preview,
-        look.turns, answer, clean("".join(ends[:1])[:_MAX_END]),
-        tuple(mark for mark, holds in wrong.items() if holds), seconds, hash(asked), parts,
-    )  # fmt: skip
+    return clean("".join(ends[:1])[:_MAX_END]), tuple(m for m, holds in wrong.items() if holds)
 
 
 class _Look(NamedTuple):
-    """What a row tells of a text or conversation."""
+    """What the model said last, its characters in all, and what stands before its first answer."""
 
     last: str
-    """What the model said last."""
     length: int
-    """Characters that the model wrote."""
     turns: int = 1
     failed: bool = False
     asked: str = ""
-    """What stands before the first answer."""
 
 
 def _look(value: object) -> _Look:
     """A quick look at a completion or conversation: a step has thousands."""
     if isinstance(value, str):
         return _look_at_text(value)
-    if isinstance(value, list) and all(isinstance(m, dict) and "role" in m for m in value):
-        told = [
-            (m["role"], _text_of(m.get("content") or ""), m.get("is_error") is True) for m in value
-        ]
-        told = [(r, t, r in _TOOLS and (failed or _is_failure(t))) for r, t, failed in told]
-    else:
-        told = [(t.role, t.text, t.failed) for t in _turns(value, MODEL)]
+    told = _told(value)
     said = [text for role, text, _ in told if role == MODEL] or [_text_of(value)]
     asked = "\n".join(text for _, text, _ in takewhile(lambda x: x[0] != MODEL, told))
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
         return inner._replace(asked=asked)
     return _Look(said[-1], sum(map(len, said)), len(said), any(x[2] for x in told), asked)
+
+
+def _told(value: object) -> list[tuple[str, str, bool]]:
+    """(role, text, whether a call failed) of each turn."""
+    if not isinstance(value, list) or not all(isinstance(m, dict) and "role" in m for m in value):
+        return [(t.role, t.text, t.failed) for t in _turns(value, MODEL)]
+    told = [(m["role"], _text_of(m.get("content") or ""), m.get("is_error") is True) for m in value]
+    return [(r, t, r in _TOOLS and (failed or _is_failure(t))) for r, t, failed in told]
 
 
 def _look_at_text(text: str) -> _Look:
@@ -263,7 +269,7 @@ def _turns(value: object, role: str, depth: int = 0) -> Iterator[Turn]:
     if isinstance(value, str):
         yield from _split(value, role)
     elif isinstance(value, list) and depth < _MAX_DEPTH:
-        for at, one in enumerate(value[:MAX_ITEMS]):
+        for at, one in enumerate(value[:_MAX_ITEMS]):
             # of bare texts the last one is the model's, and the others alternate
             is_other = isinstance(one, str) and (len(value) - 1 - at) % 2
             yield from _turns(one, "user" if is_other else role, depth + 1)
@@ -392,12 +398,9 @@ def _figures(record: Record) -> dict[str, float]:
     """The numbers of a record and of its groups; a list of rewards is summed."""
     found: dict[str, float] = {}
     for name, value in record.items():
-        if (number := _number(value)) is not None:
-            found[name] = number
-        elif isinstance(value, dict):
-            found |= {f"{name}/{n}": v for n, v in (_group(value) or {}).items()}
-        elif isinstance(value, list) and name in words().samples["rewards"]:
-            found[name] = sum(v for v in map(_number, value) if v is not None)
+        if isinstance(value, list) and name in words().samples["rewards"]:
+            value = sum(v for v in map(_number, value) if v is not None)
+        found |= _group({name: value}) or {}
     return found
 
 
@@ -420,17 +423,18 @@ def _or_nan(value: object) -> float:
 def _reward(figures: Mapping[str, float]) -> float:
     """The reward: a column of that name, else the sum of the reward functions, else the
     advantage."""
-    named = [figures[name] for name in words().samples["rewards"] if name in figures]
-    if named:
-        return named[0]
+    for name in words().samples["rewards"]:
+        if name in figures:
+            return figures[name]
 
-    found = [(n.lower(), v) for n, v in figures.items()]
-    rewards = (
-        [v for n, v in found if n.startswith("rewards/")]
-        or [v for n, v in found if "reward" in n]
-        or [v for n, v in found if "/" not in n and not _patterns()["figures"].search(n)]
-        or [v for n, v in found if "advantage" in n][:1]
+    tests: tuple[Callable[[str], object], ...] = (
+        lambda n: n.startswith("rewards/"),
+        lambda n: "reward" in n,
+        lambda n: "/" not in n and not _patterns()["figures"].search(n),
     )
+    found = ([v for n, v in figures.items() if test(n.lower())] for test in tests)
+    advantages = [v for n, v in figures.items() if "advantage" in n.lower()][:1]
+    rewards = next(filter(None, found), advantages)
     return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
 
 
@@ -440,7 +444,7 @@ def _text_of(value: object, depth: int = 0) -> str:
     if depth > _MAX_DEPTH or isinstance(value, str):
         return found
     if isinstance(value, list):
-        return "\n\n".join(_text_of(v, depth + 1) for v in value[:MAX_ITEMS])
+        return "\n\n".join(_text_of(v, depth + 1) for v in value[:_MAX_ITEMS])
     with suppress(ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
         found = _text_in(value, depth) if isinstance(value, dict) else str(value)
     return found
