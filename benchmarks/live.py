@@ -10,6 +10,9 @@ reads its screen. CPU is that of the whole process, to the nanosecond. Measured 
   stands on the screen, at least 1.1 s apart, with inotify and with polling alone;
 - idle: CPU per minute and bytes written with 1,000 runs of 10 small files, nothing growing;
 - live: share of one core and bytes per second with 200 tags at 2 steps a second;
+- stream: 2 rows a second of a JSON-lines log of 60 tags: seconds from the end of a write until its
+  step, or a later one, stands on the screen, and share of one core; the same of 20 such runs, with
+  the times a second at which something is written to the terminal;
 - grown: CPU per row of a live run of 60 tags, and memory per point, when few and when many rows
   are stored (a JSON-lines log, 2 rows a second);
 - key to paint: seconds from a key until the last byte of the answer, over sets b and c;
@@ -233,6 +236,46 @@ def grown(directory: Path, scale: float, seconds: float) -> Iterator[Row]:
     yield "memory per point, JSON lines: bytes", short(per_point), "12"
 
 
+def stream(directory: Path, seconds: float) -> Iterator[Row]:
+    """2 rows a second, of one run and of 20."""
+    for runs in (1, 20):
+        root = directory / f"stream-{runs}"
+        shutil.rmtree(root, ignore_errors=True)
+        paths = [root / f"run_{n:02d}" / "metrics.jsonl" for n in range(runs)]
+        more = [json_lines(path, _STORED[0], round(2 * seconds)) for path in paths]
+        took, waiting, paints = list[float](), dict[int, float](), 0
+        with watch(directory, root) as program:
+            program.until(_shows(_STORED[0]) if runs == 1 else STEP.search, 120)
+            program.rest()
+            cpu, began = program.cpu, time.perf_counter()
+            for number in range(len(more[0])):
+                for at, path in enumerate(paths):
+                    with path.open("ab", 0) as file:
+                        file.write(more[at][number])
+                    waiting[_STORED[0] + 1 + number] = time.perf_counter()
+                    due = began + 0.5 * (number + (at + 1) / runs)
+                    while (left := due - time.perf_counter()) > 0:
+                        if program.pump(left):
+                            paints, now, shown = paints + 1, time.perf_counter(), _step(program)
+                            took += [now - waiting.pop(n) for n in list(waiting) if n <= shown]
+            spent = time.perf_counter() - began
+            core = short(100 * (program.cpu - cpu) / spent)
+        name = f"stream, 60 tags, {2 * spent:.0f} rows at 2/s"
+        if runs == 1:
+            value = f"{short(median(took))} / {short(percentile(took, 0.95))}"
+            yield f"{name}: append to screen, s, median / 95 %", value, "0.25 /"
+            yield f"{name}: % of a core", core, "4"
+        else:
+            yield f"{name}, {runs} runs: % of a core", core, ""
+            yield f"{name}, {runs} runs: writes to the terminal a second", short(paints / spent), ""
+
+
+def _step(program: Program) -> int:
+    """The step that the head of the screen names."""
+    found = re.search(r"step ([\d,]+)", program.screen.text)
+    return int(found[1].replace(",", "")) if found else -1
+
+
 def json_lines(path: Path, stored: int, more: int) -> list[bytes]:
     """Write a log of ``stored`` rows as verl's file logger does, unless it is there; returns
     the lines that follow."""
@@ -312,7 +355,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--appends", type=int, default=20)
     parser.add_argument("--keys", type=int, default=200)
     parser.add_argument(
-        "--only", help="first, memory, append, idle, live, grown, key, grid; with commas"
+        "--only", help="first, memory, append, idle, live, stream, grown, key, grid; with commas"
     )
     chosen = parser.parse_args(arguments)
     only = chosen.only.split(",") if chosen.only else None
@@ -323,6 +366,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "append": lambda: append_to_screen(directory, chosen.appends),
             "idle": lambda: idle(directory, chosen.scale, chosen.seconds),
             "live": lambda: live(directory, chosen.seconds),
+            "stream": lambda: stream(directory, chosen.seconds),
             "grown": lambda: grown(directory, chosen.scale, chosen.seconds),
             "key": lambda: key_to_paint(directory, chosen.scale, chosen.keys),
             "grid": lambda: grid(directory, chosen.scale, chosen.seconds, chosen.keys),

@@ -10,7 +10,7 @@ Each run is asked about by one call, of whose answer the text alone counts:
 - named first: the title of the first story is the label's failure, or one of them; "in the first
   story" counts its evidence, too;
 - step: that story begins within a tenth of the run of where the label has its failure;
-- next: its next step is one of those that ``accepted.yaml`` has for the failure, with sources;
+- next: its next step is one of those that ``accepted.yaml`` has for the failure;
 - a healthy run has no story at the level bad, which is what an agent would stop for.
 """
 
@@ -94,7 +94,8 @@ def _number(text: str | None) -> float | None:
 def names(story: str) -> frozenset[str]:
     """The rules or endings that a story stands for."""
     known = symptoms().get(story)
-    return frozenset({story, *(sign.rule for sign in known.found)} if known else {story})
+    signs = (*known.found, *known.joined) if known else ()
+    return frozenset({story, *(sign.rule for sign in signs)})
 
 
 @cache

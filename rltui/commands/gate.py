@@ -69,6 +69,8 @@ def _target(options: argparse.Namespace) -> Path | None:
         raise UsageError("one of --expect FILE and --learn is needed: learn first, then expect")
     if (options.junit or options.history or options.json) if options.learn else options.output:
         raise UsageError("--junit, --history and --json go with --expect, --output with --learn")
+    if options.json and options.annotate == "github":
+        raise UsageError("--annotate github marks the text, which --json takes the place of")
     given, where = options.junit or options.output, (*options.logdirs, *options.history)
     return None if given is None else check_target(given, where)
 

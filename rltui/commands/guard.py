@@ -125,7 +125,9 @@ class Guard:
         if progress.lost_at is not None or run.report is self._report or run.data.unloaded:
             return None
         self._report, before, self._reason = run.report, self._reason, reason_to_stop(run.report)
-        due = self._held.look(self._reason, _rows(run), self._session.clock.monotonic())
+        data = run.data
+        rows = max((data.count(t) for t in data.tags if t not in data.off_axis), default=0)
+        due = self._held.look(self._reason, rows, self._session.clock.monotonic())
         if self._reason is not None and before is None:
             self._say(f"{_words(run, self._reason)}; must hold for {self._hold.words}")
         if self._reason is None and before is not None:
@@ -157,7 +159,11 @@ class Guard:
         }
         now = self._session.clock.now
         begin = {"time": _time(now()), "event": "acting"}
-        earlier = self._audit.write(begin | record, first=not self._again)
+        try:
+            earlier = self._audit.write(begin | record, first=not self._again)
+        except OSError as error:  # a later guard could not know of it
+            self._say(f"{facts['words']}; no audit log, so nothing was done: {error.strerror}")
+            return Exit.INTERNAL
         if earlier is not None:
             self._say(f"another guard has acted, at {earlier['time']}")
             return Exit.BAD
@@ -168,8 +174,11 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - whatever it was, it is said and not tried again
             done = Done(f"{type(error).__name__}: {error}")
         end = {"event": "failed" if done.error else "done", **done._asdict()}
-        self._audit.write({"time": _time(now())} | end | record)
         self._say(f"failed, and is not tried again: {clean(done.error)}" if done.error else "done")
+        try:
+            self._audit.write({"time": _time(now())} | end | record)
+        except OSError as error:
+            self._say(f"its end is not in the audit log: {error.strerror}")
         return Exit.INTERNAL if done.error else Exit.BAD
 
     def _say(self, text: str) -> None:
@@ -181,12 +190,6 @@ def _place(run: RunView) -> str:
     """Where the run is, the same for each guard of it."""
     path = run.data.path
     return str(path) if is_remote(path) else str(path.resolve())
-
-
-def _rows(run: RunView) -> int:
-    """Points of the tag that has most."""
-    data = run.data
-    return max((data.count(t) for t in data.tags if t not in data.off_axis), default=0)
 
 
 def _words(run: RunView, reason: Reason) -> str:
@@ -230,8 +233,11 @@ class AuditLog:
             except ValueError:  # cut off
                 continue
             if isinstance(found, dict) and found.get("path") == path:
+                found["time"] = clean(str(found.get("time", "?")))
                 then = found.get("began")
-                if then is None or began is None or abs(then - began) < _SAME_S:
+                if not isinstance(then, int | float) or began is None:
+                    return found  # in doubt it is the same
+                if abs(then - began) < _SAME_S:
                     return found
         return None
 

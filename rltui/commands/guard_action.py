@@ -26,7 +26,7 @@ _PATIENCE_S = 600.0
 _SAID_BYTES, _SAID = 4096, 200
 #: Characters of a name that a command is given.
 _NAME = 200
-_JOB = re.compile(r"\d+([_+]\d+)?")
+_JOB = re.compile(r"[0-9]+([_+][0-9]+)?")
 _SIGNALS = {s.name.removeprefix("SIG").lower(): s for s in signal.Signals}
 _HOW = (
     "--on-bad 'signal TERM PID', 'scancel JOB [SIGNAL]', 'touch FILE' or 'run PROGRAM ARGUMENT...'"
@@ -125,15 +125,25 @@ class Signal:
 
     def do(self, facts: Mapping[str, str]) -> Done:
         del facts
-        now = _process(self._pid)
-        if now is None:
-            return Done(f"process {self._pid} has ended")
-        if self._known is None or now[1:] != self._known[1:]:  # it may have a new name
-            return Done(f"process {self._pid} is another one by now: no signal was sent")
         try:
-            os.kill(self._pid, self._signal)
+            handle = os.pidfd_open(self._pid)  # stays with this process, whatever gets its number
+        except OSError:  # it has ended, or the kernel is older than 5.3
+            handle = None
+        try:
+            now = _process(self._pid)
+            if now is None:
+                return Done(f"process {self._pid} has ended")
+            if self._known is None or now[1:] != self._known[1:]:  # it may have a new name
+                return Done(f"process {self._pid} is another one by now: no signal was sent")
+            if handle is None:
+                os.kill(self._pid, self._signal)
+            else:
+                signal.pidfd_send_signal(handle, self._signal)
         except OSError as error:
             return Done(error.strerror or str(error))
+        finally:
+            if handle is not None:
+                os.close(handle)
         return Done()
 
 
@@ -174,14 +184,21 @@ class Command:
 
     def __init__(self, words: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
         self._words, self._patience_s = list(words), patience_s
+        self._program: str | None = None
 
     @property
     def words(self) -> str:
         return f"run {clean(without_secrets(shlex.join(self._words)))}"
 
     def prepare(self) -> None:
-        if shutil.which(self._words[0]) is None:
-            raise UsageError(f"--on-bad: no program {clean(self._words[0])}")
+        name = self._words[0]
+        found = shutil.which(name)
+        if found is None:
+            raise UsageError(f"--on-bad: no program {clean(name)}")
+        if os.sep not in name and not Path(found).is_absolute():
+            where = f"{clean(found)}, in a relative directory of PATH"
+            raise UsageError(f"--on-bad: {clean(name)} would be {where}: write which you mean")
+        self._program = str(Path(found).absolute())
 
     def do(self, facts: Mapping[str, str]) -> Done:
         variables = {
@@ -190,8 +207,9 @@ class Command:
         with tempfile.TemporaryFile() as errors:  # no pipe: a child that lives on holds nobody up
             try:
                 process = subprocess.Popen(
-                    self._words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                    env={**os.environ, **variables}, start_new_session=True,
+                    self._words, executable=self._program, env={**os.environ, **variables},
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                    start_new_session=True,
                 )  # fmt: skip
                 code = process.wait(self._patience_s)
             except subprocess.TimeoutExpired:

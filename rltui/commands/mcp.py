@@ -18,6 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing, suppress
 from importlib.util import find_spec
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
@@ -29,7 +30,7 @@ from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import reported
 from rltui.core.installation import state_directory, to_add
 from rltui.core.text import clean
-from rltui.facts.samples import SampleBrowser, Samples, root_of
+from rltui.facts.samples import Read, SampleBrowser, root_of
 from rltui.output import brief
 from rltui.output import tool_answers as texts
 from rltui.output.brief_entry import quoted
@@ -294,7 +295,7 @@ class Tools:
         newest)."""
         view = await self._desk.tell(lambda: self._one(run))  # "" is another one later, perhaps
         browser = await self._desk.ask(lambda _: self._browser(view, step))
-        await self._read(browser)
+        await self._read_next(view, browser)  # which kinds there are
         names = browser.names
         if not names:
             raise UsageError("the run has saved no samples: list_runs names others")
@@ -302,23 +303,35 @@ class Tools:
             raise UsageError(f"no samples {quoted(kind)}; there are {texts.some(names)}")
         if kind:
             browser.kind_by(names.index(kind) - browser.kind)
-        await self._desk.ask(lambda _: self._check(view, browser.current))
-        await self._read(browser)
+        await self._read(view, browser)
         rows = sorted(browser.rows, key=lambda row: (row.reward != row.reward, row.reward))
         note = f" ({browser.note})" if browser.note else ""
         head = f"{len(rows)} samples{note}, kinds: {texts.some(names)}. {DATA}\n"
         told = []
         for number, row in enumerate(rows[:worst], 1):
-            await self._read(browser, row)
+            await self._read(view, browser, row)
             told += texts.sample_text(number, row, browser.sample(row)).splitlines()
         return head + texts.bounded(told, 2_000 * worst)
 
-    async def _read(self, browser: SampleBrowser, row: SampleRow | None = None) -> None:
-        """Read what a browser asks for, on a thread of its own: it may take long."""
-        ask, clock = self._desk.ask, self._session.clock
-        while (read := await ask(lambda _: browser.request(row, clock.monotonic()))) is not None:
-            apply = await asyncio.to_thread(read)
-            await ask(lambda _, apply=apply: apply())  # type: ignore[misc]
+    async def _read(
+        self, run: RunView, browser: SampleBrowser, row: SampleRow | None = None
+    ) -> None:
+        """Read all that a browser asks for."""
+        while await self._read_next(run, browser, row):
+            pass
+
+    async def _read_next(
+        self, run: RunView, browser: SampleBrowser, row: SampleRow | None = None
+    ) -> bool:
+        """Read what a browser asks for next, on a thread of its own: it may take long; False when
+        it asks for nothing."""
+        ask, now = self._desk.ask, self._session.clock.monotonic()
+        read = await ask(lambda _: self._request(run, browser, row, now))
+        if read is None:
+            return False
+        apply = await asyncio.to_thread(read)
+        await ask(lambda _: apply())
+        return True
 
     # -- on the thread of the owner --------------------------------------------------------
 
@@ -326,15 +339,23 @@ class Tools:
         return texts.one_run(self._session, name)
 
     def _browser(self, run: RunView, step: int | None) -> SampleBrowser:
-        others = self._session.runs()
-        logdir = self._session.logdirs[run.key.logdir]
-        return SampleBrowser(run, lambda: root_of(run, others, logdir), step)
+        others, logdir = self._session.runs(), self._session.logdirs[run.key.logdir]
 
-    def _check(self, run: RunView, found: Samples | None) -> None:
-        """Raise UsageError for files outside of LOGDIR."""
-        if isinstance(found, SampleSet):
-            files = [path for _, path in found.by_step] + ([found.whole] if found.whole else [])
-            texts.check_inside(self._session, run, *files)
+        def root() -> Path:
+            found = root_of(run, others, logdir)
+            texts.check_inside(self._session, run, found)
+            return found
+
+        return SampleBrowser(run, root, step)
+
+    def _request(
+        self, run: RunView, browser: SampleBrowser, row: SampleRow | None, now: float
+    ) -> Read | None:
+        """What is to be read next. Raises UsageError for a file outside of LOGDIR."""
+        kind = browser.current
+        path = kind.file_of(browser.step) if isinstance(kind, SampleSet) else None
+        texts.check_inside(self._session, run, *([path] if path else []))
+        return browser.request(row, now)
 
     def _judged(self, run: RunView, since: str) -> str:
         """The brief of a run, or what changed in it."""

@@ -1,71 +1,203 @@
-"""Takes out of texts and settings what looks like a secret, before they are shown to others."""
+"""Takes out of texts and settings what looks like a secret, before they are shown to others.
+
+A secret is known by the words of the name that it is given to (``hubToken``, ``PGPASSWORD``,
+``--api-key``), or by its own form, under any name.
+"""
 
 from __future__ import annotations
 
 import re
 
-#: Characters of a text that is searched: some patterns take quadratic time.
-_MOST_SEARCHED = 2048
-_PATTERNS = (
-    (re.compile(r"(\w+://)[^\s/@]*@"), r"\1"),
-    (re.compile(r"(\w+://[^\s?'\"<>]*)\?[^\s'\"<>]*"), r"\1"),
-    (re.compile(r"\b(Bearer|Basic|Credential=)\s*[^\s,;]+", re.IGNORECASE), r"\1 ..."),
-    (
-        re.compile(
-            r"((?:secret|token|passw(?:or)?d|signature|sig|key|credential|authorization|session)"
-            r"[\w-]*['\"]?\s*[=:]\s*)['\"]?[^\s,;&'\"]+",
-            re.IGNORECASE,
-        ),
-        r"\1...",
-    ),
-    (re.compile(r"\b(?:A[KS]IA|hf_|gh[pousr]_|ya29\.|sk-|eyJ)[\w.+/=-]{8,}"), "..."),
-    (re.compile(r"(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/_=-]{32,}"), "..."),
-)
-#: Values of these have a form of their own, whatever the name.
-_BARE = _PATTERNS[0], _PATTERNS[2], _PATTERNS[4]
-#: Last words of the name of a setting or a variable of the environment that holds a secret.
-_SECRET = (
-    r"(?:^|[\W_])(?:(?:api|access|private|secret|ssh|encryption)[\W_]?key(?:[\W_]id)?|apikey|secret"
-    r"|passw(?:or)?d|passphrase|credentials?|authorization|auth|token|webhook(?:[\W_]url)?"
-    r"|cookie|dsn)"
-)
-_SECRET_NAME = re.compile(f"{_SECRET}$", re.IGNORECASE)
-#: Such a name with its value, within a value: of a dictionary, an assignment or an option.
-_INNER = re.compile(
-    rf"((?:-(?=[\w-])[\w-]{{0,40}}{_SECRET}['\"]?[\s,=]|{_SECRET}['\"]?\s*[=:])[\s'\"]*)([^\s,;&'\"}}]{{4,}})",
-    re.IGNORECASE,
-)
-#: A token of a vocabulary, not of an account.
-_VOCABULARY = re.compile(r"^[<\[|].*[>\]|]$", re.DOTALL)
 #: What stands in place of a secret.
 MASK = "***"
+#: Characters of a text that is searched.
+_MOST_SEARCHED = 2048
+
+# -- by name ---------------------------------------------------------------------------------
+
+#: The words of a name: ``hubToken``, ``HUB_TOKEN`` and ``hub-token`` have the same two; pass@8 is
+#: no pass.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|@")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Words at the end of a name that say nothing of what it is.
+_TAIL = re.compile(
+    r"(?: (?:\d+|value|old|new|prod|dev|staging|backup|primary|secondary|base|hash|b64|default)"
+    r"|(?<= key) id)+$"
+)
+#: Last words of the names of secrets, each with words before it that make it something else: a
+#: token of a vocabulary or a text, a pass through a network, a pattern.
+_LAST = {
+    "token": _words(
+        "eos bos pad unk mask sep cls image video audio vision think special added stop start end"
+        " first last next prev new max min num n total avg mean std per each every prompt response"
+        " output input valid generated completion context sequence seq batch train eval loss reward"
+        " action answer question bad good all extra unexpected invalid unknown predicted sampled"
+    ),
+    "pass": _words(
+        "forward backward single multi one two three first second third last per num n max min"
+        " each full final test did"
+    ),
+    "pat": _words("file name path include exclude glob regex match search key tag"),
+    "pwd": _words("old"),
+    **dict.fromkeys(
+        _words(
+            "secret password passwd passphrase credential authorization auth webhook cookie dsn jwt"
+            " sig signature apikey"
+        ),
+        _words(""),
+    ),
+}
+#: What a key opens; others are keys of a dictionary.
+_KEY_TO = _words(
+    "api access secret private ssh encryption auth account signing master service storage rsa gpg"
+    " subscription license deploy admin wandb openai anthropic azure aws gcp hf comet neptune slack"
+)
+_PAIRS = {
+    *((to, "key") for to in _KEY_TO),
+    *(("webhook", "url"), ("hook", "url"), ("connection", "string"), ("session", "id")),
+}
+#: Names that are written as one word.
+_GLUED = re.compile(
+    r"(?:password|passwd|passphrase|secret|(?:api|access|secret|private)key"
+    r"|(?:api|auth|access|bearer|refresh|hub|hf|gh)token)s?$"
+)
+#: A name, with the word before it, and what stands between it and its value: of an assignment, a
+#: dictionary or an option.
+_GIVEN = re.compile(
+    r"(?<![\w.-])(?P<option>--?(?=\w))?(?P<name>(?:(?(option)(?!)|[A-Za-z]{1,20} ))?[\w.-]+)"
+    r"\\?['\"]?"
+    r"(?:\s{0,3}[=:]\s{0,3}|(?(option)[\s,]{1,3}|(?!)))\\?(?P<quote>['\"])?"
+)
+_SCHEMES = r"(?:(?:Bearer|Basic|Token|Digest)\s+)?"
+_VALUES = {
+    None: re.compile(
+        _SCHEMES + r"(?:\[[^\]\n]*\]|\([^)\n]*\)|\{[^}\n]*\}|[^\s,;&'\"}\])]+)", re.IGNORECASE
+    ),
+    "'": re.compile(r"(?:(?!\\?').)+"),
+    '"': re.compile(r'(?:(?!\\?").)+'),
+}
+#: A truth value, a token of a vocabulary, a variable that holds the secret, a masked secret.
+_STANDS_FOR = re.compile(
+    r"(?i:none|null|empty|true|false|[-+]?inf(?:inity)?)|<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+",
+    re.DOTALL,
+)
+#: A number with or without a unit, or one of several: "1.5e-6", "12ms", "3.1k tok/s", "3/8".
+_QUANTITY = re.compile(
+    r"[-+]?[\d.,_]+(?:e[-+]?\d+)?(?: ?(?:[mun]?s|min|h|[kMGBT]i?B?|%|x|it|tok\w{0,3}))?"
+    r"(?:/\w{1,5})?",
+    re.IGNORECASE,
+)
+
+# -- by form ---------------------------------------------------------------------------------
+
+_ADDRESS = re.compile(r"\b([a-z][\w+.-]{0,30}://)([^\s'\"<>]+)", re.IGNORECASE)
+#: A login before a host; a port is no password.
+_LOGIN = re.compile(r"[^/?#]*@|[^/:@]*:(?!\d{1,5}(?:/|$)).*@")
+_HOOK = re.compile(r"(?<![a-z\d])(?:web)?hooks?(?![a-z\d])", re.IGNORECASE)
+#: Of what is random; words of a long name have more letters each.
+_RANDOM = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
+_LETTERS_OF_WORD, _CHARACTERS_OF_PIECE = 3.5, 8
+_FORMS = (
+    (re.compile(r"(?<![\w/.:-])[\w.-]+:[^\s:@/'\"]{3,}@(?=[\w-]+(?:\.\w|:\d))"), ""),
+    (re.compile(r"/bot\d{6,}:[\w-]{20,}"), f"/bot{MASK}"),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END[^-]*-----|$)", re.DOTALL), MASK),
+)
+_TOKENS = (
+    (
+        re.compile(r"\b(Bearer)\s+(?=[\w~+/=-]*[\d._=-]|\w{16})[\w.~+/=-]{6,}", re.IGNORECASE),
+        rf"\1 {MASK}",
+    ),
+    (re.compile(r"\b(Basic)\s+(?=\S*[A-Z\d=])[A-Za-z0-9+/]{8,}={0,2}"), rf"\1 {MASK}"),
+    (re.compile(r"\beyJ[\w-]{8,}(?:\.[\w-]*){0,4}"), MASK),
+    (
+        re.compile(
+            r"\b(?:(?:AKIA|ASIA|AROA|AIDA)[A-Z\d]{12,}|(?:hf|gsk|npm|r8)_[A-Za-z\d]{16,}"
+            r"|(?:gh[pousr]|github_pat|dckr_pat|wandb_v\d|tgp_v\d|[spr]k_live|[spr]k_test)_\w{16,}"
+            r"|(?:sk|glpat|pypi|nvapi)-(?=\S*\d)[\w-]{16,}|xox[a-z]-[\w-]{8,}|xapp-[\w-]{8,}"
+            r"|AIza[\w-]{30,}|ya29\.[\w.-]{8,}|SG\.[\w-]{16,}\.[\w-]{16,})"
+        ),
+        MASK,
+    ),
+)
 
 
 def without_secrets(text: str) -> str:
-    """The first 2,048 characters of a free text, with "..." for all that looks like a secret:
-    logins and queries of addresses, keys, tokens, signatures."""
+    """The first 2,048 characters of a text, with :data:`MASK` for all that looks like a secret."""
     text = text[:_MOST_SEARCHED]
-    for pattern, instead in _PATTERNS:
-        text = pattern.sub(instead, text)
-    return text
+    text = _ADDRESS.sub(lambda m: m[1] + _public(m[2]), text)
+    for form, instead in _FORMS:
+        text = form.sub(instead, text)
+    text = _without_given(text)
+    for form, instead in _TOKENS:
+        text = form.sub(instead, text)
+    return _RANDOM.sub(lambda m: MASK if _is_random(m[0]) else m[0], text)
 
 
 def masked(name: str, value: str) -> str:
     """The first 2,048 characters of the value of a setting or of a variable of the environment, or
-    :data:`MASK` where its name, or one within it, is that of a secret; what has the form of one is
-    taken out under any name."""
-    value = value[:_MOST_SEARCHED]
-    if _SECRET_NAME.search(name) and len(value) >= 4 and not _is_plain(value):
-        return MASK
-    for pattern, instead in _BARE:
-        value = pattern.sub(instead, value)
-    return _INNER.sub(lambda m: m[0] if _is_plain(m[2]) else m[1] + MASK, value)
+    :data:`MASK` where its name is that of a secret; without the secrets that are in it."""
+    return MASK if _is_secret(name, value[:_MOST_SEARCHED]) else without_secrets(value)
 
 
-def _is_plain(value: str) -> bool:
-    """Whether it is a number, a truth value, or a token of a vocabulary: ``<|endoftext|>``."""
-    try:
-        float(value)
-    except ValueError:
-        return value.lower() in ("none", "null", "true", "false") or bool(_VOCABULARY.match(value))
-    return len(value) < 8
+def _public(address: str) -> str:
+    """What follows the scheme of an address, without login, query, and the path of a webhook."""
+    login = _LOGIN.match(address)
+    host, slash, path = address[login.end() if login else 0 :].partition("?")[0].partition("/")
+    return f"{host}/{MASK}" if path and _HOOK.search(f"{host}/{path}") else host + slash + path
+
+
+def _without_given(text: str) -> str:
+    """The text without values that are given to names of secrets."""
+    parts, at = [], 0
+    while given := _GIVEN.search(text, at):
+        parts.append(text[at : given.end()])
+        at = given.end()
+        value = _VALUES[given["quote"]].match(text, at)
+        if value is not None and _is_secret(given["name"], value[0]):
+            parts.append(MASK)
+            at = value.end()
+    return "".join([*parts, text[at:]])
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a value is the secret that its name says it is."""
+    words = _TAIL.sub("", " ".join(_WORD.findall(name)).lower()).split()
+    *_, before, last = ["", "", *words]
+    one = last if last in _LAST else last.removesuffix("s")
+    if one in _LAST:
+        is_named = before not in _LAST[one]
+    else:
+        is_named = (before, one) in _PAIRS or _GLUED.search(last) is not None
+    is_directory = last == "pwd" and value.startswith("/")
+    return is_named and not is_directory and not _is_plain(value, counts=last == "tokens")
+
+
+def _is_plain(value: str, *, counts: bool) -> bool:
+    """Whether it is short, a number, a truth value, or stands for something else:
+    ``<|endoftext|>``; so is a list of such. Long whole numbers are secrets, but for ``counts``."""
+    value = value.strip(" '\"")
+    if len(value) < 4 or _STANDS_FOR.fullmatch(value):
+        return True
+    if value[0] in "[(" and value[-1] in "])":
+        return all(_is_plain(part, counts=counts) for part in value[1:-1].split(","))
+    return _QUANTITY.fullmatch(value) is not None and (
+        counts or len(value) < 8 or not value.isdigit()
+    )
+
+
+def _is_random(text: str) -> bool:
+    """Whether it is more like the base64 of a key than like words, or a path."""
+    words = _WORD.findall(text)
+    letters = "".join(words)
+    is_mixed = letters.lower() != letters != letters.upper() and any(map(str.isdigit, letters))
+    pieces = len(re.findall(r"[+/_-]", text))
+    return (
+        is_mixed
+        and pieces * _CHARACTERS_OF_PIECE <= len(text)
+        and len(letters) < _LETTERS_OF_WORD * len(words)
+    )

@@ -8,12 +8,14 @@ from weakref import WeakKeyDictionary
 from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.health.canary import Failure, failures
+from rltui.health.rule import Rule
 from rltui.session import RunView
 
-#: Run -> what its failures were made of, and these.
-_KEPT: WeakKeyDictionary[
-    RunView, tuple[dict[str, TagInfo], int, Recognition, tuple[Failure, ...]]
-] = WeakKeyDictionary()
+_Made = tuple[dict[str, TagInfo], int, Recognition, tuple[Rule, ...], tuple[Failure, ...]]
+#: Run -> what its failures were made of, and these; and those that were made last: runs of a sweep
+#: have the same names.
+_KEPT: WeakKeyDictionary[RunView, _Made] = WeakKeyDictionary()
+_LAST: list[_Made] = []
 #: Most names of a metric that are told.
 _NAMES = 2
 
@@ -26,8 +28,12 @@ def alarms(run: RunView) -> tuple[Failure, ...]:
         return ()
     kept = _KEPT.get(run)
     if kept is None or kept[0] is not infos or kept[1:3] != (len(infos), known):
-        kept = _KEPT[run] = infos, len(infos), known, failures(run.rules, infos, known)
-    return kept[3]
+        made_of = infos, len(infos), known, run.rules
+        same = next((made for made in _LAST if made[:4] == made_of), None)
+        found = failures(run.rules, infos, known) if same is None else same[4]
+        kept = _KEPT[run] = *made_of, found
+        _LAST[:] = [kept]
+    return kept[4]
 
 
 def names_of(run: RunView, key: str) -> tuple[str, ...]:

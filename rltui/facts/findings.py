@@ -374,9 +374,9 @@ def steps_words(projection: Projection) -> str:
 
 
 def ahead_sentence(run: RunView, projection: Projection) -> str:
-    """ "entropy reaches its floor of 0.125 at about step 410 to 520"."""
+    """ "entropy reaches its lower limit of 0.125 at about step 410 to 520"."""
     info = run.infos[projection.tag]
     sign = 1.0 if info.sign >= 0 else -1.0
-    word = "floor" if projection.falling == (sign > 0) else "limit"
+    word = "lower limit" if projection.falling == (sign > 0) else "limit"
     limit = numbers.plain(projection.limit * sign)
     return f"{info.title} reaches its {word} of {limit} at about step {steps_words(projection)}"

@@ -18,7 +18,7 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.errors import RltuiError
 from rltui.core.level import Direction, Level
-from rltui.core.text import clean
+from rltui.core.text import clean, kept_clean
 from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.facts.groups import folded_name
 from rltui.facts.numbers import plain, step_range
@@ -33,7 +33,7 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _STAT = r"mean|median|max|min|best|slope"
 #: ``reward.mean last 10 > 0.4``: what is measured, in which rows, and how it is compared.
 _CONDITION = re.compile(
-    r"no\s+(?P<no>\S+)|state\s+is\s+(?P<states>\w+(?:\s+or\s+\w+)*)"
+    r"(?:no\s+(?P<no>\S+)|state\s+is\s+(?P<states>\w+(?:\s+or\s+\w+)*)"
     rf"|(?:(?P<steps>steps)|(?:tag\s+(?P<tag>\S.*?)|(?P<metric>\S+))"
     rf"(?=\s+(?:{_STAT}|last|first|at)\s)(?:\s+(?P<stat>{_STAT}))?"
     r"(?:\s+(?P<end>last|first)(?:\s+(?P<count>\d{1,9})\s*(?P<share>%)?)?"
@@ -41,12 +41,13 @@ _CONDITION = re.compile(
     rf"\s+(?:(?P<sign><=|>=|==|<|>)\s*(?P<limit>[-+]?{_NUMBER})"
     rf"|between\s+(?P<low>[-+]?{_NUMBER})\s+and\s+(?P<high>[-+]?{_NUMBER})"
     rf"|within\s+(?P<off>{_NUMBER})\s*(?P<percent>%)?\s+of\s+reference"
-    r"|like\s+last\s+(?P<runs>\d{1,9})\s+good\s+runs)",
+    r"|like\s+last\s+(?P<runs>\d{1,9})\s+good\s+runs))"
+    r"(?P<if_logged>\s+if\s+logged)?",
     re.ASCII,
 )
 _EXAMPLES = "such as 'reward.mean last 10 > 0.4', 'no bad' or 'state is finished'"
 _LEVELS = {"bad": Level.BAD, "watch": Level.WATCH}
-_STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "quiet", "ended")
+_STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "silent", "ended")
 _ONE_WAY = (Direction.UP, Direction.DOWN)
 #: What is learned of each metric: where it ends, and how it got there.
 _LEARNED_ROWS = ("last 10 %", "mean")
@@ -106,10 +107,16 @@ class Outcome(NamedTuple):
     high: float | None = None
     first_step: int | None = None
     last_step: int | None = None
+    skipped: bool = False
+    """Whether it was not asked: the run does not log what the condition is about."""
 
 
 class NotMeasuredError(RltuiError):
     """A run does not have what a condition asks for; says so in a sentence."""
+
+
+class NotLoggedError(NotMeasuredError):
+    """A run has nothing of the kind: no such metric, or it is not what a rule is for."""
 
 
 def read_conditions(path: Path, known: Known) -> tuple[Condition, ...]:
@@ -128,22 +135,34 @@ def _condition(node: Node, known: Known) -> Condition:
     if match is None:
         node.fail(f"{clean(text)!r} is no condition, {_EXAMPLES}")
     parts = match.groupdict()
-    words, states = (*_LEVELS, *known.rules), (parts["states"] or "").split(" ")[::2]
+    words, states = (*_LEVELS, *known.rules), (parts["states"] or "").split()[::2]
     if parts["no"] and parts["no"] not in words:
         hint = nearest(parts["no"], words)
         node.fail(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
-    for word in filter(None, states):
+    for word in states:
         if word not in _STATES:
             hint = nearest(word, _STATES)
             node.fail(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
     if parts["metric"] and parts["metric"] not in known.metrics:
         name, hint = clean(parts["metric"]), nearest(parts["metric"], known.metrics)
         node.fail(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
+    if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
+        node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
+    _check_numbers(node, parts)
+    return Condition(text, node.line, parts)
+
+
+def _check_numbers(node: Node, parts: Parts) -> None:
     if parts["count"] and not int(parts["count"]):
         node.fail("0 rows have no value")
     if parts["steps"] and parts["sign"] is parts["low"]:  # both None
         node.fail("steps are compared with numbers only")
-    return Condition(text, node.line, parts)
+    ends = [end for name in ("limit", "low", "high", "off") if (end := parts[name])]
+    if wrong := [end for end in ends if not math.isfinite(float(end))]:
+        node.fail(f"{wrong[0]} is too large a number")
+    if parts["low"] and float(parts["low"]) > float(parts["high"] or 0):
+        low, high = ends
+        node.fail(f"no number is between {low} and {high}: write 'between {high} and {low}'")
 
 
 # -- judging -------------------------------------------------------------------------------
@@ -170,7 +189,8 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
         found = [_compared(parts, run, tag, others) for tag in _tags(run, parts)]
         return min(found, key=lambda outcome: outcome.met)
     except NotMeasuredError as why:
-        return Outcome(False, str(why))
+        skipped = bool(parts["if_logged"]) and isinstance(why, NotLoggedError)
+        return Outcome(skipped, str(why), skipped=skipped)
 
 
 def _of_level(level: Level, run: RunView) -> Outcome:
@@ -186,9 +206,19 @@ def _of_rule(rule: str, run: RunView) -> Outcome:
     """Whether this rule could judge the run, and finds nothing."""
     said, report = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0])), run.report
     if report is None or not (said or rule in report.judged):
-        lacks = [m for s in (report.skipped if report else ()) if s.rule == rule for m in s.missing]
-        raise NotMeasuredError(f"{rule} cannot judge: {', '.join(lacks) or 'rows'} missing")
+        raise _unjudged(rule, run)
     return Outcome(not said, "; ".join(said) or "it finds nothing")
+
+
+def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
+    """Why a rule could not judge a run."""
+    skipped, known = run.report.skipped if run.report else (), run.recognition
+    if lacks := [metric for s in skipped if s.rule == rule for metric in s.missing]:
+        return NotLoggedError(f"{rule} cannot judge: {', '.join(lacks)} missing")
+    variants = [v for r in run.rules if r.id == rule for v in r.variants]
+    if known and not any(v.when.run_fits(known) for v in variants):
+        return NotLoggedError(f"{rule} is not for such a run")
+    return NotMeasuredError(f"{rule} cannot judge: rows missing")
 
 
 def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
@@ -206,7 +236,7 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
         hint = nearest(metric, keys) if tag is None else nearest(tag, run.infos)
         like = f"; it logs {clean(hint)}" if hint else ""
         name = metric if tag is None else f"tag {clean(tag)!r}"
-        raise NotMeasuredError(f"the run logs no {name}{like}")
+        raise NotLoggedError(f"the run logs no {name}{like}")
     return found
 
 
@@ -373,7 +403,8 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
         name = info.metric.key if counts[info.metric.key] == 1 else f"tag {tag}"
         for rows in _LEARNED_ROWS:
             match = _CONDITION.fullmatch(f"{name} {rows} > 0")
-            if match is None or match["tag"] not in (None, tag) or not _is_one_line(name):
+            kept = kept_clean(" ".join(name.split()))
+            if match is None or match["tag"] not in (None, tag) or kept != name:
                 continue  # a name that no condition can have
             values = np.array([*_values_of(runs, info, match.groupdict())])
             alike = int(np.unique(values, return_counts=True)[1].max(initial=0))
@@ -382,11 +413,6 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
                 alike == len(runs) if is_setting else 2 * alike <= len(runs)
             ):
                 yield f"{name} {rows}", info, values
-
-
-def _is_one_line(name: str) -> bool:
-    """Whether a condition keeps this name: it has single blanks only."""
-    return name.isprintable() and " ".join(name.split()) == name
 
 
 def _span(values: FloatArray) -> str:

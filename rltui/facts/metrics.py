@@ -32,7 +32,7 @@ _TINY = 1e-9
 
 _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 #: Heading of rows that answer none of the questions and fire.
-_ELSEWHERE = "Firing elsewhere"
+_ELSEWHERE = "Alarms on other tabs"
 #: Heading of the rows that the user pinned.
 PINNED = "Pinned"
 #: Devices in the order of their sections, as the catalogue labels them.

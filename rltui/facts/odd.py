@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, NamedTuple
 
@@ -12,7 +12,10 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers
-from rltui.health.detectors.progress import gain_now, wanted
+from rltui.facts.alarms import alarms, wanted
+from rltui.facts.findings import diagnosed_in
+from rltui.health.detectors.progress import gain_now
+from rltui.health.detectors.progress import wanted as wanted_gain
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
 from rltui.health.rules import read_when
@@ -36,15 +39,8 @@ class _Odd(NamedTuple):
     flat: bool = False
 
 
-class _Needless(NamedTuple):
-    metrics: tuple[str, ...]
-    when: Annotated[When, Keyed(read=read_when)]
-    source: str
-
-
 class _Document(NamedTuple):
     odd: tuple[_Odd, ...]
-    needless: tuple[_Needless, ...]
 
 
 @cache
@@ -53,32 +49,28 @@ def _known() -> _Document:
     return shipped_record(_Document, "health", "data", "odd.yaml")
 
 
-class OddFact(NamedTuple):
-    """Something that looks wrong and is no reason to stop."""
-
-    tag: str
-    values: str
-    """The values that look so: "0.38", "1.2 → 1.4"."""
-    words: str
-    """Why it is no reason to stop."""
-
-
-def odd_facts(run: RunView, known: Collection[str]) -> Iterator[OddFact]:
-    """What the shipped knowledge says of the tags of a run about which nothing is found, and that
-    are none of the ``known`` ones."""
+def odd_facts(run: RunView) -> Iterator[tuple[str, str]]:
+    """Tag, and its values with the reason in words: what the shipped knowledge says of tags about
+    which nothing is found, and what is not sure yet; not of what moved in a story."""
     if run.recognition is None or run.report is None:
         return
+    known, told = {move.tag for move in diagnosed_in(run).moves}, set[str]()
     for odd in _known().odd:
         tag = next(iter(run.tags_of_metrics(("|".join(odd.metrics),))), None)
-        if tag is None or not odd.when.run_fits(run.recognition):
+        if tag is None or tag in told or not odd.when.run_fits(run.recognition):
             continue
         # a plateau is found, and means less than usual
         if odd.flat or (tag not in known and _is_quiet(run, tag, odd)):
             series = run.shown(tag)
             finite = np.isfinite(series.values)
             values = series.values[finite].astype(np.float64) * run.infos[tag].scale
-            if told := _told(odd, values, series.steps[finite]):
-                yield OddFact(tag, told, odd.words)
+            if words := _told(odd, values, series.steps[finite]):
+                told.add(tag)
+                yield tag, f"{words} ({odd.words})"
+    for tag in run.infos:
+        judged = run.verdict.judgement(tag)
+        if tag not in known | told and judged.level is Level.UNSURE:
+            yield tag, f"not sure yet ({judged.doubt})"
 
 
 def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
@@ -90,24 +82,12 @@ def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
 
 
 def lacking(run: RunView) -> list[str]:
-    """Titles of the metrics that rules lack, of those that its kind of training is asked for; not
-    of what only costs time."""
-    if run.recognition is None or run.report is None:
+    """Titles of the metrics for want of which failures would not be seen, the worst first: of each
+    failure one that would show it; not of what only costs time."""
+    if run.report is None:
         return []
-    missing = {key for skipped in run.report.skipped for key in skipped.missing}
-    for needless in _known().needless:
-        if needless.when.run_fits(run.recognition):
-            missing.difference_update(needless.metrics)
-    titles: dict[str, None] = {}
-    for keys in (keys for q in run.recognition.scenario.questions for keys in q.metrics):
-        metric = next((run.catalogue.metrics[k] for k in keys.split("|") if k in missing), None)
-        if (
-            metric is not None
-            and metric.category not in MACHINE
-            and not run.tags_of_metrics((keys,))
-        ):
-            titles[metric.title] = None
-    return list(titles)
+    metrics = (run.catalogue.metrics[wanted(run, f)[0]] for f in alarms(run) if f.lacking)
+    return list(dict.fromkeys(m.title for m in metrics if m.category not in MACHINE))
 
 
 def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
@@ -117,7 +97,7 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
     start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
-        gain, certainty = wanted(sure=False)
+        gain, certainty = wanted_gain(sure=False)
         change, error = gain_now(values)
         return course if change - certainty * error < gain else ""
     if odd.changed is not None:

@@ -32,7 +32,7 @@ _FOLDER_CELLS = 12
 #: Metrics named of those that are not sure yet.
 _MOST_UNSURE = 3
 #: States that go on: their age is a duration.
-_LASTING = ("stalled", "quiet")
+_LASTING = ("stalled", "silent")
 #: States without an age.
 _AGELESS = ("waiting", "no points", "log deleted")
 

@@ -55,7 +55,10 @@ def _limit_named(finding: Finding, template: str) -> str:
     known = finding.evidence.facts
     if known.get("watch") is None or known.get("bad") is None:
         return template
-    return _LIMIT.sub(rf"{finding.level.word} \1", template, count=1)
+    word = finding.level.word
+    return _LIMIT.sub(
+        lambda found: f"{word} {'below' if found[1] == 'floor' else 'limit'}", template, count=1
+    )
 
 
 def _state(finding: Finding) -> str:

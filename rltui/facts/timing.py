@@ -334,7 +334,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
 
 
 class Load(NamedTuple):
-    """The load of the emptiest, the average and the fullest rank: medians of the newest rows."""
+    """The load of the least, the average and the most loaded rank: medians of the newest rows."""
 
     tag: str
     """That of the fullest one."""

@@ -12,7 +12,7 @@ from typing import Any
 from rltui.core.level import Level, worst
 from rltui.facts import numbers
 from rltui.health.symptoms import Harm
-from rltui.output.brief_entry import absolute, brief_entry, quoted
+from rltui.output.brief_entry import absolute, brief_entry, quoted, unread
 from rltui.session import RunView, Session
 from rltui.session.answers import Answers
 
@@ -24,6 +24,8 @@ MOST_OF_RUN, MOST_OF_ALL, _LEAST_OF_RUN = 1_200, 8_000, 300
 _SENTENCE, _COUNTED = 240, 500
 #: Runs from which on healthy ones are only counted, and names of runs that are only counted.
 _MANY, _NAMES = 10, 3
+#: Metrics that are named of those for want of which a failure cannot be seen.
+_WANTED = 6
 #: Where to find the rest. The name is for the reader to fill in: a shell would run a hostile one.
 _REST = "rltui check LOGDIR --run NAME"
 #: Said first of every answer.
@@ -57,10 +59,12 @@ def brief_of(
         for entry, name in zip(entries, names, strict=True)
     ]
     runs.sort(key=_urgency)  # stable: runs come in the order of their keys
+    missing = unread(session)
     return {
         "schema": "rltui.brief/1",
         "logdirs": [absolute(path) for path in session.logdirs],
-        "whole": whole and session.naming.is_whole,
+        "whole": whole and session.naming.is_whole and not missing,
+        "unread": missing,
         "level": worst(_LEVELS[run["level"]] for run in runs).word,
         "runs": runs,
     }
@@ -123,7 +127,9 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
         told.line("    first moved: ", moves, 20 * place + 3, ", ")
         told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
-    told.line("  not judged for want of: ", run["not_judged"], 15, ", ")
+    wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
+    more = [f"{left} more"] if left else []
+    told.line("  not judged for want of: ", [*wanted, *more], 15, ", ")
     return told
 
 
@@ -153,13 +159,21 @@ def brief_text(document: Json) -> str:
     words = ", ".join(f"{counts[level]} {level.word}" for level in sorted(counts, reverse=True))
     name = f" id {document['id']}" if document.get("id") else ""
     head = f"{_runs(len(runs))}{words and f': {words}'}. {_DATA}{name}\n"
-    head += f"{document['note']}\n" if document.get("note") else ""
+    head += _notes(document)
     is_many = len(runs) > _MANY
     shown = [run for run in runs if _is_sick(run)] if is_many else runs
     calm = Counter(run["level"] for run in runs if not _is_sick(run)) if is_many else {}
     tail = [f"and {_runs(n)} {level} without a finding" for level, n in sorted(calm.items())]
     most = min(MOST_OF_RUN * max(1, len(runs)), MOST_OF_ALL)
     return _fitted(head, [_run_told(n, run) for n, run in _numbered(shown)], shown, tail, most)
+
+
+def _notes(document: Mapping[str, Any]) -> str:
+    """Lines about the answer as a whole."""
+    missing = document.get("unread", [])  # an older answer has none
+    told = "; ".join(missing[:_NAMES] + [f"{len(missing) - _NAMES} more"] * (len(missing) > _NAMES))
+    lines = [document.get("note"), told and f"Not read: {told}."]
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def _is_sick(run: Mapping[str, Any]) -> bool:
@@ -220,6 +234,7 @@ def changes_document(before: Json, now: Json) -> Json:
         "since": before.get("id"),
         "id": now.get("id"),
         "level": now["level"],
+        "unread": now["unread"],
         "runs": parts.get(True, []),
         "unchanged": parts.get(False, []),
         "gone": [{key: run[key] for key in fields} for run in old.values()] if whole else [],
@@ -250,7 +265,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Json
 def changes_text(document: Json) -> str:
     """What changed, within the limits of :func:`brief_text`."""
     name = f"id {document['id']}, " if document.get("id") else ""
-    head = f"{name}since {document['since']}. {_DATA}\n"
+    head = f"{name}since {document['since']}. {_DATA}\n{_notes(document)}"
     runs, same, gone = document["runs"], document["unchanged"], document["gone"]
     names = [quoted(run["name"]) for run in gone[:_NAMES]] + ["..."] * (len(gone) > _NAMES)
     tail = [f"gone: {_runs(len(gone))}: {', '.join(names)}"] if gone else []
@@ -289,15 +304,23 @@ def _changes_told(number: int, run: Mapping[str, Any]) -> _Told:
 def answered(document: Json, since: str | None, answers: Answers) -> Json:
     """The document with its id, under which it is kept; only what changed since the answer of the
     id ``since``, where that is still kept and about the same logs."""
-    before = None if since is None else answers.find(since)
-    document = document | {"id": answers.keep(document)}
-    if before is not None and is_same_place(before, document):
+    found = None if since is None else answers.find(since)
+    before = found if found is not None and is_same_place(found, document) else None
+    lost = [] if before is None else _lost(before, document)
+    document = document | {"id": answers.keep(document | {"runs": [*document["runs"], *lost]})}
+    if before is not None:
         return changes_document(before | {"id": since}, document)
     if since is not None:
-        why = "is not kept" if before is None else "is about other logs"
+        why = "is not kept" if found is None else "is about other logs"
         note = f"The answer {quoted(since)} {why}: this is the whole brief."
         document |= {"since": None, "note": note}
     return document
+
+
+def _lost(before: Json, now: Json) -> list[Json]:
+    """Runs of an earlier document that cannot be read now: they are not new when they are back."""
+    paths = {run["path"] for run in now["runs"]}
+    return [run for run in before["runs"] if now["unread"] and run["path"] not in paths]
 
 
 def text_of(document: Json) -> str:

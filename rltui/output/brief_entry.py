@@ -1,4 +1,4 @@
-"""What ``rltui.brief/1`` says of one run.
+"""What ``rltui.brief/1`` says of one run; docs/command-line.md has its fields.
 
 Whatever comes from a log stands in quotes, cleaned and bounded: it is data, and may read like an
 instruction.
@@ -7,15 +7,15 @@ instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from rltui.catalogue import Catalogue
-from rltui.core.address import is_remote
+from rltui.core.address import PIPE, is_remote
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
@@ -28,8 +28,8 @@ from rltui.facts.runs import age_words, calm_words, silence_words, why_unknown
 from rltui.health.model import Diagnosis, Finding, lead_of
 from rltui.health.stalled import stall_rule
 from rltui.health.symptoms import SETTING_CHANGED, Harm
-from rltui.output.json_document import LevelWord, MoveDocument, SkippedDocument, fields_of
-from rltui.session import RunView
+from rltui.output.json_document import MoveDocument, SkippedDocument, fields_of
+from rltui.session import RunView, Session
 
 Json = dict[str, Any]
 
@@ -37,70 +37,43 @@ Json = dict[str, Any]
 _QUOTED = 60
 #: A name that can be no instruction, and would be marked where it is only a word.
 _WORD = re.compile(r"[A-Za-z]{1,20}|..?")
+#: Words that are cut in titles, which must be short on a screen.
+_WHOLE = {
+    "abs.": "absolute",
+    "acc": "accuracy",
+    "adv.": "advantage",
+    "ep.": "episode",
+    "env": "environment",
+    "env.": "environment",
+    "eval": "evaluation",
+    "expl.": "explained",
+    "frac.": "fraction",
+    "gen": "generation",
+    "gen.": "generation",
+    "grad": "gradient",
+    "learn.": "learning",
+    "len": "length",
+    "len.": "length",
+    "mem.": "memory",
+    "no.": "number",
+    "pct.": "percentile",
+    "pol.": "policy",
+    "ppl": "perplexity",
+    "pref.": "preference",
+    "prob": "probability",
+    "prob.": "probability",
+    "probs": "probabilities",
+    "ref": "reference",
+    "ref.": "reference",
+    "resp.": "response",
+    "seq.": "sequence",
+    "std": "standard deviation",
+    "temp.": "temperature",
+    "val": "validation",
+    "var.": "variance",
+}
 #: Facts of a story that a document has at most.
 _FACTS = 8
-
-
-class EvidenceDocument(TypedDict):
-    """One finding of a story."""
-
-    rule: str
-    tag: str | None
-    since: int | None
-    before: float | None
-    """Value before it began, in units of the metric."""
-    after: float | None
-    """Newest value while it holds, else the worst one."""
-    words: str
-
-
-class StoryDocument(TypedDict):
-    """Something that is wrong, with what it brought about."""
-
-    id: str
-    """Of the symptom to begin with, else of the rule; "crashed" or "cancelled"."""
-    level: LevelWord
-    harm: str
-    words: str
-    since: int | None
-    """Step at which it began; None for the whole run."""
-    certain: int | None
-    """Step at which that was certain."""
-    evidence: list[EvidenceDocument]
-    first_moved: list[MoveDocument]
-    """What left its usual level before anything was found; ``metric`` is a title."""
-    next: str
-
-
-class BriefRun(TypedDict):
-    """One run of a brief."""
-
-    run: str
-    """As in ``rltui.check/1``: path below its logdir, ``.`` for the logdir itself."""
-    logdir: int
-    path: str
-    name: str
-    framework: str | None
-    algorithm: str | None
-    step: int | None
-    total_steps: int | None
-    step_unit: str
-    state: str
-    age: str
-    """How long ago it was written, in hours or days; "" within the hour."""
-    level: LevelWord
-    calm: str
-    """What is said of it where nothing is found: why it has no verdict, what is not sure yet."""
-    headline: dict[str, object] | None
-    """``metric``, ``before`` and ``after``: its most meaningful curve from start to end."""
-    story: list[StoryDocument]
-    """The worst first."""
-    odd: list[str]
-    """What looks wrong and is no reason to stop."""
-    not_judged: list[str]
-    """Titles of metrics that are not logged and for want of which something was not judged."""
-    skipped: list[SkippedDocument]
-    """Only if asked for."""
 
 
 def quoted(text: str) -> str:
@@ -116,7 +89,17 @@ def _said(text: str) -> str:
 
 def absolute(path: Path) -> str:
     """A path as text, the same from every working directory."""
-    return str(path if is_remote(path) else path.absolute())
+    return str(path if is_remote(path) or path == PIPE else path.absolute())
+
+
+def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
+    """What cannot be read now, and the reference run that is missing, in words; not of the
+    ``known`` paths."""
+    notes = (n for n in session.reach.notes if n.level >= Level.WATCH and n.path not in known)
+    told = [f"{quoted(str(n.path))}: {_said(n.message)}" for n in notes]
+    if session.reference.waits and session.reading() is None:
+        told.append(quoted(str(session.reference.missing())))
+    return told
 
 
 def brief_entry(run: RunView) -> Json:
@@ -149,7 +132,7 @@ def _entry(run: RunView) -> Json:
         "headline": _headline(run),
         "story": _told_stories(run, stories),
         "odd": _odd(run, {id(f) for s in stories for d in s for f in d.findings}),
-        "not_judged": lacking(run),
+        "not_judged": list(map(_whole, lacking(run))),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
 
@@ -265,15 +248,7 @@ def _evidence(run: RunView, finding: Finding) -> Json:
 def _odd(run: RunView, told: Collection[int]) -> list[str]:
     """What looks wrong and is no reason to stop: what is usual, not sure yet, over or to come; not
     what is ``told`` (ids of findings) in a story."""
-    moved = {move.tag for move in findings.diagnosed_in(run).moves}
-    known = {odd.tag: odd for odd in odd_facts(run, moved)}
-    usual = [f"{_title(run, tag)} {odd.values} ({odd.words})" for tag, odd in known.items()]
-    moved |= known.keys()
-    unsure = [
-        f"{_title(run, tag)} not sure yet ({judged.doubt})"
-        for tag in run.infos
-        if tag not in moved and (judged := run.verdict.judgement(tag)).level is Level.UNSURE
-    ]
+    facts = [f"{_title(run, tag)} {words}" for tag, words in odd_facts(run)]
     over = []
     for row in findings.finding_rows(run):
         finding, times = row.finding, f"{row.times} times, last " if row.earlier else ""
@@ -281,31 +256,37 @@ def _odd(run: RunView, told: Collection[int]) -> list[str]:
             span = numbers.step_range(finding.since_step, finding.until_step)
             over.append(f"{finding.title} {times}{span}, over")
     ahead = [_marked(run, findings.ahead_sentence(run, p)) for p in findings.projections(run)]
-    return [*usual, *unsure, *over, *ahead]
+    return [*facts, *over, *ahead]
 
 
 # -- what comes from logs --------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4)
-def _catalogued(catalogue: Catalogue) -> frozenset[str]:
-    return frozenset(metric.title for metric in catalogue.metrics.values())
+def _catalogued(catalogue: Catalogue) -> Mapping[str, str]:
+    """The titles of the catalogue, with those in whole words."""
+    return {metric.title: _whole(metric.title) for metric in catalogue.metrics.values()}
+
+
+def _whole(title: str, cut: str = r"[a-z]+\.?") -> str:
+    """A title of the catalogue without cut words."""
+    return re.sub(cut, lambda m: _WHOLE.get(m[0], m[0]), title)
 
 
 def _title(run: RunView, tag: str) -> str:
     """The title of a tag, in quotes where a part of it is from the log."""
     title = run.infos[tag].title
-    return title if title in _catalogued(run.catalogue) else quoted(title)
+    known = _catalogued(run.catalogue).get(title)
+    return known or quoted(_whole(title, r"[a-z]+\.(?=[ ,]|$)"))  # words of a log have no point
 
 
 def _marked(run: RunView, text: str) -> str:
-    """A sentence with quotes around the names from the log that are in it."""
+    """A sentence with quotes around the names from the log that are in it, and whole titles."""
     known = _catalogued(run.catalogue)
-    named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n not in known}
-    found = sorted(
-        (n for n in named if n in text and not _WORD.fullmatch(n)), key=len, reverse=True
-    )
+    named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n in text}
+    found = [n for n in named if n in known or not _WORD.fullmatch(n)]
     if not found:
         return text
-    any_of = "|".join(map(re.escape, found))
-    return re.sub(rf"(?<![\w/])(?:{any_of})(?![\w/])", lambda m: quoted(m[0]), text)
+    any_of = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
+    shown = {n: known.get(n) or quoted(n) for n in found}
+    return re.sub(rf"(?<![\w/])(?:{any_of})(?![\w/])", lambda m: shown[m[0]], text)

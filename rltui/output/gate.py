@@ -37,9 +37,11 @@ def gate_text(runs: Sequence[Gated]) -> str:
     """A line for each run, and below it one for each condition that it does not meet."""
     lines = []
     for gated in runs:
-        failed, asked = gated.failed, len(gated.outcomes)
+        failed, skipped = gated.failed, sum(o.skipped for _, o in gated.outcomes)
+        asked = len(gated.outcomes) - skipped
         badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
         words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
+        words += f", {skipped} left out" if skipped else ""
         lines.append(f"{badge} {gated.run.name}: {words}\n")
         file = clean(str(gated.file))
         lines += [f"    {file}:{line}: {sentence}\n" for line, _, sentence in failed]
@@ -63,15 +65,17 @@ def gate_document(runs: Sequence[Gated]) -> Json:
 
 
 def gate_junit(runs: Sequence[Gated]) -> str:
-    """JUnit XML: a suite for each run, a case for each condition."""
+    """JUnit XML by the schema of Jenkins: a suite for each run, a case for each condition."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>"]
     for gated in runs:
-        name, failed = quoteattr(gated.run.name), len(gated.failed)
-        lines.append(f'<testsuite name={name} tests="{len(gated.outcomes)}" failures="{failed}">')
+        name, skipped = quoteattr(gated.run.name), sum(o.skipped for _, o in gated.outcomes)
+        counts = f'tests="{len(gated.outcomes)}" failures="{len(gated.failed)}" errors="0"'
+        lines.append(f'<testsuite name={name} {counts} skipped="{skipped}">')
         for condition, outcome in gated.outcomes:
             lines.append(f"<testcase classname={name} name={quoteattr(clean(condition.text))}>")
-            if not outcome.met:
-                lines.append(f"<failure message={quoteattr(outcome.words)}/>")
+            if outcome.skipped or not outcome.met:
+                kind = "skipped" if outcome.skipped else "failure"
+                lines.append(f'<{kind} type="condition" message={quoteattr(outcome.words)}/>')
             lines.append("</testcase>")
         lines.append("</testsuite>")
     return "\n".join([*lines, "</testsuites>\n"])

@@ -12,15 +12,13 @@ import numpy as np
 from rltui.core.address import is_remote
 from rltui.core.block import IntArray
 from rltui.core.errors import UsageError
-from rltui.core.level import Level
 from rltui.core.secrets import masked, without_secrets
 from rltui.core.text import fit, kept_clean
 from rltui.core.yaml_document import nearest
-from rltui.draw.prose import note_text
 from rltui.facts import numbers, sentences
 from rltui.facts.groups import Sweep
 from rltui.facts.runs import absent_words, by_verdict, newest_log, runs_matching
-from rltui.output.brief_entry import brief_entry, quoted
+from rltui.output.brief_entry import brief_entry, quoted, unread
 from rltui.output.markdown import compared, comparison_text
 from rltui.output.plot import find_tags
 from rltui.session import RunView, Session
@@ -99,8 +97,9 @@ def _nothing(session: Session) -> str:
     if (share := session.reading()) is not None:
         return f"the logs are still being read ({share:.0%}): ask again in a few seconds"
     absent = session.reach.awaited
-    words = (absent_words(absent[p]) if p in absent else "has no log" for p in session.logdirs)
-    return "; ".join(f"{quoted(str(p))} {w}" for p, w in zip(session.logdirs, words, strict=True))
+    told = [f"{quoted(str(p))} {absent_words(similar)}" for p, similar in absent.items()]
+    told += unread(session, absent)
+    return "; ".join(told) or f"{some([str(p) for p in session.logdirs])}: no log yet"
 
 
 # -- answers ---------------------------------------------------------------------------------
@@ -115,9 +114,8 @@ def runs_text(session: Session, match: str) -> str:
     lines = [_listed(session, run) for run in runs[:MOST_RUNS]]
     if len(runs) > MOST_RUNS:
         lines.append(f"and {len(runs) - MOST_RUNS:,} more: narrow them down with match")
-    notes = [n for n in session.reach.notes if n.level >= Level.WATCH]
-    lines += [fit(f"| cannot be read: {note_text(n, str(n.path))}", _LINE) for n in notes[:_NAMED]]
-    return f"{len(runs):,} runs. {DATA}\n" + bounded(lines, 2 * _MOST)
+    lines += [f"cannot be read: {words}" for words in unread(session)[:_NAMED]]
+    return f"{len(runs):,} run{'s' * (len(runs) != 1)}. {DATA}\n" + bounded(lines, 2 * _MOST)
 
 
 def _listed(session: Session, run: RunView) -> str:
@@ -249,9 +247,16 @@ def sample_text(number: int, row: SampleRow, sample: Sample | str | None) -> str
     lines = [f"{head}{': ' * bool(figures)}{figures}"]
     for name, text in sample.texts[: _NAMED + 1]:
         lines.append(f"{quoted(name)}, {len(text):,} characters:")
-        short = text if len(text) <= _TEXT else f"{text[: _TEXT // 2]} … {text[-_TEXT // 2 :]}"
-        lines += [f"| {kept_clean(line)}" for line in short.splitlines()]
+        lines += [f"| {kept_clean(line)}" for line in _ends(text).splitlines()]
     return "\n".join(lines) + "\n"
+
+
+def _ends(text: str) -> str:
+    """Beginning and end of a text, without secrets: these are sought beyond where it is cut."""
+    if len(text) <= _TEXT:
+        return without_secrets(text)
+    begin, end = without_secrets(text[: 2 * _TEXT]), without_secrets(text[-2 * _TEXT :])
+    return f"{begin[: _TEXT // 2]} … {end[-_TEXT // 2 :]}"
 
 
 def bounded(lines: Iterable[str], most: int = _MOST) -> str:

@@ -28,6 +28,7 @@ from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.findings import FindingRow, diagnosed_in
 from rltui.facts.metrics import TABS, episodes, newest_of, tab_sections
+from rltui.facts.odd import odd_facts
 from rltui.facts.runs import by_verdict, calm_words, exit_words, last_lines, why_unknown
 from rltui.facts.samples import folders_of
 from rltui.facts.settings import main_settings, setting_groups, settings_changed, settings_of
@@ -194,6 +195,8 @@ class _Page:
         run, parts = self._run, list[str]()
         with run.walled(NOT_SHOWN):
             parts += [self._ending(), *self._stories()]
+            odd = [_text(f"{run.infos[tag].title} {words}") for tag, words in odd_facts(run)]
+            parts += self._section("Looks odd, but no reason to stop", _list(odd, "of them"))
         with run.walled(NOT_SHOWN):
             parts += self._tabs()
         with run.walled(NOT_SHOWN):

@@ -204,7 +204,7 @@ class Pins:
 
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
 #: States of runs that may go on.
-_GOES_ON = ("live", "stalled", "quiet", "no points")
+_GOES_ON = ("live", "stalled", "silent", "no points")
 
 
 class Verdict:
@@ -235,7 +235,7 @@ class Verdict:
     def state_word(self) -> str:
         """The state in the word that every view shows: live, stalled, finished, crashed,
         cancelled; what else is known of a run whose state is not: waiting (not read yet),
-        no points, quiet, ended (quiet for a day), log deleted; unreachable where its host is and
+        no points, silent, ended (silent for a day), log deleted; unreachable where its host is and
         it may go on."""
         known = self._run.progress
         if known is None:
@@ -250,7 +250,7 @@ class Verdict:
             word = "no points"
         else:
             old = known.age_s is None or known.age_s >= known.limits.ended_after_s
-            word = "ended" if old else "quiet"
+            word = "ended" if old else "silent"
 
         return "unreachable" if known.lost_at is not None and word in _GOES_ON else word
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import math
+import time
 from collections.abc import Callable
 
 from textual.message_pump import MessagePump
@@ -29,12 +30,11 @@ _MOST_PUT_OFF = 40
 _AGE_INTERVAL_S = 1.0
 #: With more runs than this their ages are renewed in every fifth interval only.
 _MANY_RUNS, _AGE_MANY = 100, 5
-#: Two paints are at least this far apart, seconds.
-_APART_S = 0.5
-#: This many paints may come that fast, and one more per interval of so many seconds. So news after
-#: a quiet spell shows at once, and a stream of steps about once a second: as fast as anybody reads,
-#: with half the work on the machine that trains.
-_BURST, _EVERY_S = 3, 0.95
+#: Seconds between two paints of a stream of news: as few as keep the work at this share of a core,
+#: in these limits. So the steps of one run show at once, and those of many about once a second.
+_SHARE, _APART_S, _EVERY_S = 0.035, 0.25, 0.95
+#: What reading, judging and painting took is the mean of about this many times.
+_TIMES = 4
 #: Keys that are this close belong together, seconds.
 _TOGETHER_S = 0.3
 #: New objects that are worth a collection when no key comes, and at any rate: 2,000 take 0.5 ms.
@@ -50,26 +50,22 @@ _LONG_S, _THAW = 0.05, 20
 
 
 class PaintLimiter:
-    """Limits paints by a token bucket. Times are those of a monotonic clock."""
+    """Limits paints by what they cost. Times are those of a monotonic clock."""
 
     def __init__(self) -> None:
         self._last: float | None = None
-        self._left = float(_BURST)
-        """Paints in the bucket at the time of the last one."""
+        self._usual_s = _SHARE * _APART_S
+        """What a paint takes, with what leads to it."""
 
     def wait(self, now: float) -> float:
         """Seconds until the next paint may come; 0 or less for at once."""
         if self._last is None:
             return 0.0
-        lacking = (1.0 - self._left) * _EVERY_S
-        return max(_APART_S, lacking) - (now - self._last)
+        return min(max(self._usual_s / _SHARE, _APART_S), _EVERY_S) - (now - self._last)
 
-    def spend(self, now: float) -> None:
-        """Record a paint."""
-        if self._last is not None:
-            gained = (now - self._last) / _EVERY_S
-            self._left = min(float(_BURST), self._left + max(0.0, gained))
-        self._left = max(0.0, self._left - 1.0)
+    def spend(self, now: float, took_s: float) -> None:
+        """Record a paint that took so long of a core, with reading and judging what it shows."""
+        self._usual_s += (took_s - self._usual_s) / _TIMES
         self._last = now
 
 
@@ -118,7 +114,7 @@ class Pump:
         """Slices of verdicts that the last keys have put off."""
         self._limiter = PaintLimiter()
         self._last_paint = 0.0
-        self._rest_s = 0.0
+        self._rest_s = self._spent_s = 0.0
         self._seconds = 0
         self._due = False
         """Whether a drain is scheduled."""
@@ -167,6 +163,7 @@ class Pump:
             self._pull_in(_JUDGING_S)
             return
         self._put_off = 0
+        begun = time.thread_time()
         # verdicts come after the first paint: the rules are loaded by the first of them
         try:
             changes = session.drain(verdicts=self._begun)
@@ -176,6 +173,7 @@ class Pump:
         self._unpainted = self._unpainted or bool(changes)
         self._new_runs = self._new_runs or bool(changes.new_runs)
         now = session.clock.monotonic()
+        self._spent_s += time.thread_time() - begun
         if session.busy:
             # More is queued: take it in soon, let keys in between, paint now and then.
             self._pull_in(_BUSY_S)
@@ -187,14 +185,15 @@ class Pump:
         self._garbage.collect_if_due()
 
     def _paint(self, now: float) -> None:
-        session = self._session
+        session, begun = self._session, time.thread_time()
         # while logs are read for the first time, runs appear all the time: one notice at the end
         new_runs = self._new_runs and session.reading() is None
         self._unpainted, self._new_runs = False, self._new_runs and not new_runs
         self._show(new_runs)
         self._last_paint = session.clock.monotonic()
         self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
-        self._limiter.spend(now)
+        self._limiter.spend(now, self._spent_s + time.thread_time() - begun)
+        self._spent_s = 0.0
         if not self._begun and session.views:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True

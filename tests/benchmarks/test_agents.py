@@ -83,7 +83,7 @@ def test_a_bad_story_of_a_healthy_run_is_a_reason_to_stop_and_a_miss() -> None:
 @pytest.mark.parametrize("rule", sorted({rule for f in FAILURES for rule in f.rules} | RECORDED))
 def test_a_failure_has_actions_with_sources(rule: str) -> None:
     assert accepted()[rule]["accepted"]
-    assert accepted()[rule]["source"]
+    assert accepted()[rule]["seen"]
 
 
 def test_a_recorded_run_is_asked_about_by_its_text(tmp_path: Path) -> None:

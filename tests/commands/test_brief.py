@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rltui.core.address import PIPE
 from rltui.core.installation import state_directory
 from rltui.demo import DemoRun
 from rltui.output.brief import MOST_OF_ALL, MOST_OF_RUN, brief_text, changes_text
-from rltui.output.brief_entry import BriefRun, EvidenceDocument, StoryDocument, quoted
+from rltui.output.brief_entry import absolute, quoted
 from rltui.session.answers import Answers
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.hostile import PAYLOADS
+from tests.remote.ssh.far_host import FarHost, far_host
+from tests.remote.stores import need_extra, web_server
+
+__all__ = ["far_host"]
 
 LABELLED = Path("tests/fixtures/labelled").absolute()
 BLOWUP = LABELLED / "verl" / "grpo_kl_blowup"
@@ -50,16 +56,28 @@ def test_the_worst_stands_first_with_onset_and_next_step(cli: Cli) -> None:
     assert len(result.out) <= MOST_OF_RUN
 
 
-def test_the_document_has_the_declared_fields(cli: Cli) -> None:
+def documented() -> dict[str, set[str]]:
+    """The fields of a run in the documentation, each with all names in its row."""
+    page = (LABELLED.parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    table = page.partition("`rltui.brief/1`")[2].partition("\n\nWith")[0].partition("| --- |")[2]
+    rows = [line.split("|")[1:3] for line in table.splitlines()[1:]]
+    return {
+        f: set(re.findall(r"`(\w+)`", holds)) for name, holds in rows for f in name.split("`")[1::2]
+    }
+
+
+def test_the_document_has_the_documented_fields(cli: Cli) -> None:
     document = told(cli, LABELLED)
     levels = [run["level"] for run in document["runs"]]
     assert levels == sorted(levels, key=["bad", "watch", "ok", "unknown"].index)
-    fields = set(BriefRun.__annotations__)
+    known = documented()
+    fields = known.keys() - {"evidence", "first_moved"}
     for run in document["runs"]:
         assert set(run) == fields - {"skipped"}
         for story in run["story"]:
-            assert set(story) == set(StoryDocument.__annotations__)
-            assert all(set(e) == set(EvidenceDocument.__annotations__) for e in story["evidence"])
+            assert set(story) == known["story"] - {"crashed", "cancelled"}
+            assert all(set(e) == known["evidence"] for e in story["evidence"])
+            assert all(set(m) == known["first_moved"] for m in story["first_moved"])
     asked = told(cli, LABELLED, "--skipped")
     assert set(asked["runs"][0]) == fields
     assert any(run["skipped"] for run in asked["runs"])
@@ -161,6 +179,120 @@ def test_what_the_log_of_a_crash_says_has_no_secrets(cli: Cli, tmp_path: Path) -
     text = cli("brief", tmp_path).out
     assert "upload failed" in text
     assert "hf_aaaa" not in text
+
+
+def test_titles_are_whole_words(cli: Cli, tmp_path: Path) -> None:
+    tags = grpo_tags(60)
+    tags["critic/lr"] = [1e-5] * 30 + [1e-3] * 30
+    tags["actor/pg_loss"][31:] = [float("nan")] * 29
+    write_jsonl(tmp_path / "log.jsonl", tags)
+    text = cli("brief", tmp_path).out
+    assert "learning rate, critic" in text
+    assert not re.search(r"\b(learn|resp|ref|frac)\.", text)
+    assert "validation accuracy" in text
+
+
+def test_of_a_loop_of_ones_own_a_few_lacking_metrics_are_named(cli: Cli, tmp_path: Path) -> None:
+    rows = [{"step": n, "entropy": 0.5, "reward": 0.1 * (n % 7)} for n in range(60)]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    text = cli("brief", tmp_path).out
+    named = re.findall(r"not judged for want of: (.*)", text)[0].split(", ")
+    assert "gradient norm" in named
+    assert "total loss" in named
+    assert re.fullmatch(r"\d+ more", named.pop())
+    assert len(named) <= 6
+    lacking = told(cli, tmp_path)["runs"][0]["not_judged"]
+    assert lacking[: len(named)] == named
+    assert not any("preference" in title for title in lacking)
+
+
+# -- where the logs are ----------------------------------------------------------------------
+
+#: Asks for a password, on standard input as on the terminal, unless it must not.
+ASKS = """#!/bin/sh
+case "$*" in *-oBatchMode=yes*) echo 'Permission denied (publickey).' >&2; exit 255 ;; esac
+printf 'Password: ' >&2
+read answer < /dev/tty || read answer
+"""
+
+
+def test_on_another_host_it_says_the_same(cli: Cli, far_host: FarHost) -> None:
+    here, there = told(cli, BLOWUP), told(cli, f"node1:{BLOWUP}")
+    assert there["logdirs"] == [f"node1:{BLOWUP}"]
+    for same in ("name", "level", "step", "story", "odd", "not_judged"):
+        assert there["runs"][0][same] == here["runs"][0][same]
+    assert far_host.connections
+
+
+def test_on_a_web_server_it_says_the_same(cli: Cli) -> None:
+    need_extra("fsspec")
+    with web_server(BLOWUP) as server:
+        there = told(cli, server.url)
+    assert [run["story"] for run in there["runs"]] == [told(cli, BLOWUP)["runs"][0]["story"]]
+
+
+def test_a_host_that_wants_a_password_is_out_of_reach_and_nothing_is_gone(
+    cli: Cli, far_host: FarHost, well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = id_in(cli("brief", well, f"node1:{BLOWUP}").out)
+    assert far_host.connections
+    (tmp_path / "asks").write_text(ASKS)
+    (tmp_path / "asks").chmod(0o755)
+    reached = os.environ["RLTUI_SSH"]
+    monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(tmp_path / "asks")))
+    result = cli("brief", well, f"node1:{BLOWUP}", "--since", first)
+    assert result.code == 3
+    assert "Not read: " in result.out
+    assert "Permission denied" in result.out
+    assert "Nothing changed; 1 run as before." in result.out
+    assert "gone" not in result.out
+    document = told(cli, well, f"node1:{BLOWUP}")
+    assert not document["whole"]
+    assert len(document["unread"]) == 1
+    monkeypatch.setenv("RLTUI_SSH", reached)
+    back = cli("brief", well, f"node1:{BLOWUP}", "--since", id_in(result.out))
+    assert "Nothing changed; 2 runs as before." in back.out
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "says"),
+    [("none", 2, "no such file"), ("empty", 3, "no readable log"), ("file.txt", 2, "1 line")],
+)
+def test_what_is_no_log_is_said_and_the_rest_is_told(
+    cli: Cli, well: Path, tmp_path: Path, made: str, code: int, says: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file.txt").write_text("hello\n")
+    alone = cli("brief", tmp_path / made)
+    assert (alone.code, alone.out) == (code, "")
+    assert says in alone.err
+    beside = cli("brief", well, tmp_path / made)
+    assert "1 run: 1 ok" in beside.out
+    assert ("Not read: " in beside.out) is (code == 2)
+
+
+def test_a_file_and_several_logdirs(cli: Cli, well: Path) -> None:
+    run = told(cli, BLOWUP / "grpo_kl_blowup.jsonl")["runs"][0]
+    assert run["story"] == told(cli, BLOWUP)["runs"][0]["story"]
+    both = told(cli, well, BLOWUP)
+    assert [(run["logdir"], run["level"]) for run in both["runs"]] == [(1, "bad"), (0, "ok")]
+
+
+def test_a_reference_is_compared_with(cli: Cli, tmp_path: Path) -> None:
+    good, other = grpo_tags(60), grpo_tags(60)
+    other["actor/entropy"] = [value * 2.5 for value in other["actor/entropy"]]
+    for name, tags in (("good", good), ("other", other)):
+        write_jsonl(tmp_path / name / "log.jsonl", tags)
+    assert (
+        "[off_reference]" in cli("brief", tmp_path / "other", "--reference", tmp_path / "good").out
+    )
+    missing = cli("brief", tmp_path, "--reference", "goood")
+    assert missing.code == 2
+    assert "did you mean 'good'?" in missing.err
+
+
+def test_standard_input_is_the_same_from_everywhere() -> None:
+    assert absolute(PIPE) == "-"
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

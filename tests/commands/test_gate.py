@@ -70,6 +70,11 @@ def test_mistakes_exit_with_2_and_their_place(cli: Cli, well: Path, tmp_path: Pa
         assert cli("gate", well, *arguments).code == 2
 
 
+def test_a_document_has_no_annotations(cli: Cli, well: Path) -> None:
+    result = cli("gate", well, "--expect", EXAMPLE, "--json", "--annotate", "github")
+    assert (result.code, "--annotate github marks the text" in result.err) == (2, True)
+
+
 def test_nothing_readable_exits_with_3(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments in (["--expect", EXAMPLE], ["--learn"]):
@@ -96,6 +101,30 @@ def test_names_from_logs_forge_nothing(cli: Cli, tmp_path: Path) -> None:
     assert [s.get("failures") for s in suites] == ["2", "2"]
     assert len({s.get("name") for s in suites}) == 2
     assert all("\n" not in (case.get("name") or "") for case in suites.iter("testcase"))
+
+
+def test_junit_is_what_jenkins_takes(cli: Cli, well: Path, tmp_path: Path) -> None:
+    # elements and attributes of junit-10.xsd of its xUnit plugin
+    allowed = {
+        "testsuites": (set(), "testsuite"),
+        "testsuite": ({"name", "tests", "failures", "errors", "skipped"}, "testcase"),
+        "testcase": ({"classname", "name"}, "failure skipped"),
+        "failure": ({"type", "message"}, ""),
+        "skipped": ({"type", "message"}, ""),
+    }
+    junit = tmp_path / "gate.xml"
+    file = expecting(tmp_path, "no bad", "entropy last > 9", "lr.critic last > 0 if logged")
+    result = cli("gate", well, "--expect", file, "--junit", junit)
+    assert (result.code, "1 of 2 conditions not met, 1 left out" in result.out) == (1, True)
+    root = ElementTree.parse(junit).getroot()
+    for element in root.iter():
+        attributes, children = allowed[element.tag]
+        assert set(element.keys()) == attributes
+        assert {child.tag for child in element} <= {*children.split()}
+    assert [len(list(root.iter(tag))) for tag in ("testcase", "failure", "skipped")] == [3, 1, 1]
+    assert [(s.get("tests"), s.get("failures"), s.get("skipped")) for s in root] == [
+        ("3", "1", "1")
+    ]
 
 
 def test_the_document_has_every_condition(cli: Cli, well: Path, tmp_path: Path) -> None:
@@ -152,8 +181,19 @@ def test_the_example_is_met_by_a_good_run_and_no_other(cli: Cli, well: Path) -> 
     assert cli("gate", well, "--expect", EXAMPLE).code == 0
     sick = ROOT / "tests/fixtures/labelled/verl/grpo_kl_blowup"
     assert cli("gate", sick, "--expect", EXAMPLE).code == 1
+    labelled = ROOT / "tests/fixtures/labelled"
+    for kind in ("sb3/ppo_cartpole_healthy", "sb3/dqn_cartpole_healthy", "trl/sft_healthy"):
+        assert cli("gate", labelled / kind, "--expect", EXAMPLE).code == 0, kind
     nightly = (ROOT / "examples/github-actions/nightly.yml").read_text()
     assert "rltui gate runs --expect ci/expect.yaml --junit gate.xml --annotate github" in nightly
+
+
+def test_a_rule_may_be_for_other_runs(cli: Cli, tmp_path: Path) -> None:
+    sft = ROOT / "tests/fixtures/labelled/trl/sft_healthy"
+    result = cli("gate", sft, "--expect", expecting(tmp_path, "no entropy_collapse"))
+    assert (result.code, "entropy_collapse is not for such a run" in result.out) == (1, True)
+    maybe = expecting(tmp_path, "no bad", "no entropy_collapse if logged")
+    assert cli("gate", sft, "--expect", maybe).code == 0
 
 
 def test_lint_finds_every_mistake(cli: Cli, tmp_path: Path) -> None:

@@ -181,6 +181,47 @@ def test_a_failed_action_is_told_and_not_tried_again(
     assert len(action.done) == 1
 
 
+def test_without_an_audit_log_nothing_is_done(
+    audit: AuditLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    training, action = Training(audit, range(61, 201)), Recorder()
+    guard = training.guard(action)
+    assert training.grow(guard, 60) is None
+    audit.path.mkdir(parents=True)  # no file can be written, as on a full disk
+    assert training.grow(guard, 20) == 70
+    assert not action.done
+    assert "nothing was done: Is a directory" in capsys.readouterr().out
+
+
+def test_an_end_that_cannot_be_logged_is_said(
+    audit: AuditLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Filling(Recorder):
+        def do(self, facts: Mapping[str, str]) -> Done:
+            audit.path.unlink()
+            audit.path.mkdir()
+            return super().do(facts)
+
+    training, action = Training(audit, range(61, 201)), Filling()
+    assert training.grow(training.guard(action), 80) == 1
+    assert len(action.done) == 1
+    assert "its end is not in the audit log: Is a directory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", [{"began": "x"}, {"began": [1]}, {"began": None}, {}])
+def test_in_doubt_a_guard_has_acted(
+    audit: AuditLog, line: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    training, action = Training(audit, range(61, 201)), Recorder()
+    training.grow(training.guard(action), 30)
+    (run,) = training.session.runs()
+    audit.path.parent.mkdir(parents=True)
+    audit.path.write_text(json.dumps(line | {"path": str(run.data.path.resolve())}) + "\n")
+    assert training.grow(training.guard(action), 60) == 1
+    assert not action.done
+    assert "a guard has acted already, at ?; --again allows it" in capsys.readouterr().out
+
+
 def test_a_line_that_was_cut_off_hides_no_other(audit: AuditLog) -> None:
     audit.write(None)
     audit.path.write_text('{"path": "/logs/a", "beg')
@@ -282,7 +323,7 @@ def test_a_dry_run_says_when_and_does_nothing(
         (logdir / name).mkdir(parents=True)
         write_rows(logdir / name / "log.jsonl", 1, 40)
         write_rows(logdir / name / "log.jsonl", 41, 90, sick=name == "sick")
-    command = ["guard", str(logdir), "--dry-run", "--on-bad", f"touch {flag}"]
+    command = ["guard", str(logdir), "--dry-run", "--on-bad", f"touch '{flag}'"]
     assert main(command) == 1
     good, sick = capsys.readouterr().out.splitlines()
     assert good == f"good: would not make the file {flag}"

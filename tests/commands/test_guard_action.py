@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -37,7 +38,7 @@ def writer(tmp_path: Path) -> Path:
     program = tmp_path / "writer"
     script = tmp_path / "writer.py"  # a path with a blank cannot stand after #!
     script.write_text(WRITES)
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {script} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {quote(sys.executable)} {quote(str(script))} "$@"\n')
     program.chmod(0o700)
     return program
 
@@ -82,6 +83,43 @@ def test_a_later_process_of_the_same_number_gets_none(
     assert child.poll() is None
 
 
+def test_a_number_that_is_given_away_after_the_look_is_not_hit(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = parse_action(f"signal TERM {child.pid}")
+    action.prepare()
+    look, kill = guard_action._process, os.kill
+
+    def then_it_ends(pid: int) -> tuple[str, int, int] | None:
+        found = look(pid)
+        kill(child.pid, signal.SIGKILL)
+        child.wait(60)  # its number is free
+        return found
+
+    monkeypatch.setattr(guard_action, "_process", then_it_ends)
+    with subprocess.Popen(["sleep", "600"]) as later:
+        # what a kernel does to who names the process by its number only
+        monkeypatch.setattr(os, "kill", lambda pid, number: kill(later.pid, number))
+        assert action.do(FACTS).error == "No such process"
+        assert later.poll() is None
+        monkeypatch.undo()
+        later.kill()
+        assert later.wait(60) == -signal.SIGKILL
+
+
+def test_an_older_kernel_sends_by_number(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(pid: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    action = parse_action(f"signal TERM {child.pid}")
+    action.prepare()
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    assert action.do(FACTS).error == ""
+    assert child.wait(60) == -signal.SIGTERM
+
+
 def test_a_process_of_another_user_is_refused(
     child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +151,7 @@ def test_a_flag_file_is_made_and_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     flag, target = tmp_path / "stop", tmp_path / "elsewhere"
-    action = parse_action(f"touch {flag}")
+    action = parse_action(f"touch {quote(str(flag))}")
     action.prepare()
     flag.symlink_to(target)
     assert action.do(FACTS).error == "File exists"
@@ -122,7 +160,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such directory"):
-        parse_action(f"touch {tmp_path}/missing/stop").prepare()
+        parse_action(f"touch {quote(str(tmp_path))}/missing/stop").prepare()
 
 
 # -- commands --------------------------------------------------------------------------------
@@ -134,7 +172,7 @@ def test_names_are_in_variables_whatever_they_hold(
     monkeypatch.chdir(tmp_path)
     out, trap = Path("out.json"), Path("trap")
     name = f"a'b\"; touch {trap}; $(touch {trap}) `touch {trap}`\n* | {{step}} \x1b[31m"
-    action = parse_action(f"run {writer} {out} {{run}} --stop")
+    action = parse_action(f"run {quote(str(writer))} {out} {{run}} --stop")
     action.prepare()
     assert action.do(FACTS | {"run": name}) == ("", 0)
     words, variables, read = json.loads(out.read_text())
@@ -153,7 +191,7 @@ def test_a_name_is_not_endless(tmp_path: Path, writer: Path) -> None:
 
 def test_a_shell_that_the_user_asks_for_has_the_name_in_a_variable(tmp_path: Path) -> None:
     out, trap = tmp_path / "out", tmp_path / "trap"
-    action = Command(["sh", "-c", f'printf %s "$GUARD_RUN" > {out}'])
+    action = Command(["sh", "-c", f'printf %s "$GUARD_RUN" > {quote(str(out))}'])
     assert action.do(FACTS | {"run": f"$(touch {trap})"}).exit_code == 0
     assert out.read_text() == f"$(touch {trap})"
     assert not trap.exists()
@@ -167,14 +205,14 @@ def test_a_command_that_fails_says_why() -> None:
 def test_a_secret_of_a_command_is_not_shown() -> None:
     done = Command(["sh", "-c", "echo token=hunter2 >&2; exit 3", "Bearer hunter3"])
     assert "hunter" not in done.words
-    assert done.do(FACTS) == ("exit code 3: token=...", 3)
+    assert done.do(FACTS) == ("exit code 3: token=***", 3)
 
 
 def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
     fifo = tmp_path / "alive"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    done = Command(["sh", "-c", f"sleep 600 3> {fifo}"], patience_s=0.5).do(FACTS)
+    done = Command(["sh", "-c", f"sleep 600 3> {quote(str(fifo))}"], patience_s=0.5).do(FACTS)
     assert done == ("ended, for it took more than 0.5 s", None)
     os.set_blocking(reader, True)
     assert os.read(reader, 1) == b""  # once nobody has it open for writing
@@ -188,12 +226,38 @@ def test_a_program_that_is_missing_is_told_at_once_and_later() -> None:
     assert action.do(FACTS).error == "No such file or directory"
 
 
+def test_a_program_is_the_one_that_was_found_at_the_start(
+    tmp_path: Path, writer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "out.json"
+    action = parse_action(f"run ./{writer.name} '{out}'")
+    action.prepare()
+    monkeypatch.chdir(elsewhere)
+    assert action.do(FACTS) == ("", 0)
+    assert json.loads(out.read_text())[1]["GUARD_STEP"] == "97"
+
+
+def test_no_program_is_taken_from_where_the_guard_happens_to_be(
+    tmp_path: Path, writer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer.rename(tmp_path / "scancel")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", ".", prepend=os.pathsep)
+    for text in ("scancel 12", "run scancel 12"):
+        with pytest.raises(UsageError, match="in a relative directory of PATH"):
+            parse_action(text).prepare()
+    parse_action("run ./scancel 12").prepare()
+
+
 def test_a_slurm_job_is_cancelled_or_sent_a_signal(
     tmp_path: Path, writer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out.json"
     program = tmp_path / "scancel"
-    program.write_text(f'#!/bin/sh\nexec {writer} {out} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {quote(str(writer))} {quote(str(out))} "$@"\n')
     program.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     for text, words in (
@@ -210,8 +274,17 @@ def test_a_slurm_job_is_cancelled_or_sent_a_signal(
     "text",
     [
         *("", "  ", "signal", "signal TERM", "signal TERM x", "signal TERM -1", "signal 9 {step}"),
-        *("scancel", "scancel --all", "scancel {run}", "touch", "touch a b", "touch ''", "run"),
-        *("reboot now", "run 'open", "signal TREM 5", "scancel 5 WHAT"),
+        *(
+            "scancel",
+            "scancel --all",
+            "scancel {run}",
+            "scancel ١٢",
+            "touch",
+            "touch a b",
+            "touch ''",
+            "run",
+        ),
+        *("touch ''", "run", "reboot now", "run 'open", "signal TREM 5", "scancel 5 WHAT"),
     ],
 )
 def test_what_cannot_be_done_is_refused(text: str) -> None:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,15 +22,22 @@ import pytest
 
 from rltui.commands import mcp
 from rltui.commands.mcp import Desk, Tools, server_of
+from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, LogTail
 from rltui.core.errors import UsageError
 from rltui.output.tool_answers import series_text
 from rltui.session import Session
 from rltui.session.answers import Answers
+from rltui.session.session import Choice
+from rltui.sources.side_files.sample_files import SampleSet
 from tests.builders import a_batch, a_source, append_rows, steps
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
+from tests.commands.test_brief import ASKS
 from tests.fakes import FakeReader, a_session, grpo_tags
+from tests.remote.ssh.far_host import FarHost, far_host
+
+__all__ = ["far_host"]
 
 needs_sdk = pytest.mark.skipif(find_spec("mcp") is None, reason="needs the extra rltui[mcp]")
 PATIENCE_S = 60.0
@@ -237,6 +245,48 @@ async def test_samples_of_the_lowest_reward_come_first(tmp_path: Path) -> None:
 
 
 @needs_sdk
+async def test_texts_of_samples_have_no_secrets(tmp_path: Path) -> None:
+    a_sampled_run(tmp_path / "logs")
+    key = "ghp_" + "a1B2" * 9
+    texts = {"input": f"My key is {key}", "output": "x " * 145 + key + " y" * 400 + f" {key}"}
+    with (tmp_path / "logs" / "a" / "rollouts" / "12.jsonl").open("a") as out:
+        out.write(json.dumps({**texts, "score": -9.0}) + "\n")
+    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+        told = await ask("samples", worst=1)
+    assert "| My key is ***" in told
+    assert "ghp_" not in told  # nor what is left of it where the text is cut
+    assert "a1B2" not in told
+
+
+@needs_sdk
+async def test_no_sample_file_outside_of_logdir_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is a folder listed, on the way to a run that is inside again."""
+    logdir, outside = tmp_path / "logs", tmp_path / "outside"
+    a_sampled_run(logdir)
+    outside.mkdir()
+    (logdir / "a" / "rollouts" / "12.jsonl").rename(outside / "12.jsonl")
+    (logdir / "a" / "rollouts" / "12.jsonl").symlink_to(outside / "12.jsonl")
+    write_jsonl(logdir / "c" / "real" / "log.jsonl", grpo_tags(30))
+    (outside / "back").symlink_to(logdir / "c" / "real")
+    session = a_log(logdir)
+    (logdir / "way").symlink_to(outside)
+    found = next(run for run in session.runs() if "real" in run.data.path.parts)
+    found.data.path = logdir / "way" / "back"
+    listed: list[Path] = []
+    loaded: list[object] = []
+    monkeypatch.setattr("rltui.facts.samples.find_samples", lambda root, _: listed.append(root))
+    async with asking(session, tmp_path / "state") as ask:
+        assert "leads out of LOGDIR" in await ask("samples", run=found.name)
+        monkeypatch.undo()
+        monkeypatch.setattr(SampleSet, "load", lambda _, step: loaded.append(step))
+        assert "leads out of LOGDIR" in await ask("samples", run="a*")
+    assert listed == []
+    assert loaded == []
+
+
+@needs_sdk
 async def test_links_that_lead_out_of_logdir_are_refused(tmp_path: Path) -> None:
     logdir, outside = tmp_path / "logs", tmp_path / "outside"
     a_sampled_run(logdir)
@@ -377,7 +427,7 @@ HELLO = (
 )
 
 
-def served(logdir: Path, state: Path) -> subprocess.Popen[bytes]:
+def served(logdir: Path | str, state: Path) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
     command = [sys.executable, "-m", "rltui", "mcp", str(logdir)]
@@ -411,6 +461,46 @@ def test_garbage_and_a_client_that_leaves_while_it_waits(bad_logs: Path, tmp_pat
         assert b"Traceback" not in errors
     assert len(ids) == 2
     assert len(set(ids)) == 1
+
+
+@needs_sdk
+@pytest.mark.parametrize("path", ["node1:{}", "{}/none", "{}/empty"])
+def test_a_logdir_without_a_run_says_why(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that wants a password gets none: standard input is the client's."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "ssh").write_text(ASKS)
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(tmp_path / "ssh")))
+    server = served(path.format(tmp_path), tmp_path / "state")
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(HELLO + request(1, "tools/call", name="judge", arguments={}))
+    server.stdin.flush()
+    found = ""
+    while '"id":1' not in found:
+        found = server.stdout.readline().decode()
+    text = json.loads(found)["result"]["content"][0]["text"]
+    says = {"node1:{}": "Permission denied", "{}/none": "not exist yet", "{}/empty": "no log yet"}
+    assert text.startswith("no run yet: ")
+    assert says[path] in text
+    server.communicate(timeout=PATIENCE_S)
+    assert server.returncode == 0
+
+
+@needs_sdk
+async def test_on_another_host_and_with_a_reference(
+    bad_logs: Path, tmp_path: Path, far_host: FarHost
+) -> None:
+    choice = Choice(reference="b")
+    session = Session([parse_logdir(f"node1:{bad_logs}")], choice=choice)
+    session.scan()
+    session.read_all()
+    async with asking(session, tmp_path / "state") as ask:
+        assert (await ask("list_runs")).startswith("3 runs. ")
+        assert "[off_reference]" in await ask("judge", run="a")
+    assert far_host.connections
 
 
 @needs_sdk

@@ -67,6 +67,7 @@ def ended() -> Iterator[list[subprocess.Popen[bytes]]]:
         ["check", "-", "--framework", "nosuch"],
         ["check", "-", "--config", "nosuch.yaml"],
         ["check", "-", "nosuch-directory"],
+        ["brief", "-", "nosuch-directory"],
         ["check", "--follow", "-", "--framework", "nosuch"],
         ["watch", "-"],  # without a terminal
     ],
@@ -79,7 +80,9 @@ def test_a_bad_start(ended: list[subprocess.Popen[bytes]], arguments: list[str])
     assert_training_goes_on(process)
 
 
-@pytest.mark.parametrize("arguments", [["check", "-"], ["check", "--follow", "-"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["check", "-"], ["brief", "-"], ["check", "--follow", "-"]], ids=" ".join
+)
 def test_interrupted(ended: list[subprocess.Popen[bytes]], arguments: list[str]) -> None:
     process = start(arguments)
     ended.append(process)

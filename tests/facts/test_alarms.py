@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.facts.alarms import alarms, blind_words, names_of
+from rltui.facts.odd import lacking
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_tags
 
@@ -14,6 +15,14 @@ def test_blind_spots_are_found_once_for_the_same_names() -> None:
     run.version += 1
     assert first
     assert alarms(run) is first
+
+
+def test_runs_of_the_same_names_share_them() -> None:
+    one, two = (a_session(a_batch(grpo_tags(60))).runs()[0] for _ in range(2))
+    assert alarms(one) == alarms(two)
+    two.rules = two.rules[:3]
+    two.infos = dict(two.infos)
+    assert alarms(two) != alarms(one)
 
 
 def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
@@ -29,6 +38,16 @@ def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
     assert all(len(blind_words(run, most)) <= most for most in range(200))
     assert blind_words(run, 60) == f"{seen}{len(blind)}: see rltui canary"
     assert blind_words(run, 20) == ""
+
+
+def test_what_is_lacking_is_what_it_is_blind_for_and_nothing_that_it_cannot_have() -> None:
+    cut = ("actor/entropy", "critic/vf_loss", "critic/vf_explained_var")
+    (run,) = a_session(a_batch({t: x for t, x in grpo_tags(60).items() if t not in cut})).runs()
+    blind = [f for f in alarms(run) if f.lacking]
+    titles = lacking(run)
+    assert "entropy" in titles
+    assert "explained variance" not in titles, "GRPO has no critic"
+    assert len(titles) <= len(blind)
 
 
 def test_names_are_those_of_the_framework() -> None:

@@ -157,6 +157,19 @@ def test_a_verdict_is_a_condition(read: Read) -> None:
     assert judge(bad, a_view(grpo_tags(60)), Others()).met
 
 
+def test_what_is_not_logged_is_left_out_where_the_file_says_so(run: RunView, read: Read) -> None:
+    asked = ("reward.max last > 1", "tag mine last > 1", "no grad_explosion")
+    for always, maybe in zip(read(*asked), read(*(f"{t} if logged" for t in asked)), strict=True):
+        said = judge(always, run, Others())
+        assert not said.met, always
+        assert judge(maybe, run, Others()) == said._replace(met=True, skipped=True)
+    # what is logged and cannot be measured is not met all the same
+    for text in ("kl.old_new max < 1", "reward.mean at 11 > 1", "entropy last > 9"):
+        (condition,) = read(f"{text} if logged")
+        outcome = judge(condition, run, Others())
+        assert (outcome.met, outcome.skipped) == (False, False)
+
+
 def test_a_reference_gives_the_limits(run: RunView, read: Read) -> None:
     share, exact, none = read(
         "reward.mean last within 10 % of reference",
@@ -190,8 +203,14 @@ def test_good_runs_give_the_limits(read: Read) -> None:
         ("reward.mean last > x", "is no condition"),
         ("steps within 10 % of reference", "steps are compared with numbers only"),
         ("steps like last 8 good runs", "steps are compared with numbers only"),
+        ("entropy last between 5 and 1",
+         "no number is between 5 and 1: write 'between 1 and 5'"),
+        ("entropy last > 1e999", "1e999 is too large a number"),
+        ("entropy last within 1e999 of reference", "1e999 is too large a number"),
+        ("no bad if logged", "'if logged' goes with a metric, a tag or a rule"),
+        ("steps > 1 if logged", "'if logged' goes with a metric, a tag or a rule"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_has_its_line(text: str, words: str, read: Read) -> None:
     with pytest.raises(DocumentError, match=r"expect\.yaml:3:5: .*") as raised:
         read("no bad", text)

@@ -44,7 +44,7 @@ def test_a_share_can_be_computed_from_what_is_shown() -> None:
     middle, start = number_of(finding, "middle"), number_of(finding, "start")
     assert number_of(finding, "share") == pytest.approx(middle / start)
     assert finding.evidence.value == pytest.approx(middle / start)
-    assert "3.8 at the start → 0.1 now; 2.63 % of start, bad floor 15 %" in summary(finding)
+    assert "3.8 at the start → 0.1 now; 2.63 % of start, bad below 15 %" in summary(finding)
 
 
 def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
@@ -84,7 +84,7 @@ def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None
     words = Words("{tag} is 3; limit 2", "{tag}: floor 2", "", "")
     finding = _FINDING._replace(words=words, evidence=replace(_EVIDENCE, facts=levels))
     assert summary(finding) == "time limit/floor is 3; bad limit 2"
-    assert short(finding) == "time limit/floor: bad floor 2"
+    assert short(finding) == "time limit/floor: bad below 2"
 
 
 def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> None:

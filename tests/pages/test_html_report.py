@@ -130,6 +130,17 @@ def test_a_sick_run_is_told_from_its_verdict_to_its_settings() -> None:
     assert any(a.get("class") == "e bad" for a in page.all("rect"))
 
 
+def test_what_looks_odd_stands_before_the_charts_with_its_reason() -> None:
+    tags = grpo_tags(60)
+    tags["actor/kl_loss"] = [0.002 * n for n in range(60)]
+    page = checked(html_report(a_session(a_batch(steps(1, tags)), clock=grpo_clock())))
+    titles = [text.strip() for tag, text in page.texts if tag == "h2"]
+    assert titles.index("Looks odd, but no reason to stop") < titles.index("Overview")
+    assert "KL to reference 0.114 (it starts at 0 and grows as the policy learns)" in page.said(
+        "li"
+    )
+
+
 def test_several_runs_begin_with_a_table_the_worst_first() -> None:
     calm = grpo_batch(60, run="calm", collapse=None)
     page = checked(html_report(a_session(calm, grpo_batch(60, run="sick"), clock=grpo_clock())))

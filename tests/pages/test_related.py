@@ -64,7 +64,7 @@ def test_its_copy_and_its_own_statistics_are_left_out() -> None:
 
 def test_a_relative_that_does_not_move_with_it_says_so() -> None:
     shown = text(a_view(tags()), "response_length/mean").splitlines()
-    assert next(line for line in shown if " entropy " in line).endswith("no link")
+    assert next(line for line in shown if " entropy " in line).endswith("unrelated")
     assert not any("KL to reference" in line for line in shown)
 
 
@@ -86,7 +86,7 @@ def test_a_common_trend_is_named_as_such() -> None:
     run = a_view(values)
     (only,) = related(run, "actor/entropy")
     assert (only.tag, only.is_linked) == ("actor/ppo_kl", False)
-    assert "trend only" in text(run, "actor/entropy")
+    assert "shared trend" in text(run, "actor/entropy")
 
 
 def test_what_jumps_at_the_same_time_is_linked() -> None:
@@ -104,6 +104,6 @@ def test_what_jumps_at_the_same_time_is_linked() -> None:
     }
     shown = text(a_view(values), "actor/ppo_kl").splitlines()
     by_title = {line[2:21].strip(): line[21:].strip() for line in shown[1:]}
-    assert by_title["clip fraction"] == "+jump 2 after"
-    assert by_title["entropy"] == "-jump"
-    assert by_title["gradient norm"] == "no link"
+    assert by_title["clip fraction"] == "jumps too 2 later"
+    assert by_title["entropy"] == "jumps against"
+    assert by_title["gradient norm"] == "unrelated"

@@ -32,7 +32,7 @@ HOUR = 3600.0
 STATES = {
     "live": (30.0, "live", "30 s ago"),
     "stalled": (1200.0, "stalled", "20 m"),
-    "quiet": (3 * HOUR, "quiet", "3 h"),
+    "silent": (3 * HOUR, "silent", "3 h"),
     "ended": (50 * HOUR, "ended", "2 d ago"),
 }
 
@@ -85,7 +85,7 @@ def test_all_views_show_one_word(name: str) -> None:
     age, word, _ = STATES[name]
     for text in views(seen(age)):
         assert word in text
-        for other in {"live", "stalled", "quiet", "ended", "unknown"} - {word}:
+        for other in {"live", "stalled", "silent", "ended", "unknown"} - {word}:
             assert other not in text
 
 

@@ -297,11 +297,11 @@ def _movement(item: Related) -> Line:
         return []
     if not item.is_linked:
         shares = abs(found.trend) >= _SHARED_TREND
-        return [(f"{found.trend:+.2f} trend only" if shares else "no link", MUTED)]
+        return [(f"{found.trend:+.2f} shared trend" if shares else "unrelated", MUTED)]
     word, lag = f"{found.r:+.2f} ", found.lag
     if item.by_jump:
-        word, lag = "+jump " if found.jump > 0 else "-jump ", found.jump_lag
-    by = f"{numbers.step(abs(lag))} {'after' if lag > 0 else 'ahead'}" if lag else ""
+        word, lag = "jumps too " if found.jump > 0 else "jumps against ", found.jump_lag
+    by = f"{numbers.step(abs(lag))} {'later' if lag > 0 else 'earlier'}" if lag else ""
 
     return [(word, TITLE), (by, MUTED)]
 

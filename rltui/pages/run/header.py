@@ -51,7 +51,7 @@ _STATE_COUNTS = {
     "stopped": 15,
     "cancelled": 24,
     "finished": 21,
-    "quiet": 22,
+    "silent": 22,
     "ended": 23,
     "unreachable": 14,
 }

@@ -334,7 +334,8 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
 
     if not found:
         return []
-    note = f"emptiest, mean and fullest, newest {session_limits().stages.recent} {run.step_word}s"
+    rows = f"newest {session_limits().stages.recent} {run.step_word}s"
+    note = f"least, mean and most loaded rank, {rows}"
     lines = [heading("Spread", width, view, note)]
 
     for load in found:

@@ -380,7 +380,11 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     if tab.id == metrics.ALL:
         return line if is_short else [*line, (f" {len(run.infos)}", MUTED)]
     if tab.id == metrics.FINDINGS:
-        return [*line, (f" {sum(marks(run).values())}", MUTED)]
+        found = sum(marks(run).values())
+        return [
+            *line,
+            (f"({found})" if is_short else f" {found}", MUTED),
+        ]  # the next key is a number
     level, gap = _level(run, tab), "" if is_short else " "
     if level is Level.UNKNOWN:
         return line
