@@ -46,6 +46,7 @@ def passing(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
         return [r for r in rows if name in r.marks]
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
     mean = math.fsum(rewards) / len(rewards) if rewards else math.nan
+
     wrong = [r for r in rows if r.right is False]
     return [r for r in wrong if r.reward > mean or (r.reward > 0 and math.isclose(r.reward, mean))]
 
@@ -147,6 +148,7 @@ class SampleBrowser:
         """(step, share of right answers or mean reward, answers) of :attr:`prompt`, as far as the
         steps have been read, ascending."""
         found = self._answers
+
         if self.current is not None and not self.current.steps and self._table is not None:
             found = {s: _answers(r for r in self._table.rows if r.step == s) for s in self.steps}
         return [(s, *found[s][self.prompt]) for s in self.steps if self.prompt in found.get(s, ())]

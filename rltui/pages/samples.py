@@ -108,6 +108,7 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
         return []
     least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
     spread = f"mean reward {numbers.value(math.fsum(rewards) / len(rewards))}, {least} to {most}"
+
     counts = [(name, len(passing(rows, name))) for name in FILTERS]
     wrong = [f"{name} {count}" for name, count in counts if count]
     shorter = [" · ".join(wrong[:n]) for n in range(len(wrong), 0, -1)]

@@ -376,6 +376,7 @@ def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
         return _of_nodes(record, nodes)
     if not isinstance(steps, list) or not steps or not all(isinstance(s, dict) for s in steps):
         return record
+
     rest = {k: v for k, v in record.items() if k != "trajectory"}
     last = {k: steps[-1][k] for k in ("prompt", "completion") if k in steps[-1]}
     return {**last, **rest, "turn_rewards": [s.get("reward") for s in steps]}
@@ -389,6 +390,7 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
     while isinstance(at, int) and 0 <= at < len(nodes) and len(path) < len(nodes):
         path.append({**nodes[at]["message"], "seconds": spent.get(at)})  # from the last one back
         at = nodes[at].get("parent")
+
     rest = {k: v for k, v in record.items() if k not in _TRACE}
     took, end = _span((record.get("timing") or {}).get("agent")), "".join(map(str, ends[-1:]))
     return {**rest, "messages": path[::-1], "seconds": took, "finish_reason": end}

@@ -139,11 +139,13 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
     figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
     took = next(filter(figures.__contains__, known["times"]), "")
     kinds = [(_kind_of(n), v) for n, v in figures.items()]
+
     answer = next((v > 0.5 for (is_right, _, _), v in kinds if is_right), None)
     seconds = figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0)
     asked = _text_of(record[prompt]) if prompt and main else look.asked
     parts = tuple((name, v) for (_, is_part, name), v in kinds if is_part)[:_MAX_PARTS]
     preview = " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW]
+
     told = _reward(figures), look.length, preview, look.turns, answer, *_ending(record, look)
     return SampleRow(position, item, _step_of(record), *told, seconds, hash(asked), parts)
 
@@ -154,6 +156,7 @@ def _step_of(record: Record) -> int | None:
     for key, value in whole.items():
         if isinstance(value, str) and value.isdecimal() and len(value) < 16:
             whole[key] = int(value)
+
     step = find_step(whole, words().step_keys) if whole else None
     return step.step if step else None
 
@@ -162,6 +165,7 @@ def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
     """The reason of the end, and what is wrong."""
     known = words().samples
     ends = [v for n in known["ends"] if isinstance(v := record.get(n), str)]
+
     is_cut = any(record.get(n) is True for n in known["truncated"])
     wrong = {
         TRUNCATED: is_cut or any(map(_patterns()["limits"].search, ends)),
@@ -185,9 +189,11 @@ def _look(value: object) -> _Look:
     """A quick look at a completion or conversation: a step has thousands."""
     if isinstance(value, str):
         return _look_at_text(value)
+
     told = _told(value)
     said = [text for role, text, _ in told if role == MODEL] or [_text_of(value)]
     asked = "\n".join(text for _, text, _ in takewhile(lambda x: x[0] != MODEL, told))
+
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
         return inner._replace(asked=asked)
     return _Look(said[-1], sum(map(len, said)), len(said), any(x[2] for x in told), asked)
@@ -205,6 +211,7 @@ def _look_at_text(text: str) -> _Look:
     if not _may_have_turns(text):
         return _Look(text, len(text))
     marks = [m for m in _ANSWERS if m in text] or [f"</{t}>" for t in words().samples["results"]]
+
     turns = 1 + sum(map(text.count, marks))
     last = max((text.rfind(m) + len(m) for m in marks if m in text), default=0)
     return _Look(text[last:], len(text), turns, _patterns()["failed tag"].search(text) is not None)
@@ -257,6 +264,7 @@ def _turns_of(record: Record, prompt: str | None, main: str | None) -> Iterator[
     """The turns of prompt and completion, with the rewards of single turns."""
     lists = (record.get(n) for n in words().samples["turn_rewards"])
     rewards = iter(next((v for v in lists if isinstance(v, list)), ()))
+
     for name in dict.fromkeys(n for n in (prompt, main) if n):
         for turn in _turns(record[name], "user" if main and name == prompt else MODEL):
             if turn.role == MODEL and name == (main or prompt):
@@ -284,6 +292,7 @@ def _message(message: Record, role: str) -> Iterator[Turn]:
     text = next((_text_of(message[k]) for k in ("content", "output", "text") if message.get(k)), "")
     seconds, reward = _or_nan(message.get("seconds")), _or_nan(message.get("reward"))
     turn = Turn(role, text, name if isinstance(name, str) else "", False, seconds, reward)
+
     calls = message.get("tool_calls")
     if kind == "function_call":
         calls = [message]
@@ -306,6 +315,7 @@ def _call(call: object) -> Turn:
             call = parsed(call.encode("utf-8", "replace"))
     if not isinstance(call, Mapping):
         return Turn(CALL, _text_of(call))
+
     inner = call["function"] if isinstance(call.get("function"), Mapping) else call
     given = inner.get("arguments", "")
     if not isinstance(given, str):
@@ -326,6 +336,7 @@ def _split(text: str, role: str) -> Iterator[Turn]:
     ends = [*(m.start() for m in marks), len(text)]
     bounds = zip(marks, ends[1:], strict=True)
     spoken = ((m[m.lastindex or 0], text[m.end() : end]) for m, end in bounds)
+
     results = words().samples["results"]
     for who, part in ((role, text[: ends[0]]), *spoken):
         part, at = _END.sub("", part), 0
