@@ -37,7 +37,7 @@ _MadeOf = tuple[Hashable, int | None, object]
 HIGH_WRONG = "high reward, wrong"
 FILTERS = (HIGH_WRONG, *MARKS)
 #: Steps that are read for one prompt, the nearest first.
-_MOST_STEPS = 48
+_MOST_STEPS = 24
 
 
 def passing(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
