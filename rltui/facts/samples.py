@@ -45,7 +45,7 @@ def passing(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
     if name != HIGH_WRONG:
         return [r for r in rows if name in r.marks]
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
-    mean = math.fsum(rewards) / len(rewards) if rewards else math.nan
+    mean = sum(r / len(rewards) for r in rewards) if rewards else math.nan
 
     wrong = [r for r in rows if r.right is False]
     return [r for r in wrong if r.reward > mean or (r.reward > 0 and math.isclose(r.reward, mean))]

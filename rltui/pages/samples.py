@@ -107,7 +107,9 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
     if not rewards:
         return []
     least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
-    spread = f"mean reward {numbers.value(math.fsum(rewards) / len(rewards))}, {least} to {most}"
+    spread = (
+        f"mean reward {numbers.value(sum(r / len(rewards) for r in rewards))}, {least} to {most}"
+    )
 
     counts = [(name, len(passing(rows, name))) for name in FILTERS]
     wrong = [f"{name} {count}" for name, count in counts if count]
@@ -443,7 +445,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _step_lines(self, width: int) -> list[Line]:
         """How the answers to the prompt fared at each step that was read."""
         glyphs = self.shell.view.glyphs
-        steps = [x for x in self._browser.over_steps if math.isfinite(x[1])]
+        steps = [x for x in self._browser.over_steps if abs(x[1]) < _WHOLE]
         if not self._browser.prompt or not steps:
             return []
         means = [x[1] for x in steps]

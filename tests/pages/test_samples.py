@@ -272,3 +272,16 @@ async def test_from_a_finding_its_step_is_shown(shop: Path) -> None:
         await hand.press("T")
         nearest = min((20, 40, 60), key=lambda s: abs(s - step))
         assert f"step {nearest}" in hand.lines[1]
+
+
+async def test_no_reward_and_no_time_ends_the_app(tmp_path: Path) -> None:
+    for step, rewards in {20: (1e308, 1e308), 40: (-1e308, 10**400, float("nan"))}.items():
+        path = tmp_path / "rollouts" / f"{step}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        chat = [{"role": "assistant", "content": "x", "seconds": 1e300, "reward": -1e308}] * 2
+        rows = [{"prompt": "p", "completion": chat, "reward": r, "acc": None} for r in rewards]
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    async with at(tmp_path) as hand:
+        await hand.press("T", "a", "f", "equals_sign", "j", "h", "enter", "escape")
+        assert len(hand.ids) == 2
+        assert "step 20" in hand.lines[1]
