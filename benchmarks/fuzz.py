@@ -26,8 +26,8 @@ import numpy as np
 from benchmarks.fuzz_seeds import Seed, first_seeds, key, seeds_in
 from rltui.core.batch import Restart
 from rltui.core.block import Block
-from rltui.formats import ALL_FORMATS, HEAD_BYTES, Decoded, Options
-from rltui.formats.base import MAX_TAG
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import HEAD_BYTES, MAX_TAG, Decoded, Options
 from tests.blocks import make_block
 
 #: Of a decoder: seconds and bytes beside those per byte of the log.

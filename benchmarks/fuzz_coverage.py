@@ -29,7 +29,8 @@ with atheris.instrument_imports(include=["rltui.formats"]):
     import rltui.formats
     from benchmarks.fuzz import LENGTHS, TOKENS, case_finding, read, report
     from benchmarks.fuzz_seeds import Seed, first_seeds, keep, kept, key, path_for
-    from rltui.formats import ALL_FORMATS, Format
+    from rltui.formats import ALL_FORMATS
+    from rltui.formats.base import Format
 
     for _module in pkgutil.walk_packages(rltui.formats.__path__, "rltui.formats."):
         importlib.import_module(_module.name)  # decoders are imported when they are first used

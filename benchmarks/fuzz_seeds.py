@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rltui.formats import ALL_FORMATS, HEAD_BYTES, Format
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import HEAD_BYTES, Format
 from rltui.formats.gzip_log import SUFFIX, Gzipped
 from tests.formats.sample import samples
 from tests.places import FIXTURES

@@ -26,7 +26,7 @@ from benchmarks.machine import describe, table
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
 from rltui.remote import ReaderOptions, open_reader
-from rltui.remote.ray.message import FromNode
+from rltui.remote.ray.messages import FromNode
 from rltui.remote.ray.roots import LogRoots
 
 NODES, RUNS, TAGS = 4, 50, 20

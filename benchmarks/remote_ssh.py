@@ -22,10 +22,9 @@ import numpy as np
 
 from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
-from rltui.remote import ReaderOptions, open_reader
+from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.remote.ssh import reader as ssh_reader
 from rltui.remote.ssh.connection import SshProcess
-from rltui.sources.follow.queued import Reading
 
 _SSH = """#!/bin/sh
 while [ "$1" != -- ]; do shift; done

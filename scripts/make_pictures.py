@@ -130,7 +130,7 @@ def write_logs(directory: Path) -> None:
     """The demo runs, and the console log of the one that died."""
     for name, scenario in _RUNS.items():
         run = DemoRun(directory / name, scenario, _SEED, _TOTAL)
-        with run:
+        with contextlib.closing(run):
             run.write_history(_STEPS)
         (events,) = run.directory.glob("events.*")
         events.rename(events.with_name("events.out.tfevents.1800000000.trainer-0.1.0"))
@@ -145,7 +145,7 @@ def write_demo(scenario: str) -> Path:
     logdir = Path("demo") / scenario
     if not logdir.exists():
         for run in demo_runs(logdir, scenario, _TOTAL):
-            with run:
+            with contextlib.closing(run):
                 run.write_history(SCENARIOS[scenario].history)
             events = next(run.directory.glob("events.*"))
             written = events.stat().st_mtime if run.scenario.ending == "hang" else NOW

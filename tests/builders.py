@@ -18,7 +18,11 @@ import numpy as np
 
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block
-from rltui.sources.follow.queued import Reading
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Format, Options
+from rltui.remote import Reading
+from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.run_files import Discovery
 from rltui.store import RunData, Store
 from tests.blocks import make_block
 
@@ -119,3 +123,10 @@ def running(reader: Reading) -> Iterator[None]:
         yield
     finally:
         reader.stop()
+
+
+def discover(
+    logdirs: Sequence[Path], formats: Sequence[Format] = ALL_FORMATS, options: Options | None = None
+) -> Discovery:
+    """What one search finds."""
+    return RunFinder(logdirs, formats, options).find()

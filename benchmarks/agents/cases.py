@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -75,7 +75,7 @@ def _demo(folder: Path, held: ExitStack) -> Iterator[Case]:
         if scenario.runs:
             continue
         path = folder / "demo" / name
-        held.enter_context(DemoRun(path, name, _SEED, _ROWS)).write_history(_ROWS)
+        held.enter_context(closing(DemoRun(path, name, _SEED, _ROWS))).write_history(_ROWS)
         named = scenario.rule or _ENDINGS.get(scenario.ending)
         stride = Rows(scenario, _SEED, _ROWS).stride
         onset = (scenario.onset_of(_ROWS) or 0) * stride

@@ -202,14 +202,12 @@ def guessed_title(title: str) -> str:
 
 
 #: How a label may appear in a title: ``{name}`` is its last path part, ``{name:words}`` the same
-#: as words (with the part before it where that is only a statistic), ``{name:full}`` all of it.
-LABEL_FORMATS = ("words", "full")
+#: as words (with the part before it where that is only a statistic).
+LABEL_FORMATS = ("words",)
 
 
 def label_text(label: str, form: str = "") -> str:
     """A label as one of :data:`LABEL_FORMATS`."""
-    if form == "full":
-        return label
     if form == "words":
         return short_title(label)
     return label.rstrip("/").rpartition("/")[2] or label

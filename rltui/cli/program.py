@@ -83,13 +83,8 @@ class _PrintCompletion(argparse.Action):
     """Print the completion script of a shell, and exit."""
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, _: object, values: object, *__: object
     ) -> None:
-        del namespace, option_string
         from rltui.cli.completion import completion_script  # only who asks for it needs it
 
         emit(completion_script(str(values)))

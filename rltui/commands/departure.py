@@ -33,7 +33,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TextIO
 
 from rltui.commands.standard_output import discard, emit
@@ -98,12 +98,7 @@ class Departure:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         if self.code == 0 and self._is_gone():
             self._depart(signal.SIGHUP)
         if self.code:

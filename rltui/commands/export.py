@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from rltui.commands.command import nothing_readable, open_session, report_notes, with_faults
 from rltui.commands.standard_output import emitted, tell
-from rltui.commands.terminal import is_piped, kept_open, need_pipe
+from rltui.commands.terminal import reading_pipe
 from rltui.commands.verbs import Exit
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
@@ -33,7 +33,7 @@ from rltui.output.points import (
     need_parquet,
 )
 from rltui.remote.stream import HEARTBEAT_S, Stream
-from rltui.remote.wire import WireError
+from rltui.remote.wire.codec import WireError
 from rltui.session import RunView
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -45,13 +45,11 @@ _PIECE = 1 << 18
 
 def export(options: argparse.Namespace) -> int:
     """Write the points of the runs to a file or to standard output."""
-    if is_piped(options):
-        need_pipe()
     target: Path | None = options.output
     form = _form(options, target)
     if target is not None:
         target = check_target(target, options.logdirs)
-    with kept_open(0):
+    with reading_pipe(options):
         session = open_session(options)
         session.read_all(judge=False)
 

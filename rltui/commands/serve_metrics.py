@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent import futures
 from contextlib import closing, suppress
-from types import TracebackType
 from typing import Any
 
 from rltui.commands.command import check_metrics, open_config, open_session, report_trouble
@@ -116,12 +115,7 @@ class MetricsServer:
 
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_HEAD_S)
 

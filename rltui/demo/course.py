@@ -73,7 +73,6 @@ class Scenario(NamedTuple):
     """The course of a demo run."""
 
     id: str
-    title: str
     summary: str
     """One line."""
     onset: int | None = None

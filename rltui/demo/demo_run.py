@@ -99,12 +99,6 @@ class DemoRun:
         self._next: Row = self._rows.make(0)
         self._writer: Any = None
 
-    def __enter__(self) -> DemoRun:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @property
     def finished(self) -> bool:
         """Whether the last step was written, or the run has ended before it."""
@@ -215,20 +209,9 @@ class DemoWriter:
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
 
-    @property
-    def running(self) -> bool:
-        """Whether steps are still being written."""
-        return self._thread is not None and self._thread.is_alive()
-
     def start(self, speed: float = 1.0) -> None:
-        """Start writing; at speed 1 a step takes the second or so that it logs as its duration.
-
-        Raises ValueError when ``speed`` is not positive.
-        """
-        if not speed > 0:
-            raise ValueError("speed must be positive")
-        if self._thread is not None:
-            raise RuntimeError("already started")
+        """Start writing, once; at speed 1 a step takes the second or so that it logs as its
+        duration."""
         self._thread = threading.Thread(
             target=self._write, args=(speed,), name="rltui-demo", daemon=True
         )

@@ -268,6 +268,10 @@ def overview_sections(run: RunView) -> Sequence[Section]:
         for tag in run.tags_of_metrics(question.metrics):
             info = run.infos[tag]
             key, labels = info.metric.key if info.metric else tag, sorted(info.labels.items())
+            if labels and all(str(value).isdigit() for _, value in labels):
+                labels = []  # environment 1, 2, 3: the worst speaks for all
+                if run.verdict.tag_level(tag) > run.verdict.tag_level(tags.get((key, "[]"), tag)):
+                    tags[key, "[]"] = tag
             tags.setdefault((key, str(labels)), tag)
         rows = [_with_band(run, tag) for tag in tags.values() if tag not in shown]
         shown.update(tags.values())

@@ -12,17 +12,11 @@ from rltui.core.clock import Clock
 from rltui.files.tail import FollowedFile, Tail
 
 
-def tail_of(
-    path: Path,
-    *,
-    whole: bool = False,
-    rewritten: bool = False,
-    summed: bool = False,
-    clock: Clock | None = None,
-) -> FollowedFile:
-    """Follows a file wherever it is; ``summed`` and ``clock`` count on this machine only."""
+def tail_of(path: Path, *, clock: Clock | None = None, **how: bool) -> FollowedFile:
+    """Follows a file wherever it is. ``clock`` counts on this machine only; ``how``: see
+    :class:`~rltui.files.tail.FollowedFile`."""
     if not is_remote(path):
-        return Tail(path, whole=whole, rewritten=rewritten, summed=summed, clock=clock)
-    from rltui.files.remote.tail import RemoteTail  # seldom needed
+        return Tail(path, clock=clock, **how)
+    from rltui.files.remote import store, tail  # seldom needed
 
-    return RemoteTail(path, whole=whole, rewritten=rewritten)
+    return tail.RemoteTail(path, store=store.store_of(path), **how)

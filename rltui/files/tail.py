@@ -95,7 +95,8 @@ class FollowedFile(ABC):
     """A growing file, here or elsewhere, and how far it was read. Not thread-safe.
 
     ``whole``: the file is one document that starts over whenever it changes; neither that nor
-    rewriting a ``rewritten`` file is trouble. ``summed``: count the ``checksum`` of what is read.
+    rewriting a ``rewritten`` file is trouble. ``summed``: count the ``checksum`` of what is read,
+    on this machine.
     """
 
     def __init__(
@@ -149,16 +150,8 @@ class FollowedFile(ABC):
 class Tail(FollowedFile):
     """Follows one file of this machine."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        whole: bool = False,
-        rewritten: bool = False,
-        summed: bool = False,
-        clock: Clock | None = None,
-    ) -> None:
-        super().__init__(path, whole=whole, rewritten=rewritten, summed=summed)
+    def __init__(self, path: Path, *, clock: Clock | None = None, **how: bool) -> None:
+        super().__init__(path, **how)
         self._name = str(path)
         self._clock = clock or _SYSTEM_CLOCK
         self._identity: tuple[int, int] | None = None
@@ -186,7 +179,6 @@ class Tail(FollowedFile):
         return self._stamp == _stamp_of(status)
 
     def poll(self, budget_bytes: int) -> Polled:
-        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         try:
             status = os.stat(self.path)  # noqa: PTH116 - a Path costs twice as much here
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -6,19 +6,7 @@ its files in ``tests/formats``: the contract test then runs on it.
 
 from __future__ import annotations
 
-from rltui.formats.base import (
-    HEAD_BYTES,
-    Belonging,
-    Decoded,
-    Decoder,
-    DecoderNote,
-    Format,
-    Options,
-    Refusal,
-    RowSearch,
-    RowSpan,
-    Sampler,
-)
+from rltui.formats.base import Format
 from rltui.formats.console import Console
 from rltui.formats.document import JsonDocument, TrainerState
 from rltui.formats.gzip_log import Gzipped
@@ -46,19 +34,3 @@ ALL_FORMATS: tuple[Format, ...] = (
     *FORMATS,
     *(Gzipped(f) for f in FORMATS if isinstance(f, (TfEvents, JsonLines, CsvTable, Console))),
 )
-
-__all__ = [
-    "ALL_FORMATS",
-    "FORMATS",
-    "HEAD_BYTES",
-    "Belonging",
-    "Decoded",
-    "Decoder",
-    "DecoderNote",
-    "Format",
-    "Options",
-    "Refusal",
-    "RowSearch",
-    "RowSpan",
-    "Sampler",
-]

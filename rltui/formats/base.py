@@ -125,8 +125,7 @@ class Decoder(Protocol):
     def finish(self) -> Decoded:
         """The file will not grow any more: decode a last row that lacks only the end of its line.
 
-        Half a row gives nothing but a note. Should the file grow after all, no point comes twice
-        and none is lost, though one may keep the value of half a number.
+        Half a row gives nothing but a note.
         """
         return Decoded()
 
@@ -142,8 +141,8 @@ class Decoder(Protocol):
 
     @property
     def torn(self) -> bool:
-        """Whether :meth:`finish` gave points of a line that turned out to have others, which the
-        decoder cannot take back: only reading the file again can."""
+        """Whether more came although :meth:`finish` gave points, of a row that may have been only
+        half of one: nothing more is decoded, and the file is to be read again."""
         return False
 
 

@@ -7,13 +7,9 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-
-from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean_bytes, fit
@@ -55,7 +51,7 @@ class LastLine(Decoder):
     """Base of the decoders of lines.
 
     A line that is too long is dropped without being kept. Once nothing more will be written, the
-    last line is decoded without its end; what it gave does not come twice should it go on.
+    last line is decoded without its end.
     """
 
     holds_row = False
@@ -64,10 +60,8 @@ class LastLine(Decoder):
     """Bytes; longer lines are no metrics."""
     _may_hold_rows = False
     """Whether rows may wait for a further line, which :meth:`_close` gives."""
-    _given: _Given | None = None
-    """What the unfinished line has given: it comes once more when the line is complete."""
-    _ended = False
-    """Whether nothing came since :meth:`finish` gave points."""
+    _finished = False
+    """Whether :meth:`finish` gave points."""
 
     def __init__(self) -> None:
         self._notes = NoteBook()
@@ -84,7 +78,6 @@ class LastLine(Decoder):
 
     @property
     def open_line(self) -> bool:
-        """See :class:`rltui.formats.base.Decoder`."""
         return any(self._parts) and not self._skipping
 
     @abstractmethod
@@ -134,113 +127,26 @@ class LastLine(Decoder):
         position of the first byte that is kept: behind them, or where an open row begins."""
         raise NotImplementedError
 
-    def _repeat(self) -> bool:
-        """Return all points once more with the next ones, which then replace them; returns
-        whether they are still there."""
-        return False
-
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
-        given = self._given
-        if given is None or not data:
-            return self._feed(data, more=more)
-        self._given, self._ended = None, False
-        end = data.find(b"\n") + 1 or len(data)
-        if given.replaced and data[end - 1 : end] == b"\n" and self._repeat():
-            return self._feed(data, more=more)
-        rest = data[end:]
-        fed = self._feed(data[:end], more=more and not rest)
-        decoded = given.taken_from(fed, same_step=given.closed)
-        if rest:
-            later = self._feed(rest, more=more)
-            # a console row and a quoted cell may end in a later line
-            decoded = decoded.then(given.taken_from(later, same_step=True))
-
-        unfinished = not rest and any(self._parts)
-        if given.points and (given.closed or unfinished):
-            self._given = given
-        if not given.torn or decoded.replaces:
-            return decoded
-        if self._repeat():
-            return replace(decoded, items=self._feed(b"", more=more).items, replaces=True)
-        self.torn = True
-        return decoded
+        self.torn = self.torn or (self._finished and bool(data))
+        return Decoded() if self.torn else self._feed(data, more=more)
 
     def _close(self) -> Decoded:
         """The rows that wait for a line that never comes. The decoder is not used any more."""
         return Decoded()
 
     def finish(self) -> Decoded:
-        """See :class:`rltui.formats.base.Decoder`."""
         line = self.open_line
-        if self._ended or not (line or self._may_hold_rows):
+        if self._finished or not (line or self._may_hold_rows):
             return Decoded()
         ended = copy.deepcopy(self)  # the line may go on after all
-        ended._given = None
-        last = ended._feed(b"\n", more=False) if line else Decoded()
-        closed = ended._close()
-        decoded = last.then(closed)
-        if not any(isinstance(i, Block) for i in decoded.items):
-            # the program may just be writing it: no reason to worry
-            return Decoded(notes=tuple(n._replace(level=Level.OK) for n in decoded.notes))
-
-        self._given, self._ended = _Given(decoded, closed=bool(closed.items)), True
-        return decoded
-
-
-class _Given:
-    """The points of a line that was not complete."""
-
-    def __init__(self, decoded: Decoded, *, closed: bool = False) -> None:
-        self.closed = closed
-        """Whether some are of a block that waits for further lines."""
-        self.replaced = decoded.replaces
-        self._restarts = [i for i in decoded.items if isinstance(i, Restart)]
-        self.torn: dict[str, None] = {}
-        """Tags whose point was another one than that of the complete line."""
-        self.points: dict[str, list[tuple[int, bytes]]] = {}
-        """Tag -> step and value of those that have not come once more."""
-        for item in decoded.items:
-            if isinstance(item, Block):
-                for column, tag in enumerate(item.tags):
-                    self.points.setdefault(tag, []).extend(_points_of(item, column)[1])
-
-    def taken_from(self, decoded: Decoded, *, same_step: bool = False) -> Decoded:
-        """Without the first points of each tag, as many as were given; counts them off.
-        ``same_step``: only as long as they have the steps of those that were given."""
-        if decoded.replaces:
-            self.points.clear()
-        if not self.points:
+        decoded = ended._feed(b"\n", more=False) if line else Decoded()
+        decoded = decoded.then(ended._close())
+        self._finished = any(isinstance(i, Block) for i in decoded.items)
+        if self._finished:
             return decoded
-        items = list(decoded.items)
-        while items and self._restarts and items[0] == self._restarts[0]:
-            del items[0], self._restarts[0]
-        return replace(decoded, items=tuple(self._left(i, same_step) for i in items))
-
-    def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
-        if isinstance(item, Restart) or self.points.keys().isdisjoint(item.tags):
-            return item
-        absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
-        for column, tag in enumerate(item.tags):
-            given = self.points.pop(tag, [])
-            rows, points = _points_of(item, column)
-            pairs = list(zip(given, points, strict=False))
-            if same_step:
-                pairs = list(takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
-            if any(before != now for before, now in pairs):
-                self.torn[tag] = None
-            absent[rows[: len(pairs)], column] = True
-            gone_on = same_step and len(pairs) < min(len(given), len(rows))
-            if given[len(pairs) :] and not gone_on:
-                self.points[tag] = given[len(pairs) :]
-        return replace(item, absent=absent)
-
-
-def _points_of(block: Block, column: int) -> tuple[list[int], list[tuple[int, bytes]]]:
-    """The rows in which a column has a value, and their steps and values; NaN equals NaN."""
-    absent = block.absent
-    rows = [row for row in range(len(block.steps)) if absent is None or not absent[row, column]]
-    return rows, [(int(block.steps[row]), block.values[row, column].tobytes()) for row in rows]
+        # the program may just be writing it: no reason to worry
+        return Decoded(notes=tuple(n._replace(level=Level.OK) for n in decoded.notes))
 
 
 class FigureLines(NamedTuple):

@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from rltui.core.yaml_document import Table, shipped_table
+from rltui.core.yaml_document import Node
+from rltui.core.yaml_record import Keyed, shipped_record
 
 #: Kinds of counters, finest first: of several in a line the finest is the step.
 FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
@@ -39,71 +40,68 @@ _WORDLESS = re.compile(r"[^a-z0-9]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
+def _names(node: Node) -> tuple[str, ...]:
+    """The words of a mapping to reasons, in order."""
+    pairs = list(node.table().pairs())
+    for _, reason in pairs:
+        reason.text()
+    return tuple(word for word, _ in pairs)
+
+
+def _any_of(node: Node) -> re.Pattern[bytes]:
+    return re.compile("|".join(_names(node)).encode(), re.IGNORECASE)
+
+
+def _counters(node: Node) -> Mapping[bytes, int]:
+    groups = node.table()
+    kinds = {
+        n.encode(): rank for rank, kind in enumerate(_KINDS) for n in _names(groups.need(kind))
+    }
+    groups.finish()
+    return kinds
+
+
+_Names = Annotated[tuple[str, ...], Keyed(read=_names)]
+_Bytes = Annotated[
+    tuple[bytes, ...], Keyed(read=lambda node: tuple(name.encode() for name in _names(node)))
+]
+_Set = Annotated[frozenset[str], Keyed(read=lambda node: frozenset(_names(node)))]
+_AnyOf = Annotated[re.Pattern[bytes], Keyed(read=_any_of)]
+_Kinds = Annotated[
+    Mapping[str, tuple[str, ...]],
+    Keyed(read=lambda node: {kind: _names(one) for kind, one in node.table().pairs()}),
+]
+
+
 class Words(NamedTuple):
     """The content of the document; the comments there say what each part is for."""
 
-    counters: Mapping[bytes, int]
+    counters: Annotated[Mapping[bytes, int], Keyed(read=_counters)]
     """Counter -> kind."""
-    box_steps: tuple[bytes, ...]
-    step_keys: tuple[str, ...]
+    box_steps: _Bytes
+    step_keys: _Names
     """With the coarse ones, which are last."""
-    coarse_step_keys: frozenset[str]
-    table_steps: tuple[str, ...]
-    coarse_table_steps: tuple[str, ...]
-    counting: frozenset[str]
-    not_counting: frozenset[str]
-    metrics: re.Pattern[bytes]
-    outcomes: re.Pattern[bytes]
-    settings: re.Pattern[bytes]
-    figures: re.Pattern[bytes]
-    figure_words: frozenset[str]
-    data: frozenset[str]
-    hints: tuple[bytes, ...]
-    main_settings: tuple[str, ...]
-    samples: Mapping[str, tuple[str, ...]]
+    coarse_step_keys: _Names
+    table_steps: _Names
+    coarse_table_steps: _Names
+    counting: _Set
+    not_counting: _Set
+    metrics: _AnyOf
+    outcomes: _AnyOf
+    settings: _AnyOf
+    figures: _AnyOf
+    figure_words: _Set
+    data: _Set
+    hints: _Bytes
+    main_settings: _Names
+    samples: _Kinds
 
 
 @lru_cache(maxsize=1)
 def words() -> Words:
     """The words, read once."""
-    table = shipped_table("formats", "data", "words.yaml")
-
-    def read(key: str, table: Table = table) -> tuple[str, ...]:
-        """The words of a mapping to reasons, in order."""
-        pairs = list(table.need(key).table().pairs())
-        for _, reason in pairs:
-            reason.text()
-        return tuple(word for word, _ in pairs)
-
-    def any_of(key: str) -> re.Pattern[bytes]:
-        return re.compile("|".join(read(key)).encode(), re.IGNORECASE)
-
-    groups = table.need("counters").table()
-    kinds = {name.encode(): n for n, kind in enumerate(_KINDS) for name in read(kind, groups)}
-    groups.finish()
-    samples = table.need("samples").table()
-    coarse = read("coarse_step_keys")
-    known = Words(
-        counters=kinds,
-        box_steps=tuple(name.encode() for name in read("box_steps")),
-        step_keys=(*read("step_keys"), *coarse),
-        coarse_step_keys=frozenset(coarse),
-        table_steps=read("table_steps"),
-        coarse_table_steps=read("coarse_table_steps"),
-        counting=frozenset(read("counting")),
-        not_counting=frozenset(read("not_counting")),
-        metrics=any_of("metrics"),
-        outcomes=any_of("outcomes"),
-        settings=any_of("settings"),
-        figures=any_of("figures"),
-        figure_words=frozenset(read("figure_words")),
-        data=frozenset(read("data")),
-        hints=tuple(name.encode() for name in read("hints")),
-        main_settings=read("main_settings"),
-        samples={kind: read(kind, samples) for kind, _ in samples.pairs()},
-    )
-    table.finish()
-    return known
+    found = shipped_record(Words, "formats", "data", "words.yaml")
+    return found._replace(step_keys=(*found.step_keys, *found.coarse_step_keys))
 
 
 @lru_cache(maxsize=4096)

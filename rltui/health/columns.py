@@ -71,8 +71,10 @@ def judged_rows(
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
     columns: Columns,
+    hidden: float,
 ) -> tuple[Rows, FloatArray]:
-    """The rows of a tag as a variant reads them, and their wall times."""
+    """The rows of a tag as a variant reads them, and their wall times. ``hidden``: what a zero may
+    be at most, as logged."""
     detector = variant.detector
     if detector.anew and len(series.restarts):
         series = since_thrown_back(series)
@@ -87,7 +89,8 @@ def judged_rows(
 
     restarts = tuple(np.searchsorted(own.steps, series.restarts).tolist())
 
-    return Rows(own.x, own.steps, others_x, restarts, own.kept, kept_of), own.walls
+    hidden *= info.scale
+    return Rows(own.x, own.steps, others_x, restarts, own.kept, kept_of, hidden), own.walls
 
 
 def _beside(steps: IntArray, other: Column) -> _Beside:

@@ -140,20 +140,20 @@ def _shown(
     for symptom in symptoms().values():
         if symptom.logged and not any(fnmatchcase(k, p) for k in present for p in symptom.logged):
             continue
-        own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title, gained)]
-        if symptom.together > 1:
-            own = _together(own, symptom.together, pace)
-        if own:
-            signs = [
-                f
-                for f in left
-                if any(s.fits(f.rule, f.metric, f.title, gained) for s in symptom.joined)
-            ]
-            own += [f for f in signs if f not in own]
+        if own := _own(symptom, left, pace, gained):
             out.append(_diagnosis(symptom, own))
             left = [f for f in left if f not in own]
 
     return out
+
+
+def _own(symptom: Symptom, left: list[Finding], pace: Pace, gained: set[str]) -> list[Finding]:
+    """The findings that show a symptom, and what is joined to them."""
+    own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title, gained)]
+    if symptom.together > 1:
+        own = _together(own, symptom.together, pace)
+    joined = (f for f in left if f not in own and symptom.is_joined_by(f.rule, f.metric))
+    return [*own, *joined] if own else own
 
 
 def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:

@@ -162,9 +162,9 @@ def judge(
         info = replace(info, guessed=False)
     elif info.guessed and Level.WATCH in variant.levels:
         variant = variant._replace(levels={Level.WATCH: variant.levels[Level.WATCH]})
-    rows, walls = judged_rows(variant, info, series, others, {} if columns is None else columns)
-    if hidden:
-        rows = replace(rows, hidden=hidden * info.scale)
+    rows, walls = judged_rows(
+        variant, info, series, others, {} if columns is None else columns, hidden
+    )
     if given:
         keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})

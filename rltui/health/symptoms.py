@@ -128,6 +128,10 @@ class Symptom(NamedTuple):
         that ``gained``."""
         return any(sign.fits(rule, metric, title, gained) for sign in self.found)
 
+    def is_joined_by(self, rule: str, metric: str | None) -> bool:
+        """Whether a finding of this rule on this metric is a part of it, where others show it."""
+        return any(sign.fits(rule, metric, sign.title or "", ()) for sign in self.joined)
+
     def is_about(self, keys: Collection[str]) -> bool:
         """Whether it counts in a run that logs these metrics."""
         return not self.logged or any(_matches(key, self.logged) for key in keys)

@@ -55,11 +55,10 @@ _ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
     "shortest first": lambda r: (r.length,),
     "as logged": lambda _: (),
 }
-_REWARD, _CHARS, _TEXT = 11, 8, 9
+#: Cells of the other columns, and of who speaks; lines of the last turn.
+_REWARD, _CHARS, _TEXT, _WHO, _LAST_TURN = 11, 8, 9, 11, 12
 #: The further columns, the most important ones first, and how wide; rows that say which are shown.
 _FURTHER, _LOOKED_AT = {"turns": 6, "end": 13, "parts": 20, "time": 8}, 256
-#: Lines of the last turn, and cells of who speaks.
-_LAST_TURN, _WHO = 12, 11
 #: Larger figures are written with an exponent.
 _WHOLE = 1e15
 #: Width from which the sample stands right of the list, else below it.
@@ -198,8 +197,8 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
             lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
     lines += [[]] if lines and sample.turns else []
     for turn in sample.turns:
-        limit = (_LAST_TURN if turn is sample.turns[-1] else 1) if folded else None
-        lines += _turn_lines(turn, view, width, limit)
+        most = _LAST_TURN if turn is sample.turns[-1] else 1
+        lines += _turn_lines(turn, view, width, most if folded else None)
     for name, text in sample.texts[sample.spoken if sample.turns else 0 :]:
         lines += [[]] if lines else []
         lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
@@ -313,8 +312,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action works here now: not one whose key is left out."""
-        idle = any(k.method == action for k in self._idle)
-        return not idle and super().check_action(action, parameters)
+        works = all(k.method != action for k in self._idle)
+        return works and super().check_action(action, parameters)
 
     def on_key(self, event: events.Key) -> None:
         """A key that no binding took: say why it does nothing."""
@@ -323,9 +322,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             return  # Textual calls the handler of the class above as well
         event.stop()
         what = "kind" if key.action in _OF_KINDS else "step"
-        self.shell.say(
-            "no texts or samples to show" if self._is_empty else f"there is no other {what}"
-        )
+        why = "no texts or samples to show" if self._is_empty else f"there is no other {what}"
+        self.shell.say(why)
 
     # -- the step --------------------------------------------------------------------------
 

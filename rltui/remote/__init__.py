@@ -5,7 +5,7 @@ of a Ray cluster run ``stream``; ``conversation`` receives their batches; ``join
 several readers into one.
 """
 
-from rltui.remote.opening import open_reader
+from rltui.remote.opening import Reading, open_reader
 from rltui.sources.options import ReaderOptions
 
-__all__ = ["ReaderOptions", "open_reader"]
+__all__ = ["ReaderOptions", "Reading", "open_reader"]

@@ -11,37 +11,15 @@ from typing import Protocol
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.remote.wire import (
-    BatchDecoder,
-    BatchEncoder,
-    Frame,
-    FrameReader,
-    FrameWriter,
-    Kind,
-    VersionError,
-    WireError,
-)
-from rltui.remote.wire.codec import dump
-from rltui.remote.wire.messages import (
-    Again,
-    Answer,
-    Chosen,
-    Error,
-    Found,
-    Hello,
-    Kept,
-    Message,
-    Read,
-    Request,
-    State,
-    kind_of,
-    message_in,
-)
+from rltui.remote.wire import messages
+from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
+from rltui.remote.wire.codec import WireError, dump
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, VersionError
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.options import Intervals, ReaderOptions
+from rltui.sources.options import ReaderOptions
 
 #: A batch, a message, an answer with its bytes, or the kind of a frame without content.
-Event = Batch | Message | tuple[Answer, bytes] | Kind
+Event = Batch | messages.Message | tuple[messages.Answer, bytes] | Kind
 #: Seconds by which the clocks of two hosts may differ.
 _SKEW_S = 60.0
 
@@ -127,7 +105,7 @@ class Conversation:
         logdirs: int,
         options: ReaderOptions,
         paths_of: Callable[[Sequence[Path]], Paths],
-        state: State | None = None,
+        state: messages.State | None = None,
     ) -> None:
         """``logdirs``: how many are read; ``paths_of`` makes :class:`Paths` of their names on the
         far side; ``state``: the last one of an earlier connection."""
@@ -144,27 +122,25 @@ class Conversation:
         """How many lists of runs to choose from have arrived."""
         self.paths: Paths | None = None
         """None until the far side has introduced itself."""
-        self.state = state or State()
+        self.state = state or messages.State()
         """Newest state of the far side, with local paths."""
         self.clock_offset_s = 0.0
         """Seconds by which the far clock is ahead of the local one."""
 
     # -- sending ------------------------------------------------------------------------------
 
-    def send(self, *messages: Message) -> None:
+    def send(self, *said: messages.Message) -> None:
         """Send messages."""
-        for message in messages:
-            self._writer.put(Frame(kind_of(message), dump(message)))
+        for message in said:
+            self._writer.put(Frame(messages.kind_of(message), dump(message)))
         self._writer.flush()
 
     def request(self, known: HandedOver, *, chooses: bool) -> None:
         """Have the far side search for runs. ``known``: the newest batch of each file so far;
         ``chooses``: the far side sends :class:`Found` and waits for :meth:`choose`."""
         batches, options = list(known), self._options
-        watch = options.watch
-        intervals = Intervals(watch.fast_s, watch.slow_s, watch.rescan_s, watch.inotify)
-        keys = tuple(options.step_keys or ())
-        request = Request(keys, options.verify, options.waits, chooses, intervals, len(batches))
+        how = options.verify, options.waits, chooses, options.watch
+        request = messages.Request(tuple(options.step_keys or ()), *how, len(batches))
         self._writer.put(Frame(Kind.REQUEST, dump(request)))
         encoder = BatchEncoder()
         for batch in batches:
@@ -174,7 +150,7 @@ class Conversation:
 
     def choose(self, numbers: Sequence[int]) -> None:
         """Say which runs of the newest list are to be read."""
-        self.send(Chosen(tuple(numbers), self._lists))
+        self.send(messages.Chosen(tuple(numbers), self._lists))
 
     # -- receiving ----------------------------------------------------------------------------
 
@@ -199,28 +175,28 @@ class Conversation:
             if batch is not None:
                 yield batch
             return
-        message = message_in(frame)
-        if isinstance(message, Hello):
+        message = messages.message_in(frame)
+        if isinstance(message, messages.Hello):
             if len(message.logdirs) != self._logdirs:
                 raise WireError("the number of logdirs is wrong")
             self.paths = self._paths_of(message.logdirs)
             self.clock_offset_s = message.now - self._options.clock.now()
-        elif isinstance(message, State):
+        elif isinstance(message, messages.State):
             self._renew_state(message)
-        elif isinstance(message, Error):
+        elif isinstance(message, messages.Error):
             raise (SourceError if message.bad_path else StreamError)(message.text)
-        elif isinstance(message, Found):
+        elif isinstance(message, messages.Found):
             if any(key.logdir >= self._logdirs for key in message.runs):
                 raise WireError("a run is of no logdir")
             self._lists += 1
-        if isinstance(message, Answer):
+        if isinstance(message, messages.Answer):
             yield message, frame.columns
         elif message is not None:
             yield message
         elif frame.kind in set(Kind):
             yield Kind(frame.kind)
 
-    def _renew_state(self, news: State) -> None:
+    def _renew_state(self, news: messages.State) -> None:
         assert self.paths is not None
         if news.notes is not None:
             news = replace(news, notes=self.paths.notes(news.notes))
@@ -267,21 +243,21 @@ class Conversation:
 
     def read(self, *, follow: bool) -> Iterator[Batch]:
         """The batches of all runs; those of files that are followed never end."""
-        self.send(Read(follow))
+        self.send(messages.Read(follow))
         return self.batches()
 
-    def keeps(self, wanted: Again) -> bool:
+    def keeps(self, wanted: messages.Again) -> bool:
         """Whether the files of a run (far paths) still hold what was read of them; if so,
         :meth:`batches` follow. Call it after :meth:`search`. Raises StreamError."""
         self.send(wanted)
         while True:
             for event in self.arriving():
-                if isinstance(event, Kept):
+                if isinstance(event, messages.Kept):
                     return event.kept
 
     def _answer(self, event: object) -> None:
         """Say which of the runs that were found are to be read."""
-        if isinstance(event, Found):
+        if isinstance(event, messages.Found):
             choose = self._options.choose
             chosen = set(choose(event.runs)) if choose is not None else set()
             self.choose([n for n, key in enumerate(event.runs) if key in chosen])

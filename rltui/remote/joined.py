@@ -19,7 +19,7 @@ from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.store import needs
 from rltui.remote.conversation import NotInstalledError
-from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
+from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 #: Hosts that are connected to at the same time.
@@ -41,7 +41,7 @@ class GroupReader:
         logdirs: Sequence[Path],
         numbers: Sequence[int],
         options: ReaderOptions,
-        opens: Callable[[str, Sequence[Path], ReaderOptions], Reading],
+        opens: Callable[[str, Sequence[Path], ReaderOptions], ThreadedReader],
     ) -> None:
         """``scheme``: of the addresses; ``numbers``: positions of these logdirs among all of the
         session; ``opens`` returns a reader. Raises UsageError."""
@@ -222,7 +222,7 @@ class GroupReader:
 
 
 class JoinedReader:
-    """A :class:`Reading` of several groups, drained round-robin."""
+    """Has the face of a :class:`ThreadedReader`; its groups are drained round-robin."""
 
     def __init__(
         self, groups: Iterable[GroupReader], *, partial: bool = False, later: bool = False
@@ -280,7 +280,6 @@ class JoinedReader:
     def read_again(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> Iterator[Batch] | None:
-        """Read again what was read of a run; None where the files no longer hold it."""
         group = next(p for p in self._groups if p.holds(key))
         found = group.reader.read_again(group.inner(key), sources, generations)
         if isinstance(found, Arriving):
@@ -290,12 +289,10 @@ class JoinedReader:
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
-        """Whether all of a run can be read again; None until its host has answered."""
         group = next(p for p in self._groups if p.holds(key))
         return group.reader.rereadable(group.inner(key), sources, generations)
 
     def start(self) -> None:
-        """Begin to read, each group in a thread. Raises SourceError for bad paths."""
         for group in self._groups:
             group.start()
 
@@ -334,7 +331,6 @@ class JoinedReader:
             self._errors.append(error)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
         end = monotonic() + timeout
         while True:
             self._settle()
@@ -345,18 +341,15 @@ class JoinedReader:
             self._came.clear()  # the batch may have been drained meanwhile
 
     def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known)."""
         each = [group.reader.progress() for group in self._groups]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can come any more."""
         return all(group.reader.ended for group in self._groups)
 
     @property
     def state(self) -> ReaderState:
-        """States of all groups, joined."""
         states = [group.state for group in self._groups]
 
         def all_of(name: str) -> Any:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.core.address import RAY, SSH, RemotePath, is_remote, is_streamed
 from rltui.core.errors import UsageError
-from rltui.sources.follow.queued import Reading
+from rltui.sources.follow.queued import ThreadedReader
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions
+
+if TYPE_CHECKING:
+    from rltui.remote.joined import JoinedReader
+
+#: Reads the logs of a session.
+Reading: TypeAlias = "ThreadedReader | JoinedReader"
 
 
 def open_reader(logdirs: Sequence[Path], options: ReaderOptions) -> Reading:
@@ -43,7 +50,7 @@ def _host(logdir: Path, later: bool) -> tuple[str, str]:
     return "", f"{logdir.scheme}://{logdir.authority}" if later else ""
 
 
-def open_one(scheme: str, logdirs: Sequence[Path], options: ReaderOptions) -> Reading:
+def open_one(scheme: str, logdirs: Sequence[Path], options: ReaderOptions) -> ThreadedReader:
     """The reader of logdirs on one host or cluster, or of all that this machine can open. Raises
     UsageError."""
     if scheme == SSH:

@@ -100,7 +100,6 @@ class StreamedReader(ThreadedReader):
         sources: Mapping[Path, SourceInfo],
         generations: Iterable[int],
     ) -> bool | None:
-        """Whether :meth:`read_again` would return all of a run, as far as is known locally."""
         try:
             return not self._away and self._again(sources, generations) is not None
         except UnreachableError:

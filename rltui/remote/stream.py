@@ -19,30 +19,10 @@ from queue import Empty, SimpleQueue
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
-from rltui.remote.wire import BatchDecoder, BatchEncoder, Frame, FrameReader, FrameWriter, Kind
+from rltui.remote.wire import messages
+from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import WireError, dump, load
-from rltui.remote.wire.framing import OversizeError
-from rltui.remote.wire.messages import (
-    MOST_NAME_BYTES,
-    MOST_NAMES,
-    MOST_READ,
-    Again,
-    Answer,
-    Chosen,
-    Error,
-    Found,
-    Hello,
-    Kept,
-    Message,
-    Name,
-    Question,
-    Read,
-    Request,
-    Sort,
-    State,
-    What,
-    kind_of,
-)
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, OversizeError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
@@ -55,7 +35,7 @@ HEARTBEAT_S = 5.0
 IDLE_S = 60.0
 #: A search is repeated for a file that it did not find when it is older, seconds.
 _FRESH_S = 5.0
-_SORTS = {stat.S_IFREG: Sort.FILE, stat.S_IFDIR: Sort.DIRECTORY}
+_SORTS = {stat.S_IFREG: messages.Sort.FILE, stat.S_IFDIR: messages.Sort.DIRECTORY}
 
 
 class Stream:
@@ -87,7 +67,7 @@ class Stream:
         self._writing = threading.Lock()
         self._unflushed = False
         """Whether batches wait for the next flush."""
-        self._state = State()
+        self._state = messages.State()
         self._choosing = threading.Condition()
         self._chooses = False
         self._found: list[RunKey] = []
@@ -104,7 +84,7 @@ class Stream:
             if frame.kind != Kind.CHOSEN:
                 self._asked.put(frame)
                 continue
-            answer = load(Chosen, frame.record)
+            answer = load(messages.Chosen, frame.record)
             with self._choosing:
                 if answer.searches == self._searches:  # else it is about an older list
                     found = self._found
@@ -118,7 +98,7 @@ class Stream:
 
     def fail(self, why: str) -> None:
         """Send the error that ends the stream. Raises OSError."""
-        self._send(Error(why))
+        self._send(messages.Error(why))
 
     def close(self) -> None:
         """Have :meth:`run` end soon, also where it waits for the other side."""
@@ -129,8 +109,8 @@ class Stream:
 
     # -- sending ------------------------------------------------------------------------------
 
-    def _send(self, message: Message, columns: bytes = b"") -> None:
-        self._put(Frame(kind_of(message), dump(message), columns))
+    def _send(self, message: messages.Message, columns: bytes = b"") -> None:
+        self._put(Frame(messages.kind_of(message), dump(message), columns))
 
     def _put(self, frame: Frame) -> None:
         """Send a frame, and all batches before it. Raises OSError."""
@@ -149,9 +129,9 @@ class Stream:
     def _send_state(self, reader: Reader) -> None:
         """Send what has changed in the state since the last call, and all batches before it."""
         own = reader.state
-        state = State(reader.progress(), own.run_count, own.notes, own.unclaimed)
+        state = messages.State(reader.progress(), own.run_count, own.notes, own.unclaimed)
         news, self._state = state.since(self._state), state
-        if news != State():
+        if news != messages.State():
             self._send(news)
         with self._writing:
             if self._unflushed:
@@ -164,19 +144,19 @@ class Stream:
         """Serve until the logs have been read, the connection is closed, or no question comes for
         ``idle_s``. Raises OSError, WireError."""
         try:
-            self._send(Hello(__version__, self._logdirs, self._clock.now()))
+            self._send(messages.Hello(__version__, self._logdirs, self._clock.now()))
             frame = self._next(Kind.REQUEST, Kind.QUESTION)
             if frame.kind == Kind.REQUEST:
-                self._read(load(Request, frame.record))
+                self._read(load(messages.Request, frame.record))
                 return
             asked: Frame | None = frame
             while asked is not None:
-                self._send(*answer(load(Question, asked.record)))
+                self._send(*answer(load(messages.Question, asked.record)))
                 asked = self._next_or_none(Kind.QUESTION, timeout=self._idle_s)
         except OversizeError as error:
-            self._send(Error(str(error)))
+            self._send(messages.Error(str(error)))
 
-    def _read(self, request: Request) -> None:
+    def _read(self, request: messages.Request) -> None:
         decoder = BatchDecoder(len(self._logdirs))
         batches = (decoder.batch_of(self._next(Kind.BATCH)) for _ in range(request.known))
         known = HandedOver(batch for batch in batches if batch is not None)
@@ -194,7 +174,7 @@ class Stream:
         try:
             reader.scan()
         except SourceError as error:
-            self._send(Error(str(error), bad_path=True))
+            self._send(messages.Error(str(error), bad_path=True))
             return
         self._send_state(reader)
         self._put(Frame(Kind.SCANNED))
@@ -205,7 +185,7 @@ class Stream:
 
         for batch in known.vanished():
             self._put_batch(batch)
-        if not load(Read, first.record).follow:
+        if not load(messages.Read, first.record).follow:
             for batch in filter(says_something, reader.read_all()):
                 self._put_batch(batch)
             self._send_state(reader)
@@ -226,7 +206,7 @@ class Stream:
         """Serve requests to read runs again, each up to where the other side has read it."""
         scanned = self._clock.monotonic()
         while frame is not None:
-            wanted = load(Again, frame.record)
+            wanted = load(messages.Again, frame.record)
             files = wanted.files
             sources = {
                 f.path: SourceInfo(f.path, "", 0, f.offset, f.offset, 0, f.modified) for f in files
@@ -238,7 +218,7 @@ class Stream:
                     reader.scan()  # its files may be newer than the search
                 scanned = self._clock.monotonic()
                 batches = reader.read_again(wanted.run, sources, (), finished)
-            self._send(Kept(batches is not None))
+            self._send(messages.Kept(batches is not None))
             if batches is not None:
                 for batch in batches:
                     self._put_batch(batch)
@@ -255,7 +235,7 @@ class Stream:
             if news:
                 self._found, self._searches = found, self._searches + 1
         if news:
-            self._send(Found(tuple(found)))
+            self._send(messages.Found(tuple(found)))
         with self._choosing:
             self._choosing.wait_for(lambda: self._closed or self._answered == self._searches)
             return self._chosen
@@ -284,16 +264,16 @@ class Stream:
                 raise WireError(f"a frame of kind {names} was expected")
 
 
-def answer(question: Question) -> tuple[Answer, bytes]:
+def answer(question: messages.Question) -> tuple[messages.Answer, bytes]:
     """Answer a question about a file, with the bytes it asks for; OS errors become answers."""
     try:
         path = question.path.expanduser()
-        if question.what is What.STATUS:
+        if question.what is messages.What.STATUS:
             found = path.stat()
-            sort = _SORTS.get(stat.S_IFMT(found.st_mode), Sort.OTHER)
-            return Answer(sort, found.st_size, found.st_mtime_ns), b""
-        if question.what is What.NAMES:
-            return Answer(Sort.DIRECTORY, names=_names(path)), b""
+            sort = _SORTS.get(stat.S_IFMT(found.st_mode), messages.Sort.OTHER)
+            return messages.Answer(sort, found.st_size, found.st_mtime_ns), b""
+        if question.what is messages.What.NAMES:
+            return messages.Answer(messages.Sort.DIRECTORY, names=_names(path)), b""
         if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something
             raise OSError(errno.EINVAL, "is not a regular file")
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -301,29 +281,29 @@ def answer(question: Question) -> tuple[Answer, bytes]:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):  # it was another one
                 raise OSError(errno.EINVAL, "is not a regular file")
-            data = os.pread(descriptor, min(question.size, MOST_READ), question.begin)
-            return Answer(Sort.FILE, found.st_size, found.st_mtime_ns), data
+            data = os.pread(descriptor, min(question.size, messages.MOST_READ), question.begin)
+            return messages.Answer(messages.Sort.FILE, found.st_size, found.st_mtime_ns), data
         finally:
             os.close(descriptor)
     except OSError as error:
         code = errno.errorcode.get(error.errno or 0, "EIO")
-        return Answer(error=code, text=error.strerror or str(error)), b""
+        return messages.Answer(error=code, text=error.strerror or str(error)), b""
     except (RuntimeError, ValueError) as error:  # no home directory; no name
-        return Answer(error="EINVAL", text=str(error)), b""
+        return messages.Answer(error="EINVAL", text=str(error)), b""
 
 
-def _names(path: Path) -> tuple[Name, ...]:
+def _names(path: Path) -> tuple[messages.Name, ...]:
     """The names in a directory. Raises OSError."""
-    found: list[Name] = []
+    found: list[messages.Name] = []
     size = 0
     with os.scandir(path) as entries:
         for entry in entries:
-            sort = Sort.FILE if entry.is_file() else Sort.OTHER
+            sort = messages.Sort.FILE if entry.is_file() else messages.Sort.OTHER
             if entry.is_dir(follow_symlinks=False):
-                sort = Sort.DIRECTORY
-            found.append(Name(Path(entry.name), sort))
+                sort = messages.Sort.DIRECTORY
+            found.append(messages.Name(Path(entry.name), sort))
             size += len(os.fsencode(entry.name))
-            if len(found) > MOST_NAMES or size > MOST_NAME_BYTES:
-                text = f"holds more than {MOST_NAMES:,} names, or very long ones"
+            if len(found) > messages.MOST_NAMES or size > messages.MOST_NAME_BYTES:
+                text = f"holds more than {messages.MOST_NAMES:,} names, or very long ones"
                 raise OSError(errno.EFBIG, text)
     return tuple(found)

@@ -14,7 +14,7 @@ from rltui.core.clock import SystemClock
 from rltui.core.errors import RltuiError, SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import Mounts, connect, costs, opened
-from rltui.formats import HEAD_BYTES, Options
+from rltui.formats.base import HEAD_BYTES, Options
 from rltui.health.job_log import JobLogs
 from rltui.remote import ReaderOptions, open_reader
 from rltui.sources.discovery.logdir import RunFinder

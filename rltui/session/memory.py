@@ -16,8 +16,9 @@ from rltui.core.clock import Clock
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.installation import release
 from rltui.core.level import Level, RunState
+from rltui.remote import Reading
 from rltui.session.run import RunView
-from rltui.sources.follow.queued import Arriving, Reading
+from rltui.sources.follow.queued import Arriving
 
 #: Bytes to read before the budget is checked again.
 _STEP = 32 << 20

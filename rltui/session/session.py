@@ -22,7 +22,7 @@ from rltui.core.yaml_document import nearest
 from rltui.files.trouble import MISSING
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
-from rltui.remote import ReaderOptions, open_reader
+from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.session.judging import Judge
 from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.memory import TOO_MUCH, Memory
@@ -33,7 +33,6 @@ from rltui.session.run import RunList, RunView
 from rltui.session.vitals import Vitals
 from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
-from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals
 from rltui.store import Changes, Moved, RunData, Store

@@ -6,8 +6,7 @@ of one training together, ``logdir`` names runs. ``follow`` reads them: ``reader
 ``side_files`` are read on demand: samples, settings. ``options`` are those of every reader.
 """
 
-from rltui.sources.discovery.logdir import discover
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals
 
-__all__ = ["Intervals", "Reader", "discover"]
+__all__ = ["Intervals", "Reader"]

@@ -45,6 +45,8 @@ from rltui.tui.widgets.status import Status
 
 #: The box: cells of its margins and scroll bar, and cells that it has at least.
 _FRAME, _LEAST = 4, 44
+#: Cells beside the box that would show nothing but a sliver of the screen behind.
+_SLIVER = 8
 #: Groups of keys at the left, which only this screen has, and at the right.
 _LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
@@ -118,8 +120,9 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
         head, text = self.head(room), self.text(room)
         cells = max((line_width(x) for x in [*head, *text]), default=0)
         box = self.query_one("#box")
-        box.styles.width = min(width - 2, max(cells + _FRAME, _LEAST))
-        rows = max(1, min(len(text), height - 3 - len(head)))
+        wanted = max(cells + _FRAME, _LEAST)
+        box.styles.width = wanted if wanted < width - _SLIVER else width
+        rows = max(1, min(len(text), height - 2 - len(head)))
         self.query_one("#head").styles.height = len(head)
         self.items.styles.height = rows
         total = rows + len(head)

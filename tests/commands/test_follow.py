@@ -22,8 +22,9 @@ from rltui.config import HooksConfig
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.remote.wire import BatchDecoder, Frame, FrameReader, FrameWriter, Kind
+from rltui.remote.wire.batches import BatchDecoder
 from rltui.remote.wire.codec import dump
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.messages import (
     Hello,
     Message,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ def columns(directory: Path) -> Points:
 
 
 def whole_run(directory: Path, scenario: str, seed: int = 1, total: int = 200) -> Points:
-    with DemoRun(directory, scenario, seed, total, clock=ManualClock()) as run:
+    with closing(DemoRun(directory, scenario, seed, total, clock=ManualClock())) as run:
         run.write_history(total)
         assert run.finished
     return columns(directory)
@@ -70,7 +71,6 @@ def test_scenarios_are_described() -> None:
     assert list(SCENARIOS)[:4] == ["healthy", "entropy-collapse", "kl-blowup", "nan"]
     for key, scenario in SCENARIOS.items():
         assert scenario.id == key
-        assert scenario.title
         assert "\n" not in scenario.summary
         assert len(scenario.summary) <= 90
     assert SCENARIOS["kl-blowup"].onset_of(100) == 30
@@ -118,7 +118,7 @@ def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
 
 def test_history_ends_now_and_times_never_run_backwards(tmp_path: Path) -> None:
     clock = ManualClock(2_000_000_000.0)
-    with DemoRun(tmp_path, "healthy", 3, 30, clock=clock) as run:
+    with closing(DemoRun(tmp_path, "healthy", 3, 30, clock=clock)) as run:
         run.write_history(20)
         assert run.step == 20
         clock.advance(-5)  # a clock that was set back
@@ -136,7 +136,7 @@ def test_history_ends_now_and_times_never_run_backwards(tmp_path: Path) -> None:
 
 
 def test_a_run_ends_at_its_last_step(tmp_path: Path) -> None:
-    with DemoRun(tmp_path, "healthy", 3, 5, clock=ManualClock()) as run:
+    with closing(DemoRun(tmp_path, "healthy", 3, 5, clock=ManualClock())) as run:
         run.write_history(100)
         assert (run.step, run.finished, run.next_duration) == (5, True, 0.0)
         assert not run.write_step()
@@ -145,7 +145,7 @@ def test_a_run_ends_at_its_last_step(tmp_path: Path) -> None:
 
 
 def test_what_is_written_can_be_read_at_once(tmp_path: Path) -> None:
-    with DemoRun(tmp_path, "healthy", 3, clock=ManualClock()) as run:
+    with closing(DemoRun(tmp_path, "healthy", 3, clock=ManualClock())) as run:
         run.write_step()
         assert {step for _, step, *_ in events(tmp_path)} == {0}
         run.write_step()
@@ -156,7 +156,7 @@ def test_what_is_written_can_be_read_at_once(tmp_path: Path) -> None:
 def test_tensorboard_itself_reads_it(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
-    with DemoRun(tmp_path, "nan", 3, 3, clock=ManualClock()) as run:
+    with closing(DemoRun(tmp_path, "nan", 3, 3, clock=ManualClock())) as run:
         run.write_history(3)
     (path,) = tmp_path.glob("events.*")
     loaded = list(LegacyEventFileLoader(str(path)).Load())
@@ -169,8 +169,6 @@ def test_wrong_requests(tmp_path: Path) -> None:
         DemoRun(tmp_path, "kl-blow", 1)
     with pytest.raises(UsageError, match="at least one step"):
         DemoRun(tmp_path, "healthy", 1, 0)
-    with pytest.raises(ValueError, match="positive"):
-        DemoWriter(DemoRun(tmp_path, "healthy", 1)).start(0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -186,11 +184,9 @@ def test_the_writer_writes_all_steps(tmp_path: Path) -> None:
         return False
 
     writer = DemoWriter(run, wait=wait)
-    assert not writer.running
     writer.start(speed=2.0)
     assert done.wait(30)
     writer.stop()
-    assert not writer.running
     assert len(waits) == 5
     durations = values(columns(tmp_path), "timing_s/step")
     assert waits[0] == 0
@@ -203,12 +199,8 @@ def test_the_writer_stops_in_the_middle_of_a_wait(tmp_path: Path) -> None:
     run.write_history(1)
     writer = DemoWriter(run)
     writer.start(speed=1 / 3600)
-    assert writer.running
     writer.stop()
-    assert not writer.running
     assert run.step == 1
-    with pytest.raises(RuntimeError, match="already started"):
-        writer.start()
 
 
 def test_the_writer_reports_what_went_wrong(tmp_path: Path) -> None:

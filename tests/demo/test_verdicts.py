@@ -6,6 +6,7 @@ What a demo run of verl leaves beside its log is found and read as that of a rea
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ SINGLE = [s for s in SCENARIOS.values() if not s.runs]
 def judged(logdir: Path, scenario: str, history: int, total: int) -> list[RunView]:
     clock = ManualClock(NOW)
     for run in demo_runs(logdir, scenario, total, clock=clock):
-        with run:
+        with closing(run):
             run.write_history(history)
         if run.scenario.ending != "hang":
             for path in run.directory.iterdir():
@@ -91,7 +92,7 @@ def test_a_crash_says_why(tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_ended_writes_nothing_more(tmp_path: Path) -> None:
-    with DemoRun(tmp_path, "crash", 1, 40, clock=ManualClock(NOW)) as run:
+    with closing(DemoRun(tmp_path, "crash", 1, 40, clock=ManualClock(NOW))) as run:
         run.write_history(5)
         assert not (tmp_path / "train.log").exists()
         while run.write_step():
@@ -121,7 +122,7 @@ def test_seeds_of_two_settings(tmp_path: Path) -> None:
 
 
 def written(directory: Path, scenario: str, rows: int = 40) -> None:
-    with DemoRun(directory, scenario, 1, 40, clock=ManualClock()) as run:
+    with closing(DemoRun(directory, scenario, 1, 40, clock=ManualClock())) as run:
         run.write_history(rows)
 
 

@@ -162,3 +162,14 @@ def test_no_view_has_a_tick_over_a_value_that_just_left_its_range() -> None:
     head, *lines = run_lines(run)
     assert head.startswith("△")
     assert any(f"not yet sure: {run.infos['actor/ppo_kl'].title}," in line for line in lines)
+
+
+def test_the_worst_of_numbered_environments_stands_for_all_on_overview() -> None:
+    tags = {f"monitor/{n}/l": [200.0 + n] * 40 for n in range(5)}
+    tags["monitor/3/l"][-1] = float("nan")
+    tags |= {f"monitor/{n}/r": [float(i) for i in range(40)] for n in range(5)}
+    (run,) = a_session(a_batch(steps(1, tags))).runs()
+    shown = [r.tag for s in tab_sections(run, OVERVIEW) for r in s.rows]
+    assert [tag for tag in shown if tag.endswith("/l")] == ["monitor/3/l"]
+    everywhere = [r.tag for s in tab_sections(run, "all") for r in s.rows]
+    assert {f"monitor/{n}/l" for n in range(5)} <= set(everywhere)

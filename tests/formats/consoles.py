@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from rltui.core.batch import Restart
-from rltui.formats import Decoded
+from rltui.formats.base import Decoded
 from rltui.formats.console import Console
 from tests.formats import encode
 

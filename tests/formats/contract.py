@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rltui.core.block import Block
-from rltui.formats import Decoded, Decoder
+from rltui.formats.base import Decoded, Decoder
 from tests.formats.sample import Sample
 
 #: Bytes of one unfinished record that a decoder may hold.

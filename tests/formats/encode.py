@@ -11,8 +11,7 @@ from tensorboard.util import tensor_util
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
-from rltui.formats import Decoded, Decoder
-from rltui.formats.base import clean_tag
+from rltui.formats.base import Decoded, Decoder, clean_tag
 from rltui.formats.tfevents.framing import crc32c, masked
 from tests.event_files import events
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from rltui.formats import ALL_FORMATS, Format
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Format
 from tests.formats import encode, encode_tracker
 
 Make = Callable[[int], bytes]

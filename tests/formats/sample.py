@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from rltui.formats import FORMATS, Format
+from rltui.formats import FORMATS
+from rltui.formats.base import Format
 
 TAGS = ("loss", "actor/kl", "val-core/x y/mean@8", "[red]bold[/red]")
 VALUES = (0.5, -2.0, math.nan, math.inf, -math.inf, 0.0, 1e-30, 3.0e38)

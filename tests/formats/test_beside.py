@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.formats import Decoded, Format
+from rltui.formats.base import Decoded, Format
 from rltui.formats.console import Console
 from rltui.formats.console.console_line import LocalClock
 from rltui.formats.jsonl import JsonLines

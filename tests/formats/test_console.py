@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
-from rltui.formats import Belonging
+from rltui.formats.base import Belonging
 from rltui.formats.console import Console
 from tests import places
 from tests.formats import encode

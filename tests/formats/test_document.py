@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import RunKey
-from rltui.formats import HEAD_BYTES, Decoded, Options
+from rltui.formats.base import HEAD_BYTES, Decoded, Options
 from rltui.formats.document import JsonDocument
 from rltui.formats.document.shape import closed
 from rltui.sources import Reader
-from rltui.sources.discovery.logdir import discover
+from tests.builders import discover
 from tests.formats import encode
 
 Values = dict[str, list[tuple[int, float]]]

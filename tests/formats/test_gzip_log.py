@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import ALL_FORMATS, Decoder
+from rltui.formats import ALL_FORMATS
 from rltui.formats import gzip_log as module
-from rltui.formats.base import Decoded
+from rltui.formats.base import Decoded, Decoder
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions
 from rltui.store import Store

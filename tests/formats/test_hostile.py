@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import Decoder, Format, json_value
+from rltui.formats import json_value
+from rltui.formats.base import Decoder, Format
 from rltui.formats.gzip_log import Gzipped
 from tests.formats.hostile import SHAPES, Shape, size_of
 

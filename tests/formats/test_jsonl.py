@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import Restart
-from rltui.formats import Decoded, Options
-from rltui.formats.base import clean_tag
+from rltui.formats.base import Decoded, Options, clean_tag
 from rltui.formats.json_value import TIME_KEYS, seconds_of, wall_of
 from rltui.formats.jsonl import JsonLines
 from tests.formats import encode

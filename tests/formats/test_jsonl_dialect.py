@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import Belonging, Decoded
+from rltui.formats.base import Belonging, Decoded
 from rltui.formats.jsonl import JsonLines
 from tests import places
 from tests.formats import encode

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.formats import Belonging, Decoded, Options
+from rltui.formats.base import Belonging, Decoded, Options
 from rltui.formats.table import CsvTable
 from tests import places
 from tests.formats import encode

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.formats import Decoded
+from rltui.formats.base import Decoded
 from rltui.formats.series_csv import SeriesCsv
 from rltui.formats.table import CsvTable
 from rltui.sources import Reader

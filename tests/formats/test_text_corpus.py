@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from rltui.formats import FORMATS, Format
+from rltui.formats import FORMATS
+from rltui.formats.base import Format
 from rltui.formats.console import Console
 from tests.formats import encode
 from tests.ids import path_id

@@ -16,8 +16,7 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.util import tensor_util
 
-from rltui.formats import Options
-from rltui.formats.base import clean_tag
+from rltui.formats.base import Options, clean_tag
 from rltui.formats.tfevents import TfEvents, event_decoder
 from rltui.formats.tfevents.framing import crc32c, masked
 from tests import event_files, places

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import Decoded
+from rltui.formats.base import Decoded
 from rltui.formats.document import TrainerState
 from rltui.formats.document import document_decoder as module
 from tests.formats import encode

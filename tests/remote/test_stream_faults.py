@@ -12,7 +12,8 @@ from hypothesis.stateful import rule
 
 from rltui.core.batch import Batch
 from rltui.core.errors import SourceError
-from rltui.remote.wire import BatchDecoder, BatchEncoder, FrameReader, FrameWriter
+from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
+from rltui.remote.wire.framing import FrameReader, FrameWriter
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver, says_something
 from rltui.sources.options import ReaderOptions

@@ -16,10 +16,10 @@ import pytest
 from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.files.disk import costs
-from rltui.remote import stream as answers
 from rltui.remote.stream import Stream, answer
-from rltui.remote.wire import Frame, FrameReader, FrameWriter, Kind, WireError
-from rltui.remote.wire.codec import dump, load
+from rltui.remote.wire import messages
+from rltui.remote.wire.codec import WireError, dump, load
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.messages import (
     MOST_READ,
     Answer,
@@ -174,7 +174,7 @@ def test_a_directory_of_too_many_names_is_not_listed(
     for number in range(3):
         (tmp_path / f"{number}.").touch()
     assert len(asked(What.NAMES, tmp_path)[0].names) == 3
-    monkeypatch.setattr(answers, limit, most)
+    monkeypatch.setattr(messages, limit, most)
     (tmp_path / "more").touch()
     assert asked(What.NAMES, tmp_path)[0].error == "EFBIG"
 

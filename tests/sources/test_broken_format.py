@@ -12,8 +12,8 @@ from rltui import cli
 from rltui.core.address import PIPE
 from rltui.core.batch import Batch, Note
 from rltui.core.level import Level
-from rltui.formats import FORMATS, Decoded, Decoder, Options, RowSearch, Sampler
-from rltui.formats.base import Format
+from rltui.formats import FORMATS
+from rltui.formats.base import Decoded, Decoder, Format, Options, RowSearch, Sampler
 from rltui.formats.jsonl import JsonLines
 from rltui.sources import Reader
 from rltui.sources.options import ReaderOptions

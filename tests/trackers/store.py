@@ -19,9 +19,7 @@ from typing import Any, Protocol
 from rltui.core.block import Block
 from rltui.trackers import Followed, Follower, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
-from rltui.trackers.sqlite.mlflow import MlflowTables
-from rltui.trackers.sqlite.tracker import RowStore
-from rltui.trackers.sqlite.trackio import TrackioTables
+from rltui.trackers.sqlite.tracker import MlflowStore, TrackioStore
 from tests.clock import ManualClock
 
 #: Wall time of step 0; one step a second.
@@ -310,9 +308,9 @@ def tracker_of(writer: object, clock: ManualClock | None = None) -> Tracker:
     """The tracker that reads what the writer writes."""
     clock = clock or ManualClock()
     if isinstance(writer, MlflowDatabase):
-        return RowStore("mlflow", MlflowTables, clock)
+        return MlflowStore(clock)
     if isinstance(writer, TrackioDatabase):
-        return RowStore("trackio", TrackioTables, clock)
+        return TrackioStore(clock)
     return MlflowFiles(clock)
 
 

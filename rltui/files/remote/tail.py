@@ -13,7 +13,7 @@ from pathlib import Path
 from rltui.core.level import Level
 from rltui.files.remote.errors import RangeError, StoreError
 from rltui.files.remote.status import RemoteStatus, Stamp
-from rltui.files.remote.store import RemoteStore, store_of
+from rltui.files.remote.store import RemoteStore
 from rltui.files.tail import FollowedFile, Polled
 from rltui.files.trouble import DELETED, Notes, is_missing, reason_of
 
@@ -29,16 +29,9 @@ _NOTHING = Polled()
 class RemoteTail(FollowedFile):
     """Follows one file of a server or bucket."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        whole: bool = False,
-        rewritten: bool = False,
-        store: RemoteStore | None = None,
-    ) -> None:
-        super().__init__(path, whole=whole, rewritten=rewritten)
-        self._store = store or store_of(path)
+    def __init__(self, path: Path, *, store: RemoteStore, **how: bool) -> None:
+        super().__init__(path, **how)
+        self._store = store
         self._reading: Stamp | None = None
         """Stamp at the last read."""
         self._retry = -math.inf
@@ -60,7 +53,6 @@ class RemoteTail(FollowedFile):
             return False
 
     def poll(self, budget_bytes: int) -> Polled:
-        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         try:
             status = self._store.status(self.path)
             if not stat.S_ISREG(status.st_mode):

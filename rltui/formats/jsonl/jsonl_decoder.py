@@ -18,22 +18,8 @@ from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
-from rltui.formats.jsonl.jsonl_row import (
-    HIGHEST,
-    STEPS,
-    PackedRows,
-    Packing,
-    RowOrder,
-    counted_step,
-    counts_batches,
-    figures_of,
-    find_step,
-    flatten,
-    objects,
-    pop_wall,
-    settings_of,
-    translator_of,
-)
+from rltui.formats.jsonl import jsonl_row
+from rltui.formats.jsonl.jsonl_row import STEPS, PackedRows, Packing, RowOrder
 from rltui.formats.last_line import LastLine
 from rltui.formats.words import are_figures, words
 
@@ -97,7 +83,7 @@ class JsonLinesDecoder(LastLine):
             steps_are_row_numbers=self._count is not None and self._count.counting,
             replaces=self._replaces and self._returned,
             exit_code=0 if done else None,
-            lanes=Lanes(tags - HIGHEST, tags & HIGHEST),
+            lanes=Lanes(tags - jsonl_row.HIGHEST, tags & jsonl_row.HIGHEST),
         )
         self._before += self._records
         self._records, self._replaces = 0, False
@@ -134,7 +120,7 @@ class JsonLinesDecoder(LastLine):
         line = b"".join(self._parts)
         self._parts = [line]
         try:
-            rows = list(objects(line))
+            rows = list(jsonl_row.objects(line))
         except ValueError:
             return
 
@@ -162,7 +148,7 @@ class JsonLinesDecoder(LastLine):
                 self._records += 1
                 self._notes.add(offset, "line is too long")
                 return
-            rows = objects(text)
+            rows = jsonl_row.objects(text)
 
         self._records += 1
         try:
@@ -208,9 +194,9 @@ class JsonLinesDecoder(LastLine):
             return
         if "config" in row and not self._has_settings:
             self._has_settings = True
-            self._hparams.update(settings_of(row))
+            self._hparams.update(jsonl_row.settings_of(row))
 
-        translate = translator_of(row)
+        translate = jsonl_row.translator_of(row)
         if translate is not None:
             found, wall, values, self._done, beside = translate(row)
             if beside:
@@ -227,7 +213,7 @@ class JsonLinesDecoder(LastLine):
         if step is None:
             self._stray(row, offset)
             return
-        wall = pop_wall(row)
+        wall = jsonl_row.pop_wall(row)
         data = row.get("data")
         if isinstance(data, dict) and len(row) == 1:
             packed = self._add(step, wall, data)
@@ -249,12 +235,12 @@ class JsonLinesDecoder(LastLine):
 
     def _stray(self, row: dict[str, Any], offset: int) -> None:
         """Read a row without a step: settings, a summary, or something else."""
-        settings = settings_of(row)
+        settings = jsonl_row.settings_of(row)
         if settings:
             self._hparams.update(settings)
         elif "log_history" not in row:  # ms-swift's summary repeats what was logged
             self._notes.add(offset, _STEPLESS, level=Level.OK)
-            self._lost += are_figures(figures_of(row))
+            self._lost += are_figures(jsonl_row.figures_of(row))
             if self._lost == self._worth_a_word:
                 self._worth_a_word *= 10
                 records = self._before + self._records
@@ -265,9 +251,9 @@ class JsonLinesDecoder(LastLine):
     def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
         """The step of a row, removed from it, or its number; and its key where that is no more
         than an epoch."""
-        step = find_step(row, self._step_keys) or counted_step(row)
+        step = jsonl_row.find_step(row, self._step_keys) or jsonl_row.counted_step(row)
         coarse = step is not None and step.key in words().coarse_step_keys
-        batch = coarse and counts_batches(tuple(row))
+        batch = coarse and jsonl_row.counts_batches(tuple(row))
         if step is not None and not coarse and self._has_steps():
             self._fine_step = step.step
         elif coarse and not batch and self._fine_step is not None:
@@ -299,9 +285,9 @@ class JsonLinesDecoder(LastLine):
         count = self._count
         if count is None:
             return self._fine_step if batch else None  # others have steps
-        if not (batch or count.counting or (count.epoch is None and figures_of(row))):
+        if not (batch or count.counting or (count.epoch is None and jsonl_row.figures_of(row))):
             return None
-        if settings_of(row) or next(flatten(row), None) is None:
+        if jsonl_row.settings_of(row) or next(jsonl_row.flatten(row), None) is None:
             return None
         number = count.next(offset, for_good=has_epoch)
         if batch or not has_epoch:
@@ -323,7 +309,7 @@ class JsonLinesDecoder(LastLine):
         rows = self._rows
         packed = rows.packing.row(row) if rows.packing is not None else None
         if packed is None:
-            flat = dict(flatten(row))
+            flat = dict(jsonl_row.flatten(row))
             if gaps:
                 for name in [name for name in flat if row.get(name, 0) is None]:
                     if name not in self._measured or name in self._sparse:

@@ -17,24 +17,12 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, Options
 from rltui.formats.json_value import wall_of
 from rltui.formats.last_line import LastLine
+from rltui.formats.table import table_line
 from rltui.formats.table.table_column import Axis, BlockCollector, Columns, TableRows, columns_of
-from rltui.formats.table.table_line import (
-    BLANK,
-    MAX_QUOTED,
-    delimiter_of,
-    is_gap,
-    is_header,
-    number_of,
-    numbers_of,
-    plain_cells,
-    rows_of,
-    split_line,
-    squeezed,
-)
 from rltui.formats.words import step_names
 
 #: Bytes of lines that are decoded at once: objects of all cells take fifty times as much.
-_AT_ONCE = 4 * MAX_QUOTED
+_AT_ONCE = 4 * table_line.MAX_QUOTED
 
 
 class TableDecoder(LastLine):
@@ -83,7 +71,7 @@ class TableDecoder(LastLine):
     def _is_due(self, data: bytes) -> bool:
         """A row with open quotes is worth parsing again only when a complete line may end it, or
         show that the quote was a stray one."""
-        if not self._quoted or self._have > MAX_QUOTED:
+        if not self._quoted or self._have > table_line.MAX_QUOTED:
             return self._quoted or b"\n" in data
         *lines, self._line_begin = (self._line_begin + data).split(b"\n")
         delimiter, count = self._delimiter.encode(), len(self._names) - 1
@@ -134,9 +122,9 @@ class TableDecoder(LastLine):
         if not line.strip():
             return
         self._records += 1
-        delimiter = delimiter_of(line)
-        names = split_line(line, delimiter)
-        if names is None or not is_header(names):
+        delimiter = table_line.delimiter_of(line)
+        names = table_line.split_line(line, delimiter)
+        if names is None or not table_line.is_header(names):
             self._notes.add(offset, "line before the header")
             return
         self._delimiter = delimiter
@@ -154,8 +142,8 @@ class TableDecoder(LastLine):
 
     def _body(self, columns: Columns, piece: bytes, offset: int, last: bool) -> int:
         """Decode whole lines without comments; returns the bytes consumed."""
-        if self._delimiter == BLANK:
-            self._careful(squeezed(piece), offset, last=False)
+        if self._delimiter == table_line.BLANK:
+            self._careful(table_line.squeezed(piece), offset, last=False)
             return len(piece)
 
         text, size = piece, len(columns.names)
@@ -165,7 +153,7 @@ class TableDecoder(LastLine):
         if usual and self._delimiter != ",":
             usual = b"," not in text
             text = text.replace(self._delimiter.encode(), b",")
-        plain = plain_cells(text, size) if usual else None
+        plain = table_line.plain_cells(text, size) if usual else None
         if plain is None:
             return self._careful(piece, offset, last)
 
@@ -185,7 +173,7 @@ class TableDecoder(LastLine):
     def _careful(self, piece: bytes, offset: int, last: bool) -> int:
         """Decode lines cell by cell; returns the bytes consumed."""
         batch: list[list[str]] = []
-        for row in rows_of(piece, self._delimiter, lambda: len(self._names), last=last):
+        for row in table_line.rows_of(piece, self._delimiter, lambda: len(self._names), last=last):
             if not row.lines:
                 self._cells(batch, offset)
                 return row.offset
@@ -212,11 +200,11 @@ class TableDecoder(LastLine):
         return self._columns.names if self._columns is not None else ()
 
     def _is_new_header(self, cells: list[str]) -> bool:
-        if number_of(cells[0]) is not None or is_gap(cells[0]):
+        if table_line.number_of(cells[0]) is not None or table_line.is_gap(cells[0]):
             return False  # the usual case, decided by one cell
         if tuple(c.strip() for c in cells) == self._names:
             return True
-        return bool(step_names(cells, self._step_keys)) and is_header(cells)
+        return bool(step_names(cells, self._step_keys)) and table_line.is_header(cells)
 
     def _cells(self, batch: list[list[str]], offset: int) -> None:
         """Decode rows of the current header."""
@@ -227,15 +215,15 @@ class TableDecoder(LastLine):
         table = list(zip(*batch, strict=True))
         for i in {*columns.steps, *columns.metrics, columns.wall} - {-1}:
             cells = table[i]
-            first = next((c for c in cells if not is_gap(c)), None)
+            first = next((c for c in cells if not table_line.is_gap(c)), None)
             if i == columns.wall and wall_of(first) is not None:
                 walls = map(wall_of, cells)
                 rows.walls = np.array([math.nan if wall is None else wall for wall in walls])
                 continue
             if first is not None and i not in self._numbers | self._texts:
-                (self._texts if number_of(first) is None else self._numbers).add(i)
+                (self._texts if table_line.number_of(first) is None else self._numbers).add(i)
             if i not in self._texts:
-                rows.values[i], rows.absent[i] = numbers_of(cells)
+                rows.values[i], rows.absent[i] = table_line.numbers_of(cells)
         self._store(columns, rows, offset)
 
     def _store(self, columns: Columns, rows: TableRows, offset: int) -> None:
@@ -255,11 +243,3 @@ class TableDecoder(LastLine):
         self._row_numbers = self._row_numbers or not columns.steps
         if not self._collector.store(columns, rows, again=again):
             self._notes.add(offset, "row without a step", level=Level.OK)
-
-    def _repeat(self) -> bool:
-        """While the choice of the step is open, all rows are there."""
-        if self._axis is None or self._columns is None:
-            return False
-        self._collector.start_over(self._columns, self._axis.kept)
-        self._replaces = self._returned = True
-        return True

@@ -101,7 +101,6 @@ class TfEventsDecoder(Decoder):
 
     @property
     def holds_row(self) -> bool:
-        """Whether complete records wait for the rest of their row."""
         return self._held
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:

@@ -15,23 +15,7 @@ from rltui.core.block import Block, FloatArray, IntArray
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents.framing import BYTES, fields, integer_field, last_fields, timestamp
-from rltui.formats.tracker_log.wandb_row import (
-    NUMBERS,
-    OWN,
-    RUNTIME,
-    STEP,
-    TIME,
-    RowTemplate,
-    Shape,
-    all_cells,
-    is_rest,
-    item_bytes,
-    item_of,
-    name_of,
-    quick_cells,
-    read_row,
-    token_of,
-)
+from rltui.formats.tracker_log import wandb_row
 
 #: Steps are int64.
 STEPS = float(1 << 63)
@@ -83,7 +67,7 @@ class Axes:
 
         if table.get(name, b"") == axis or not (axis or overwrite) or len(table) >= most:
             return
-        if axis and axis != STEP and axis not in self._unfit and axis not in self.metrics:
+        if axis and axis != wandb_row.STEP and axis not in self._unfit and axis not in self.metrics:
             if len(self.metrics) + len(self._unfit) >= _MAX_AXES:
                 return
             self.metrics.add(axis)
@@ -107,7 +91,7 @@ class Axes:
                 fitting = [g for g in self._globs if name.startswith(g)]
                 axis = self._globs[max(fitting, key=len)] if fitting else b""
             if not axis or axis in self._unfit:
-                axis = STEP
+                axis = wandb_row.STEP
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             self._known[name] = axis
@@ -117,27 +101,27 @@ class Axes:
 class _Batch:
     """Converts one batch of rows; ``order``: the shape of each row."""
 
-    def __init__(self, order: list[Shape], axes: Axes) -> None:
+    def __init__(self, order: list[wandb_row.Shape], axes: Axes) -> None:
         self._axes = axes
-        self._tables: list[tuple[Shape, IntArray, FloatArray]] = []
+        self._tables: list[tuple[wandb_row.Shape, IntArray, FloatArray]] = []
         """Each shape, the index of each of its rows in the batch (n,), and their values (n, m)."""
         self._steps = np.full(len(order), math.nan)
         self.dropped = 0
         """Rows left out for broken numbers."""
-        where: dict[Shape, list[int]] = {}
+        where: dict[wandb_row.Shape, list[int]] = {}
         for number, shape in enumerate(order):
             where.setdefault(shape, []).append(number)
 
         for shape, numbers in where.items():
             index, values = np.array(numbers), shape.values()
             if not shape.system:
-                fit = np.abs(values[:, shape.column[STEP]]) < STEPS
+                fit = np.abs(values[:, shape.column[wandb_row.STEP]]) < STEPS
                 self.dropped += len(fit) - int(np.count_nonzero(fit))
                 index, values = index[fit], values[fit]
-                self._steps[index] = values[:, shape.column[STEP]]
+                self._steps[index] = values[:, shape.column[wandb_row.STEP]]
             self._tables.append((shape, index, values))
 
-        self._known: dict[bytes, FloatArray] = {STEP: self._steps}
+        self._known: dict[bytes, FloatArray] = {wandb_row.STEP: self._steps}
         self._unfit: list[bytes] = []
         newest = np.where(np.isnan(self._steps), math.nan, self.x(axes.of(b"")))
         self._now = _filled(newest, axes.now)
@@ -171,7 +155,7 @@ class _Batch:
         owners: dict[tuple[bytes, bool], list[int]] = {}
         for number, (shape, _, _) in enumerate(self._tables):
             for name in shape.names:
-                if name not in OWN:
+                if name not in wandb_row.OWN:
                     owners.setdefault((name, shape.system), []).append(number)
 
         groups: dict[tuple[tuple[int, ...], bytes | None], list[bytes]] = {}
@@ -197,10 +181,10 @@ class _Batch:
         for shape, index, values in (self._tables[n] for n in numbers):
             column = shape.column
             wall = np.full(len(index), math.nan)  # seconds since the epoch
-            if TIME in column:
-                wall = np.array(values[:, column[TIME]])
-            elif RUNTIME in column:
-                wall = values[:, column[RUNTIME]] + self._axes.started
+            if wandb_row.TIME in column:
+                wall = np.array(values[:, column[wandb_row.TIME]])
+            elif wandb_row.RUNTIME in column:
+                wall = values[:, column[wandb_row.RUNTIME]] + self._axes.started
             indexes.append(index)
             walls.append(wall)
             rows.append(values[:, [column[n] for n in names]])
@@ -228,12 +212,12 @@ class History:
         self._notes = notes
         self._sink = RowSink()
         self._axes = Axes()
-        self._shapes: dict[tuple[frozenset[bytes], bool], Shape] = {}
-        self._templates: dict[frozenset[bytes], RowTemplate] = {}
-        self._template: RowTemplate | None = None
+        self._shapes: dict[tuple[frozenset[bytes], bool], wandb_row.Shape] = {}
+        self._templates: dict[frozenset[bytes], wandb_row.RowTemplate] = {}
+        self._template: wandb_row.RowTemplate | None = None
         """That of the previous row."""
-        self._find = quick_cells
-        self._order: list[Shape] = []
+        self._find = wandb_row.quick_cells
+        self._order: list[wandb_row.Shape] = []
         """The shape of each row that has not been flushed."""
         self._since = 0
         """Position in the file of the first of them."""
@@ -262,8 +246,8 @@ class History:
             or picked is None
             or len(cells) != template.size
             or not (
-                is_rest(data, stop, size - picked[1])
-                or is_rest(data, stop, size - sum(map(item_bytes, cells)))
+                wandb_row.is_rest(data, stop, size - picked[1])
+                or wandb_row.is_rest(data, stop, size - sum(map(wandb_row.item_bytes, cells)))
             )
         ):
             self._other_row(data, start, stop, offset)
@@ -275,24 +259,24 @@ class History:
 
     def _other_row(self, data: bytes, start: int, stop: int, offset: int) -> None:
         """A row of a new shape, or one that needs the general path."""
-        row = read_row(data, start, stop)
+        row = wandb_row.read_row(data, start, stop)
         if row.broken:
             self._notes.add(offset, "broken value in a row")
-        if STEP not in row.numbers:
+        if wandb_row.STEP not in row.numbers:
             self._notes.add(offset, "row without a step")
             return
 
         shape = self._add(row.numbers)
         if row.plain and len(shape.names) == len(row.numbers):
             heads = tuple(row.heads[name] for name in shape.names)
-            template = RowTemplate(heads, tuple(row.words), shape)
+            template = wandb_row.RowTemplate(heads, tuple(row.words), shape)
             known = frozenset(heads + tuple(row.words))
             if known in self._templates:
-                self._find = all_cells  # the row has heads that the quick pattern misses
+                self._find = wandb_row.all_cells  # the row has heads that the quick pattern misses
             self._templates[known] = self._template = template
 
         try:
-            wall = float(row.numbers.get(TIME, b""))
+            wall = float(row.numbers.get(wandb_row.TIME, b""))
         except ValueError:
             wall = math.nan
 
@@ -300,14 +284,14 @@ class History:
             place = len(self._order) - 1
             self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
 
-    def _add(self, numbers: dict[bytes, bytes], *, system: bool = False) -> Shape:
+    def _add(self, numbers: dict[bytes, bytes], *, system: bool = False) -> wandb_row.Shape:
         key = (frozenset(numbers), system)
         shape = self._shapes.get(key)
         if shape is None:
             if len(self._shapes) >= _MAX_SHAPES:
                 self._flush()
                 self._shapes, self._templates, self._template = {}, {}, None
-            shape = self._shapes[key] = Shape(list(numbers), system=system)
+            shape = self._shapes[key] = wandb_row.Shape(list(numbers), system=system)
         shape.texts.append(b",".join([numbers[name] for name in shape.names]))
         self._order.append(shape)
         return shape
@@ -320,13 +304,13 @@ class History:
             if number == 2 and wire == BYTES:
                 wall = timestamp(data, a, b)
             elif number == 3 and wire == BYTES:
-                head, value = item_of(data, a, b)
-                name = b".".join(name_of(head)).removeprefix(b"system.")
-                if name and NUMBERS.fullmatch(value) and b"," not in value:
+                head, value = wandb_row.item_of(data, a, b)
+                name = b".".join(wandb_row.name_of(head)).removeprefix(b"system.")
+                if name and wandb_row.NUMBERS.fullmatch(value) and b"," not in value:
                     numbers[b"system/" + name] = value
 
         if numbers:
-            self._add({TIME: token_of(wall), **numbers}, system=True)
+            self._add({wandb_row.TIME: wandb_row.token_of(wall), **numbers}, system=True)
 
     def begin(self, started: float, step: int) -> None:
         """The run began at ``started`` (NaN: unknown) and continues at ``step``."""

@@ -29,7 +29,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.formats import Belonging
+from rltui.formats.base import Belonging
 from rltui.sources.discovery.run_files import parents_of
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 

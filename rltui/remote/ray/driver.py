@@ -9,23 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rltui.core.clock import Clock, SystemClock
-from rltui.remote.ray.message import (
-    Alive,
-    Assigned,
-    ChannelLost,
-    ClusterError,
-    CodeMissingError,
-    Failed,
-    LogRoot,
-    NewRoot,
-    Node,
-    NodeFacts,
-    NodeTrouble,
-    Opening,
-    Search,
-    Searched,
-    ToNode,
-)
+from rltui.remote.ray import messages
 from rltui.remote.ray.node_reader import NodeReader
 
 if TYPE_CHECKING:
@@ -70,7 +54,7 @@ class ClockOffset:
 class _RootRecord:
     """A root and the node that reads it."""
 
-    root: LogRoot
+    root: messages.LogRoot
     label: str
     reader: str = ""
     """Id of the node; empty for nobody."""
@@ -80,18 +64,18 @@ class _RootRecord:
 class _NodeRecord:
     """A node with its actor."""
 
-    node: Node
+    node: messages.Node
     actor: Any = None
     call: Any = None
     """Its call for news that is under way."""
     called_at: float = 0.0
     """Time when that began, seconds since the epoch."""
-    asked: deque[ToNode | Search] = field(default_factory=deque)
+    asked: deque[messages.ToNode | messages.Search] = field(default_factory=deque)
     request: Any = None
     """The call for the first of ``asked`` that is under way."""
     clock: ClockOffset = field(default_factory=ClockOffset)
-    facts: NodeFacts | None = None
-    seen: dict[tuple[int, str, str], LogRoot] = field(default_factory=dict)
+    facts: messages.NodeFacts | None = None
+    seen: dict[tuple[int, str, str], messages.LogRoot] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
     """Numbers of the roots that the session was told this actor reads."""
     channels: set[int] = field(default_factory=set)
@@ -109,7 +93,7 @@ class Driver:
 
     def __init__(
         self,
-        opening: Opening,
+        opening: messages.Opening,
         cluster: Cluster,
         send: Callable[[object], None],
         clock: Clock | None = None,
@@ -126,21 +110,21 @@ class Driver:
 
     def receive(self, message: object) -> None:
         """Handle a message of the session's process."""
-        if isinstance(message, Search):
+        if isinstance(message, messages.Search):
             for number, record in enumerate(self._roots):
                 owner = self._nodes.get(record.reader)
                 if owner is not None:
-                    owner.asked.append(Search(number, owner.seen[record.root.key]))
-        elif isinstance(message, Failed):
+                    owner.asked.append(messages.Search(number, owner.seen[record.root.key]))
+        elif isinstance(message, messages.Failed):
             record = self._roots[message.root]
             if record.reader in self._nodes:
                 self._nodes[record.reader].told.discard(message.root)
             record.reader = ""
-        elif isinstance(message, ToNode):
+        elif isinstance(message, messages.ToNode):
             record = self._roots[message.root]
             owner = self._nodes.get(record.reader)
             if message.opens and (owner is None or owner.actor is None):
-                self.say(ChannelLost(message.channel, "nobody reads it now"))
+                self.say(messages.ChannelLost(message.channel, "nobody reads it now"))
             elif owner is not None and owner.actor is not None:
                 if message.opens:
                     owner.channels.add(message.channel)
@@ -157,7 +141,7 @@ class Driver:
                 break
         if not any(n.looked for n in self._nodes.values()):
             why = next((n.trouble for n in self._nodes.values()), "it has no node")
-            raise ClusterError(why or "no node answers")
+            raise messages.ClusterError(why or "no node answers")
 
     # -- one round ----------------------------------------------------------------------------
 
@@ -185,7 +169,7 @@ class Driver:
             else:
                 self._handled(requests[call])
         if now - self._spoke_at >= _ALIVE_S:
-            self.say(Alive())
+            self.say(messages.Alive())
 
     def say(self, message: object) -> None:
         """Send to the session's process; blocks while its socket is full."""
@@ -203,9 +187,9 @@ class Driver:
         try:
             fetched = self._cluster.result(call)
             if fetched.version != self._reads.version:
-                raise CodeMissingError(f"has version {fetched.version} of rltui")
-        except ClusterError as error:
-            if not (isinstance(error, CodeMissingError) and self._ship()):
+                raise messages.CodeMissingError(f"has version {fetched.version} of rltui")
+        except messages.ClusterError as error:
+            if not (isinstance(error, messages.CodeMissingError) and self._ship()):
                 self._fail(record, str(error))
             return
         for news in fetched.news:
@@ -215,18 +199,18 @@ class Driver:
         if fetched.roots is not None:
             self._note_roots(record, fetched.roots)
             record.clock.measured(record.called_at, self._clock.now(), fetched.clock)
-            clock_offset_s = record.clock.bounds_s
-            facts = NodeFacts(record.node, len(record.seen), clock_offset_s, fetched.memory_bytes)
+            ahead_s, memory = record.clock.bounds_s, fetched.memory_bytes
+            facts = messages.NodeFacts(record.node, len(record.seen), ahead_s, memory)
             if facts != record.facts:
                 record.facts = facts
                 self.say(facts)
 
-    def _note_roots(self, record: _NodeRecord, roots: tuple[LogRoot, ...]) -> None:
+    def _note_roots(self, record: _NodeRecord, roots: tuple[messages.LogRoot, ...]) -> None:
         """Assign to a node the roots that it sees and no other node reads."""
         record.look_at = self._clock.monotonic() + _ROOTS_S
         record.seen |= {root.key: root for root in roots}
         if record.trouble or not record.looked:
-            self.say(NodeTrouble(record.node.name, ""))
+            self.say(messages.NodeTrouble(record.node.name, ""))
         record.looked, record.failures, record.trouble = True, 0, ""
         for key, root in record.seen.items():
             number = self._numbers.get(key)
@@ -234,7 +218,7 @@ class Driver:
                 number = self._numbers[key] = len(self._roots)
                 label = "" if root.shared else self._label(record)
                 self._roots.append(_RootRecord(root, label))
-                self.say(NewRoot(root, label))
+                self.say(messages.NewRoot(root, label))
             if self._roots[number].reader in ("", record.node.id) and number not in record.told:
                 self._assign(number, record)
 
@@ -243,11 +227,11 @@ class Driver:
         asked = record.asked.popleft()
         try:
             found = self._cluster.result(call)
-        except ClusterError as error:
-            if isinstance(asked, Search):
-                self.say(Searched(asked.root, failure=str(error)))
+        except messages.ClusterError as error:
+            if isinstance(asked, messages.Search):
+                self.say(messages.Searched(asked.root, failure=str(error)))
             else:
-                self.say(ChannelLost(asked.channel, str(error)))
+                self.say(messages.ChannelLost(asked.channel, str(error)))
             return
         if found is not None:
             self.say(found)
@@ -262,7 +246,7 @@ class Driver:
     def _assign(self, number: int, record: _NodeRecord) -> None:
         self._roots[number].reader = record.node.id
         record.told.add(number)
-        self.say(Assigned(number, record.node.id))
+        self.say(messages.Assigned(number, record.node.id))
 
     # -- nodes and their trouble --------------------------------------------------------------
 
@@ -272,7 +256,7 @@ class Driver:
         nodes = self._cluster.nodes()
         for gone in self._nodes.keys() - nodes.keys():
             record = self._nodes.pop(gone)
-            self.say(NodeTrouble(record.node.name, _LEFT))
+            self.say(messages.NodeTrouble(record.node.name, _LEFT))
             self._end_channels(record, _LEFT)
             for number, root in enumerate(self._roots):
                 if root.reader != gone:
@@ -283,7 +267,7 @@ class Driver:
                 if heir is not None and heir.actor is not None:
                     self._assign(number, heir)
                 else:
-                    self.say(Assigned(number, "", f"{record.node.name} {_LEFT}"))
+                    self.say(messages.Assigned(number, "", f"{record.node.name} {_LEFT}"))
         for node in nodes.values():
             if node.id not in self._nodes:
                 self._nodes[node.id] = _NodeRecord(node)
@@ -295,7 +279,7 @@ class Driver:
         pause = min(_MOST_RETRY_S, _RETRY_S * 2 ** (record.failures - 1))
         record.retry_at = self._clock.monotonic() + pause
         record.trouble = why
-        self.say(NodeTrouble(record.node.name, why))
+        self.say(messages.NodeTrouble(record.node.name, why))
         self._nodes_at = 0.0  # the node may be gone
 
     def _ship(self) -> bool:
@@ -318,8 +302,8 @@ class Driver:
     def _end_channels(self, record: _NodeRecord, why: str) -> None:
         asked, record.asked, record.request = record.asked, deque(), None
         for channel in record.channels:
-            self.say(ChannelLost(channel, f"{record.node.name}: {why}"))
+            self.say(messages.ChannelLost(channel, f"{record.node.name}: {why}"))
         record.channels.clear()
         for search in asked:
-            if isinstance(search, Search):
-                self.say(Searched(search.root, failure=why))
+            if isinstance(search, messages.Search):
+                self.say(messages.Searched(search.root, failure=why))

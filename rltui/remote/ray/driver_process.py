@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rltui.core.clock import Clock
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import Alive, ClusterError, Looked, Opening
+from rltui.remote.ray.messages import Alive, ClusterError, Looked, Opening
 
 if TYPE_CHECKING:
     from rltui.remote.ray.cluster import Cluster

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from rltui.core.errors import RltuiError
 from rltui.files.disk import Mounts
-from rltui.formats import ALL_FORMATS, Belonging
-from rltui.remote.ray.message import FromNode, LogRoot, NodeNews, Search, Searched, ToNode, Wanted
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Belonging
+from rltui.remote.ray.messages import FromNode, LogRoot, NodeNews, Search, Searched, ToNode, Wanted
 from rltui.remote.stream import Stream
-from rltui.remote.wire import WireError
+from rltui.remote.wire.codec import WireError
 from rltui.remote.wire.messages import State
 from rltui.sources.discovery.processes import Process, Processes
 from rltui.sources.follow.reader import Reader

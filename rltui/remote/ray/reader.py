@@ -14,7 +14,7 @@ from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
-from rltui.remote.ray.message import Looked, Opening, Search, Wanted
+from rltui.remote.ray.messages import Looked, Opening, Search, Wanted
 from rltui.remote.ray.roots import UNREACHABLE, LogRoots
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from rltui.remote.rereading import EndError, Rereading, StreamedReader
@@ -35,7 +35,7 @@ _MISSING = "no node of the cluster has this path"
 
 
 class RayReader(StreamedReader):
-    """A :class:`~rltui.sources.follow.queued.Reading` of the logdirs on one cluster."""
+    """Reads the logdirs on one cluster."""
 
     def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError where Ray is not installed."""
@@ -212,12 +212,10 @@ class RayReader(StreamedReader):
     # -- state --------------------------------------------------------------------------------
 
     def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known) on all nodes, as of their last answers."""
         return self._roots.progress
 
     @property
     def state(self) -> ReaderState:
-        """State of the logdirs, over all nodes."""
         roots = self._roots
         missing = self._missing if self._looked else ()
         return ReaderState(

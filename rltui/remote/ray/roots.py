@@ -16,21 +16,9 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
 from rltui.remote.conversation import Conversation, Event, Paths, StreamError, clock_note
-from rltui.remote.ray.message import (
-    Alive,
-    Assigned,
-    ChannelLost,
-    Failed,
-    FromNode,
-    LogRoot,
-    NewRoot,
-    NodeFacts,
-    NodeTrouble,
-    Searched,
-    ToNode,
-)
+from rltui.remote.ray import messages
 from rltui.remote.rereading import ReadFiles
-from rltui.remote.wire import Kind
+from rltui.remote.wire.framing import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
 from rltui.sources.options import ReaderOptions
 
@@ -47,7 +35,7 @@ UNREACHABLE = "the cluster cannot be reached"
 class RootPaths(Paths):
     """Paths of a root: local paths and run names begin with the name of its node."""
 
-    def __init__(self, authority: str, root: LogRoot, label: str) -> None:
+    def __init__(self, authority: str, root: messages.LogRoot, label: str) -> None:
         """``label``: the name of the node; empty where none owns the root."""
         super().__init__()
         self.label = label
@@ -64,7 +52,6 @@ class RootPaths(Paths):
         return Path("/", *path.parts[len(self._root.parts) :])
 
     def key(self, key: RunKey) -> RunKey:
-        """The session's key of a run of the node."""
         front, name = self._front, key.name
         rest = _WORKER.sub(r"worker-\3-\1", name)
         if front and (name in (".", "") or name.startswith(".#")):
@@ -81,13 +68,13 @@ class Channel:
         self._root = root
         self._send = send
         self._opens = True
-        self.came: SimpleQueue[FromNode | ChannelLost] = SimpleQueue()
+        self.came: SimpleQueue[messages.FromNode | messages.ChannelLost] = SimpleQueue()
         """What :meth:`receive` returns or raises next."""
 
     def send(self, data: bytes) -> None:
         """Send all bytes. If the driver is lost, :meth:`receive` says so."""
-        if not self._send(ToNode(self._root, self.number, data, self._opens)):
-            self.came.put(ChannelLost(self.number, UNREACHABLE))
+        if not self._send(messages.ToNode(self._root, self.number, data, self._opens)):
+            self.came.put(messages.ChannelLost(self.number, UNREACHABLE))
         self._opens = False
 
     def receive(self) -> bytes:
@@ -96,15 +83,15 @@ class Channel:
             news = self.came.get(timeout=_PATIENCE_S)
         except Empty:
             raise StreamError("its node does not answer") from None
-        if isinstance(news, ChannelLost):
+        if isinstance(news, messages.ChannelLost):
             raise StreamError(news.why)
         if news.ended:
-            self.came.put(ChannelLost(self.number, "its reader ended"))
+            self.came.put(messages.ChannelLost(self.number, "its reader ended"))
         return news.data
 
     def close(self) -> None:
         """Wake a waiting :meth:`receive`; the node ends an idle channel by itself."""
-        self.came.put(ChannelLost(self.number, "the reader was stopped"))
+        self.came.put(messages.ChannelLost(self.number, "the reader was stopped"))
 
     def release(self) -> None:
         """Do nothing: no resource is held."""
@@ -114,7 +101,7 @@ class Channel:
 class RootState:
     """A root, the conversation about it, and how far its files have been read."""
 
-    root: LogRoot
+    root: messages.LogRoot
     paths: RootPaths
     talk: Conversation | None = None
     channel: int = 0
@@ -131,7 +118,7 @@ class RootState:
     chosen: list[int] = field(default_factory=list)
     node: str = ""
     """Id of the node that is to read it; empty for none."""
-    searched: Searched | None = None
+    searched: messages.Searched | None = None
     """Result of a :class:`Search` request."""
     trouble: str = ""
     """Why no node reads it."""
@@ -162,7 +149,7 @@ class LogRoots:
         """In the order of their numbers."""
         self._numbers = count(1)
         self._rereads: dict[int, Channel] = {}
-        self.nodes: dict[str, NodeFacts] = {}
+        self.nodes: dict[str, messages.NodeFacts] = {}
         """By their ids."""
         self.trouble: dict[str, str] = {}
         """Node name -> what is wrong with it; empty once it is fine again."""
@@ -174,7 +161,7 @@ class LogRoots:
         """How to read; None before :meth:`begin`."""
 
     @property
-    def known(self) -> tuple[tuple[LogRoot, str], ...]:
+    def known(self) -> tuple[tuple[messages.LogRoot, str], ...]:
         """(root, label) in the order of their numbers, for a new driver."""
         return tuple((p.root, p.paths.label) for p in self.roots)
 
@@ -195,31 +182,31 @@ class LogRoots:
     def receive(self, message: object) -> Iterable[Batch]:
         """Handle a message of the driver; returns batches with the session's keys and paths, all of
         which must be consumed."""
-        if isinstance(message, FromNode):
+        if isinstance(message, messages.FromNode):
             return self._heard(message)
-        if isinstance(message, ChannelLost):
+        if isinstance(message, messages.ChannelLost):
             self._lose(message)
-        elif isinstance(message, NewRoot):
+        elif isinstance(message, messages.NewRoot):
             paths = RootPaths(self._authority, message.root, message.label)
             self.roots.append(RootState(message.root, paths))
-        elif isinstance(message, Assigned):
+        elif isinstance(message, messages.Assigned):
             return self._assign(message)
-        elif isinstance(message, NodeTrouble):
+        elif isinstance(message, messages.NodeTrouble):
             if message.trouble or message.node in self.trouble:
                 self.trouble[message.node] = message.trouble
-        elif isinstance(message, Searched):
+        elif isinstance(message, messages.Searched):
             root, far = self.roots[message.root], message.state
             notes, unclaimed = map(root.paths.notes, (far.notes or (), far.unclaimed or ()))
             root.far, root.failure = State(None, None, notes, unclaimed), message.failure
             root.searched = message
-        elif isinstance(message, NodeFacts):
+        elif isinstance(message, messages.NodeFacts):
             self.nodes[message.node.id] = message
-        elif isinstance(message, Alive):
+        elif isinstance(message, messages.Alive):
             self._choose(whatever=True)
 
         return []
 
-    def _assign(self, assigned: Assigned) -> list[Batch]:
+    def _assign(self, assigned: messages.Assigned) -> list[Batch]:
         root = self.roots[assigned.root]
         before, root.trouble = root.trouble, assigned.trouble
         root.node = assigned.node
@@ -238,7 +225,7 @@ class LogRoots:
         root.talk = Conversation(channel, 1, self._options, lambda _: root.paths, root.far)
         root.talk.request(root.files.known, chooses=self._options.choose is not None)
 
-    def _heard(self, news: FromNode) -> Iterator[Batch]:
+    def _heard(self, news: messages.FromNode) -> Iterator[Batch]:
         """Decode the bytes of a channel into batches of the runs that are wanted."""
         waiting = self._rereads.get(news.channel)
         if waiting is not None:
@@ -264,7 +251,7 @@ class LogRoots:
             root.talk, root.failure = None, failure
             self._choose()
             if self._follows:
-                self._send(Failed(self.roots.index(root)))
+                self._send(messages.Failed(self.roots.index(root)))
 
     def _note(self, root: RootState, event: Event) -> None:
         """Handle an event that is no batch."""
@@ -285,7 +272,7 @@ class LogRoots:
     def _follows(self) -> bool:
         return self._task is not None and self._task.follow
 
-    def _lose(self, lost: ChannelLost) -> None:
+    def _lose(self, lost: messages.ChannelLost) -> None:
         """An actor has ended: another one goes on, unless files are read once and it failed too
         often."""
         if (waiting := self._rereads.get(lost.channel)) is not None:
@@ -301,10 +288,10 @@ class LogRoots:
         """The cluster is lost: mark all roots as unread; returns batches with notes."""
         found: list[Batch] = []
         for channel in self._rereads.copy().values():
-            channel.came.put(ChannelLost(channel.number, why))
+            channel.came.put(messages.ChannelLost(channel.number, why))
         for number, root in enumerate(self.roots):
             if not root.trouble:
-                found += self._assign(Assigned(number, "", why))
+                found += self._assign(messages.Assigned(number, "", why))
         return found
 
     def _noted(self, root: RootState, level: Level, message: str) -> Iterator[Batch]:

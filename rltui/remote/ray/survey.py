@@ -13,7 +13,7 @@ from rltui.core.address import AUTO
 from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import clean
-from rltui.remote.ray.message import ClusterError, CodeMissingError, Looked, NodeFacts, Searched
+from rltui.remote.ray.messages import ClusterError, CodeMissingError, Looked, NodeFacts, Searched
 from rltui.remote.ray.roots import LogRoots
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.version import __version__

@@ -59,7 +59,6 @@ class SshProcess:
         self._selector.register(self._err, selectors.EVENT_READ)
 
     def send(self, data: bytes) -> None:
-        """Send all bytes. If the connection is lost, :meth:`receive` says so."""
         view = memoryview(data)
         with suppress(OSError):
             while view:
@@ -84,7 +83,6 @@ class SshProcess:
         return b""
 
     def close(self) -> None:
-        """End the connection; a thread that waits in :meth:`receive` is woken."""
         if self._process.poll() is not None:
             return
         with suppress(OSError):
@@ -97,7 +95,6 @@ class SshProcess:
             self._process.wait()
 
     def release(self) -> None:
-        """Close the pipes, in the thread that reads from them."""
         self._selector.close()
         for pipe in (self._in, self._out, self._err):
             with suppress(OSError):

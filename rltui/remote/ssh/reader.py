@@ -45,7 +45,7 @@ _NOTED_S = 10.0
 
 
 class SshReader(StreamedReader):
-    """A :class:`~rltui.sources.follow.queued.Reading` of one host."""
+    """Reads the logdirs of one host."""
 
     def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError for what is not a host."""
@@ -184,7 +184,6 @@ class SshReader(StreamedReader):
     # -- state --------------------------------------------------------------------------------
 
     def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known) on the far side."""
         return self._far_state.progress or (0, 0)
 
     @property

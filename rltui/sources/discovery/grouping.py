@@ -39,7 +39,7 @@ from rltui.core.block import Block
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
-from rltui.formats import HEAD_BYTES, Belonging, Format
+from rltui.formats.base import HEAD_BYTES, Belonging, Format
 from rltui.sources.discovery.log_head import Recent, read_head
 from rltui.sources.discovery.run_files import LogFile, parents_of
 

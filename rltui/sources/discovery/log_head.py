@@ -26,7 +26,7 @@ from rltui.core.block import Block
 from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
-from rltui.formats import HEAD_BYTES, Format, Options, RowSearch
+from rltui.formats.base import HEAD_BYTES, Format, Options, RowSearch
 from rltui.formats.last_line import own_output
 
 K = TypeVar("K")
@@ -54,9 +54,6 @@ class Recent(Generic[K, V]):
     def __init__(self) -> None:
         self._entries: dict[K, V] = {}
         self._before: dict[K, V] = {}
-
-    def __len__(self) -> int:
-        return len(self._entries.keys() | self._before.keys())
 
     def __setitem__(self, key: K, value: V) -> None:
         self._entries[key] = value
@@ -151,11 +148,6 @@ class HeadReader:
         self._left = SEARCH_BYTES
         self._in_vain = 0
         """Bytes that were searched below directories without finding a row, all in all."""
-
-    @property
-    def known(self) -> int:
-        """How many answers are remembered."""
-        return len(self._claims) + len(self._spans) + len(self._searched)
 
     def begin_search(self) -> None:
         """Begin a search of all logdirs: forget files that the last one did not see."""

@@ -32,19 +32,10 @@ from rltui.core.yaml_document import nearest
 from rltui.files.disk import listing, trouble
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
-from rltui.formats import ALL_FORMATS, Belonging, Format, Options
-from rltui.sources.discovery.grouping import (
-    EventFileOwners,
-    Unit,
-    attached,
-    continued,
-    is_free,
-    joined,
-    name_of,
-    shown_name,
-    stands_alone,
-    units,
-)
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Belonging, Format, Options
+from rltui.sources.discovery import grouping
+from rltui.sources.discovery.grouping import EventFileOwners, Unit
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import (
     Discovery,
@@ -57,16 +48,7 @@ from rltui.sources.discovery.run_files import (
 from rltui.sources.discovery.walk import Walk, Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
-#: Vanished files of a run that are remembered: they may come back as what they were.
-_MOST_GONE = 1000
 _STAMP = re.compile(r"tfevents\.(\d{1,12})")
-
-
-def discover(
-    logdirs: Sequence[Path], formats: Sequence[Format] = ALL_FORMATS, options: Options | None = None
-) -> Discovery:
-    """Search once. Raises SourceError for a path that is missing, unreadable or no log."""
-    return RunFinder(logdirs, formats, options).find()
 
 
 class RunFinder:
@@ -106,10 +88,6 @@ class RunFinder:
         self._paths: dict[RunKey, Path] = {}
         self._joins: dict[Path, tuple[Joined, str]] = {}
         self._singles: dict[int, list[RunFiles]] = {}
-        self._seen: dict[Path, RunKey] = {}
-        """Key of a file that the last search found -> its run."""
-        self._gone: dict[RunKey, dict[Path, None]] = {}
-        """Keys of files that vanished, by run, the longest gone first."""
         self._has_found = False
         """Whether a search has succeeded."""
         self._good: set[int] = set()
@@ -152,22 +130,18 @@ class RunFinder:
         later a bad one is noted and the others are searched.
         """
         tree = Tree()
-        runs: list[RunFiles] = []
-        singles: list[RunFiles] = []
         errors: list[LogdirError] = []
         self._walker.begin_search()
         self._event_owners.roles.begin_search()
         for number, logdir in enumerate(self._logdirs):
-            errors += self._tried(number, logdir, tree, runs, singles)
+            errors += self._tried(number, logdir, tree)
 
         if not self._has_found and errors and len(errors) == len(self._logdirs):
             raise next((e for e in errors if not isinstance(e, UnreachableError)), errors[0])
 
         self._has_found = True
-        whole = tuple(self._with_singles(runs, singles))
-        self._forget({f.key: r.key for r in whole for f in r.files})
         return Discovery(
-            whole,
+            tuple(self._with_singles(tree.runs, tree.singles)),
             tuple(tree.notes),
             tuple(tree.directories),
             tuple(tree.unclaimed),
@@ -176,17 +150,10 @@ class RunFinder:
             tuple(tree.unread),
         )
 
-    def _tried(
-        self,
-        number: int,
-        logdir: Path,
-        tree: Tree,
-        runs: list[RunFiles],
-        singles: list[RunFiles],
-    ) -> list[LogdirError]:
+    def _tried(self, number: int, logdir: Path, tree: Tree) -> list[LogdirError]:
         """Search one logdir; the error, if it cannot be searched and should."""
         try:
-            self._find_in(number, logdir, tree, runs, singles)
+            self._find_in(number, logdir, tree)
         except LogdirError as error:
             waits = self._waits and isinstance(error, EmptyLogError)
             errors = [] if waits else self._failed(logdir, error, tree)
@@ -208,40 +175,14 @@ class RunFinder:
             tree.unread.append(Note(logdir, None, Level.WATCH, error.reason))
         return [] if expected else [found]
 
-    def _forget(self, seen: dict[Path, RunKey]) -> None:
-        """Forget the files that vanished longest ago: rotating logs go on for weeks. To which
-        run a path was given, and the names of runs, stay."""
-        for key in seen.keys() - self._seen.keys():
-            self._gone.get(seen[key], {}).pop(key, None)
-
-        for key in self._seen.keys() - seen.keys():
-            run = self._seen[key]
-            gone, orders = self._gone.setdefault(run, {}), self._orders.get(run, {})
-            gone[key] = None
-            if len(gone) > _MOST_GONE:
-                oldest = next(iter(gone))
-                del gone[oldest]
-                if oldest != next(reversed(orders), None):  # its number is not given again
-                    orders.pop(oldest, None)
-                self._event_owners.known.pop(oldest, None)
-                self._joins.pop(oldest, None)
-        self._seen = seen
-
-    def _find_in(
-        self,
-        number: int,
-        logdir: Path,
-        tree: Tree,
-        runs: list[RunFiles],
-        singles: list[RunFiles],
-    ) -> None:
-        """Add the runs of a directory to ``runs``, or those of a file to ``singles``."""
+    def _find_in(self, number: int, logdir: Path, tree: Tree) -> None:
+        """Add the runs of a directory or file to the tree."""
         known = self._singles.get(number)
         if logdir == PIPE:
             if known is None:
                 key = RunKey(number, self._name(number, str(PIPE), PIPE_NAME))
                 known = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
-            singles += known
+            tree.singles += known
             return
 
         try:
@@ -249,13 +190,13 @@ class RunFinder:
         except (OSError, ValueError) as error:
             if known is None:
                 raise LogdirError(logdir, why(error)) from error
-            singles += known  # its feed reports what happened to it
+            tree.singles += known  # its feed reports what happened to it
             return
 
         if stat.S_ISDIR(status.st_mode):
             walk = Walk(self._walker, logdir, tree)
             walk.run()
-            runs += self._runs(number, logdir, walk)
+            tree.runs += self._runs(number, logdir, walk)
             return
         if not stat.S_ISREG(status.st_mode):
             raise LogdirError(logdir, "is not a regular file")
@@ -268,7 +209,7 @@ class RunFinder:
                 wanted = file.title or clean(logdir.name)
                 key = RunKey(number, self._name(number, str(file.key), wanted))
                 known.append(RunFiles(key, logdir, self._files(key, [file])))
-        singles += known
+        tree.singles += known
 
     def _with_singles(
         self, runs: list[RunFiles], singles: Iterable[RunFiles]
@@ -305,14 +246,14 @@ class RunFinder:
 
     def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
         files = self._event_owners.locate([f for f in walk.files if not f.beside])
-        found = continued(units(files, self._rank), self._span)
-        single = [u for u in found if stands_alone(u, files)]
-        found = joined([u for u in found if u not in single])
-        found = [*attached(found, (f for f in walk.files if f.beside)), *single]
+        found = grouping.continued(grouping.units(files, self._rank), self._span)
+        single = [u for u in found if grouping.stands_alone(u, files)]
+        found = grouping.joined([u for u in found if u not in single])
+        found = [*grouping.attached(found, (f for f in walk.files if f.beside)), *single]
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[LogFile]] = {}
         for unit in found:
-            alone = stems[unit.name] == 1 and is_free(unit, walk.names)
+            alone = stems[unit.name] == 1 and grouping.is_free(unit, walk.names)
             for file, owner in self._owned(number, logdir, unit, alone=alone):
                 members.setdefault(owner, []).append(file)
 
@@ -345,11 +286,11 @@ class RunFinder:
         for file in unit.files:
             if file.key in self._owners or file.key in self._joins:
                 continue
-            path, name = file.path, name_of(file)
+            path, name = file.path, grouping.name_of(file)
             if file.belonging is Belonging.DIRECTORY:
                 path, name = logdir / file.directory, file.directory
             if path != self._paths.get(key):
-                self._joins[file.key] = Joined.SURELY, shown_name(name, file)
+                self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first, wanted = unit.files[0], unit.shown_name

@@ -15,7 +15,8 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
-from rltui.formats import ALL_FORMATS, Belonging, Format
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Belonging, Format
 from rltui.sources.discovery.log_head import Recent
 from rltui.trackers import TRACKERS, TrackedRun, Tracker
 
@@ -157,7 +158,7 @@ class SearchStoppedError(Exception):
 
 @dataclass(slots=True)
 class Tree:
-    """Collects what a search of all logdirs finds beside the files of runs."""
+    """Collects what a search of all logdirs finds."""
 
     seen: set[tuple[int, int]] = field(default_factory=set)
     """Device and inode of directories and files that belong to a logdir."""
@@ -171,6 +172,10 @@ class Tree:
     refused_count: int = 0
     unread: list[Note] = field(default_factory=list)
     """Logdirs that cannot be searched though their servers can be reached."""
+    runs: list[RunFiles] = field(default_factory=list)
+    """Those of directories."""
+    singles: list[RunFiles] = field(default_factory=list)
+    """Those of files that were named."""
 
     def trouble(self, path: Path, reason: str) -> None:
         """Add a note about a path that cannot be read."""

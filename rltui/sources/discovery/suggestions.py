@@ -23,7 +23,8 @@ from urllib.parse import unquote, urlsplit
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
 from rltui.files.disk import Entry
-from rltui.formats import ALL_FORMATS, Belonging, Format, Options
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Belonging, Format, Options
 from rltui.sources.discovery.processes import PROC, LogWriter, Processes
 from rltui.sources.discovery.run_files import LogdirError, LogFile, Tree, parents_of
 from rltui.sources.discovery.walk import Directory, Found, Walk, Walker

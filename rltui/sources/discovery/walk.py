@@ -25,7 +25,7 @@ from rltui.core.address import is_remote
 from rltui.files.disk import Entry, Mounts, Status, expect, is_spent, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
-from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.formats.base import HEAD_BYTES, Format, Options
 from rltui.formats.last_line import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.run_files import (

@@ -12,7 +12,7 @@ from rltui.core.address import is_remote
 from rltui.core.batch import NO_LANES, Batch, Note, RunKey, SourceInfo
 from rltui.core.level import Level
 from rltui.files.trouble import Notes, contained, reason_of
-from rltui.formats import Decoded, DecoderNote, Format
+from rltui.formats.base import Decoded, DecoderNote, Format
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
 from rltui.trackers import Tracker
 

@@ -33,7 +33,7 @@ from rltui.files import tail_of
 from rltui.files.disk import opened, status
 from rltui.files.tail import FollowedFile, Polled, Tail
 from rltui.files.trouble import contained, reason_of
-from rltui.formats import Decoded, DecoderNote, Format, Options, Sampler
+from rltui.formats.base import Decoded, DecoderNote, Format, Options, Sampler
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
@@ -87,7 +87,6 @@ class FileFeed(Feed):
         return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
 
     def still(self) -> bool:
-        """Whether :meth:`read` would certainly return None; costs one ``stat``."""
         if self.given_up:
             return True
         if self.final and not (self.finished or self._left_out):
@@ -342,7 +341,7 @@ def overview(path: Path, form: Format, options: Options) -> tuple[tuple[Block, .
 
 def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list[Block]:
     """The rows of one window. Where rows may be cut, the first and the last step are left out,
-    except where the file ends."""
+    except where the file begins or ends."""
     begin, end, whole = sampler.rows_in(window, first=first, last=last)
     if begin < 0:
         return []
@@ -359,7 +358,7 @@ def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) ->
     high = max(int(b.steps.max()) for b in blocks)
     kept = []
     for b in blocks:
-        rows = (b.steps != low) & (last | (b.steps != high))
+        rows = (first | (b.steps != low)) & (last | (b.steps != high))
         if rows.any():
             absent = None if b.absent is None else b.absent[rows]
             kept.append(Block(b.tags, b.steps[rows], b.wall_times[rows], b.values[rows], absent))

@@ -1,15 +1,13 @@
-"""The interface of readers, and what those with a thread share: its life, and the queue of batches
-that it fills."""
+"""What all readers share: a thread, and the queue of batches that it fills."""
 
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 
@@ -133,61 +131,9 @@ class ReaderState:
     needs -> that address."""
 
 
-class Reading(Protocol):
-    """Finds the runs of some logdirs and hands over what they log, in batches.
-
-    All methods are for the main thread. :class:`rltui.sources.follow.reader.Reader` is the one
-    for what this machine can open.
-    """
-
-    on_batch: Callable[[], None] | None
-    """Called in a thread of the reader when :meth:`drain` has something again."""
-
-    def scan(self) -> object:
-        """Search for runs. Raises SourceError for a path that is missing or no log."""
-
-    def read_all(self) -> Iterator[Batch]:
-        """Read every source to its end."""
-
-    def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> Iterator[Batch] | None:
-        """Read again what was read of a run; None where its files no longer hold that. Batches of
-        another process are an :class:`Arriving`."""
-
-    def rereadable(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> bool | None:
-        """Whether :meth:`read_again` would return all of a run. None until its host answers:
-        :attr:`on_batch` is called then."""
-
-    def start(self) -> None:
-        """Begin to read in a thread. Raises SourceError for bad paths."""
-
-    def stop(self) -> None:
-        """End the thread."""
-
-    def drain(self, max_batches: int = ...) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke the thread, once."""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-
-    def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known)."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing can come any more."""
-
-    @property
-    def state(self) -> ReaderState:
-        """State of its logdirs. Does no I/O."""
-
-
-class ThreadedReader(Reading):
-    """A :class:`Reading` whose thread puts batches into a queue. ``start`` and ``stop`` are for the
-    main thread."""
+class ThreadedReader(ABC):
+    """Finds the runs of some logdirs and hands over what they log, in batches, which its thread
+    puts into a queue. All methods are for the main thread."""
 
     def __init__(self, queue: BatchQueue, name: str) -> None:
         """``name``: of the thread."""
@@ -199,18 +145,48 @@ class ThreadedReader(Reading):
 
     @property
     def on_batch(self) -> Callable[[], None] | None:
-        """Called in the reader's thread when the queue is no longer empty."""
+        """Called in a thread of the reader when :meth:`drain` has something again."""
         return self._queue.on_batch
 
     @on_batch.setter
     def on_batch(self, call: Callable[[], None] | None) -> None:
         self._queue.on_batch = call
 
+    @abstractmethod
+    def scan(self) -> object:
+        """Search for runs. Raises SourceError for a path that is missing or no log."""
+
+    @abstractmethod
+    def read_all(self) -> Iterator[Batch]:
+        """Read every source to its end."""
+
+    @abstractmethod
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """Read again what was read of a run; None where its files no longer hold that. Batches of
+        another process are an :class:`Arriving`."""
+
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
-        """Whether :meth:`read_again` would return all of a run; None until its host answers."""
+        """Whether :meth:`read_again` would return all of a run. None until its host answers:
+        :attr:`on_batch` is called then."""
         return self.read_again(key, sources, generations) is not None
+
+    @abstractmethod
+    def progress(self) -> tuple[int, int]:
+        """(bytes read, bytes known)."""
+
+    @property
+    @abstractmethod
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+
+    @property
+    @abstractmethod
+    def state(self) -> ReaderState:
+        """State of its logdirs. Does no I/O."""
 
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
         """Batches that are there, oldest first. Raises what broke the thread, once."""
@@ -275,7 +251,7 @@ class Arriving(Iterator[Batch]):
 
     @property
     def ready(self) -> bool:
-        """Whether the next batch or the end is there; :attr:`Reading.on_batch` is called then."""
+        """Whether the next batch or the end is there; ``on_batch`` of its reader is called then."""
         return self._ready()
 
     def changed(self, change: Callable[[Batch], Batch]) -> Arriving:

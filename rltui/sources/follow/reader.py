@@ -11,7 +11,8 @@ from rltui.core.address import PIPE
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.level import Level
 from rltui.files.disk import connect, trouble
-from rltui.formats import ALL_FORMATS, Format, Options
+from rltui.formats import ALL_FORMATS
+from rltui.formats.base import Format, Options
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
@@ -170,7 +171,6 @@ class Reader(ThreadedReader):
 
     @property
     def state(self) -> ReaderState:
-        """State of its logdirs. Does no I/O."""
         search = self.search
         wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
         return ReaderState(

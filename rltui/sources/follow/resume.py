@@ -15,7 +15,7 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.level import Level
 from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import DELETED
-from rltui.formats import Decoded, Options
+from rltui.formats.base import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed
@@ -103,11 +103,9 @@ class ResumedFile(FileFeed):
         return None if self._known is not None else super().sample()
 
     def still(self) -> bool:
-        """Whether :meth:`read` would certainly return None."""
         return self._known is None and super().still()
 
     def read(self, budget_bytes: int) -> Batch | None:
-        """Read what was appended since the known batch."""
         known = self._known
         if known is None:
             return super().read(budget_bytes)

@@ -17,7 +17,7 @@ from rltui.core.batch import Batch
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.trouble import Notes
-from rltui.formats import HEAD_BYTES, Decoded, Decoder, Format, Options
+from rltui.formats.base import HEAD_BYTES, Decoded, Decoder, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed

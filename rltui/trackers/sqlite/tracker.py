@@ -6,7 +6,7 @@ log takes to read: they are imported when a file of a fitting name is met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,26 +29,16 @@ class RowStore(Tracker):
 
     local_only = True
 
-    def __init__(
-        self,
-        name: str,
-        load: Callable[[], RunTables],
-        clock: Clock | None = None,
-        *,
-        files: str = "",
-        written_by: str = "",
-    ) -> None:
-        """``load`` imports what reads the stores."""
-        self.name = name
-        self.files = files
-        self.written_by = written_by
-        self._load = load
+    def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
     @cached_property
     def _tables(self) -> RunTables:
-        return self._load()
+        """What reads the stores."""
+        from rltui.trackers.sqlite import mlflow, trackio  # most directories have no database
+
+        return mlflow.MlflowTables() if self.name == "mlflow" else trackio.TrackioTables()
 
     def claims_name(self, name: str) -> bool:
         return name.lower().endswith(_SUFFIXES)
@@ -78,3 +68,19 @@ class RowStore(Tracker):
 
     def follow(self, path: Path, part: str) -> Follower:
         return self._tables.follow(path, part, self._clock)
+
+
+class MlflowStore(RowStore):
+    """MLflow's database."""
+
+    name = "mlflow"
+    files = "`mlflow.db`, `mlruns.db`, `*.db`"
+    written_by = "MLflow's database: each of its runs, read without locking it"
+
+
+class TrackioStore(RowStore):
+    """trackio's database."""
+
+    name = "trackio"
+    files = "`PROJECT.db`"
+    written_by = "trackio's database: each of its runs"

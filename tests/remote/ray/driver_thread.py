@@ -13,7 +13,7 @@ import pytest
 
 from rltui.remote.ray import reader
 from rltui.remote.ray.driver_process import DriverProcess, serve
-from rltui.remote.ray.message import ClusterError
+from rltui.remote.ray.messages import ClusterError
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
 _PATIENCE_S = 20.0

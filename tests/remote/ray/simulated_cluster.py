@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rltui.remote.ray.message import (
+from rltui.remote.ray.messages import (
     ClusterError,
     Node,
     NodeNews,

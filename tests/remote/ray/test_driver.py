@@ -14,7 +14,7 @@ from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
 from rltui.remote.ray import node_reader
 from rltui.remote.ray.driver import ClockOffset, Driver
-from rltui.remote.ray.message import Alive, ClusterError, NodeFacts, NodeTrouble, Opening
+from rltui.remote.ray.messages import Alive, ClusterError, NodeFacts, NodeTrouble, Opening
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import FOUND, READS, Watcher, log, watching
 

@@ -16,7 +16,7 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UsageError
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import (
+from rltui.remote.ray.messages import (
     CodeMissingError,
     LogRoot,
     Node,

@@ -11,7 +11,7 @@ from pathlib import Path
 from rltui.core.batch import Batch, RunKey
 from rltui.remote import ReaderOptions
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import ClusterError, Opening, Wanted
+from rltui.remote.ray.messages import ClusterError, Opening, Wanted
 from rltui.remote.ray.roots import LogRoots
 from rltui.remote.rereading import Rereading
 from rltui.sources.options import Choose, Intervals

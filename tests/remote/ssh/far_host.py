@@ -14,8 +14,7 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
-from rltui.remote import ReaderOptions, open_reader
-from rltui.sources.follow.queued import Reading
+from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.sources.options import Intervals
 from rltui.store import Store
 from tests.builders import append_rows

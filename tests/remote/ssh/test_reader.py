@@ -95,7 +95,7 @@ def test_who_does_not_introduce_itself_is_not_heard(
     script = tmp_path / "there.py"
     script.write_text(
         "import os, sys\n"
-        "from rltui.remote.wire import Frame, FrameWriter, Kind\n"
+        "from rltui.remote.wire.framing import Frame, FrameWriter, Kind\n"
         "writer = FrameWriter(lambda data: os.write(1, data))\n"
         f'writer.put(Frame(Kind.{first}, b\'{{"notes": [], "runs": []}}\'))\n'
         "writer.flush()\n"

@@ -30,18 +30,10 @@ from rltui.core.batch import (
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean
-from rltui.remote.wire import (
-    BatchDecoder,
-    BatchEncoder,
-    Frame,
-    FrameReader,
-    FrameWriter,
-    Kind,
-    VersionError,
-    WireError,
-)
-from rltui.remote.wire import batches as batches_module
-from rltui.remote.wire.batches import PART_BYTES
+from rltui.remote.wire import batches
+from rltui.remote.wire.batches import PART_BYTES, BatchDecoder, BatchEncoder
+from rltui.remote.wire.codec import WireError
+from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, VersionError
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver
 
@@ -230,7 +222,7 @@ def part(*items: dict[str, object], **more: object) -> Frame:
 def test_items_that_hardly_take_a_byte_of_the_stream_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(batches_module, "_MOST_WAITING", 1 << 20)
+    monkeypatch.setattr(batches, "_MOST_WAITING", 1 << 20)
     decoder, frame = BatchDecoder(1), part(*[{"restart": 1}] * 1000)
     assert len(frame.record) < 1 << 14
     assert decoder.batch_of(frame) is decoder.batch_of(frame) is None

@@ -13,18 +13,10 @@ from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.remote.stream import Stream
-from rltui.remote.wire import (
-    BatchDecoder,
-    BatchEncoder,
-    Frame,
-    FrameReader,
-    FrameWriter,
-    Kind,
-    framing,
-)
-from rltui.remote.wire.batches import MOST_TEXT, PART_BYTES
+from rltui.remote.wire import framing
+from rltui.remote.wire.batches import MOST_TEXT, PART_BYTES, BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import dump, load
-from rltui.remote.wire.framing import MOST_PAYLOAD
+from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.messages import MOST_NOTES, Error, State, message_in
 
 PLAIN = Batch(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rltui.remote.wire import Frame, Kind, WireError
+from rltui.remote.wire.codec import WireError
+from rltui.remote.wire.framing import Frame, Kind
 from rltui.remote.wire.messages import message_in
 
 KINDS = [kind for kind in Kind if kind not in (Kind.BATCH, Kind.PART)]

@@ -15,12 +15,12 @@ import pytest
 
 from rltui.core.batch import Joined
 from rltui.health.job_log import JobLogs
-from rltui.sources import discover
 from rltui.sources.discovery import log_head
 from rltui.sources.discovery import walk as strangers
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.walk import MOST_ALIKE_STRANGERS as MOST_ALIKE
 from rltui.sources.discovery.walk import Walk
+from tests.builders import discover
 from tests.places import FIXTURES
 from tests.sources.discovery.test_logdir import JSONL, events
 

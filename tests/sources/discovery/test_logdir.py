@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.sources import Reader, discover
+from rltui.sources import Reader
 from rltui.sources.discovery.logdir import RunFinder
+from tests.builders import discover
 from tests.formats import encode
 from tests.trackers.store import MlflowDatabase, TrackioDatabase
 

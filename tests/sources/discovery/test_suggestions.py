@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import FORMATS, Options
+from rltui.formats import FORMATS
+from rltui.formats.base import Options
 from rltui.sources.discovery import suggestions
 from rltui.sources.discovery.suggestions import (
     NAMED,

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import Batch
-from rltui.formats import Decoded, Options
+from rltui.formats.base import Decoded, Options
 from rltui.sources import Intervals, Reader
-from rltui.sources.discovery.logdir import discover
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.options import ReaderOptions
 from rltui.store import RunData, Store
+from tests.builders import discover
 from tests.clock import ManualClock
 from tests.formats import encode
 

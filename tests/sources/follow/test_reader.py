@@ -14,7 +14,7 @@ import pytest
 from rltui.core.batch import Batch, Note
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.formats import Decoded
+from rltui.formats.base import Decoded
 from rltui.sources import Intervals, Reader
 from rltui.sources.follow import loop
 from rltui.sources.follow import queued as batch_queue

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import Batch, SourceInfo
-from rltui.formats import Decoded, Options
+from rltui.formats.base import Decoded, Options
 from rltui.sources import Reader
-from rltui.sources.discovery.logdir import discover
 from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
+from tests.builders import discover
 from tests.formats import encode
 
 

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import Batch, RunKey
-from rltui.formats import Decoded, Options
-from rltui.sources.discovery.logdir import discover
+from rltui.formats.base import Decoded, Options
 from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver
 from rltui.store import Store
+from tests.builders import discover
 from tests.formats import encode
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from rltui.core.block import Block
-from rltui.formats import FORMATS, Decoded, Options
+from rltui.formats import FORMATS
+from rltui.formats.base import Decoded, Options
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import overview
 from tests.formats import encode
