@@ -56,6 +56,7 @@ bench: ## what benchmarks/RESULTS.md measures (minutes)
 	$(PYTHON) -m benchmarks.live
 	$(PYTHON) -m benchmarks.many
 	$(PYTHON) -m benchmarks.compare
+	$(PYTHON) -m benchmarks.samples
 
 rooms: ## how often control crosses packages for one row, one key, one rule
 	$(PYTHON) scripts/room_changes.py

@@ -41,7 +41,8 @@ from rltui.session.answers import Answers
 from rltui.session.event import Watcher, updates
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
-from rltui.sources.side_files.sample_files import SampleRow, SampleSet
+from rltui.sources.side_files.sample_files import SampleSet
+from rltui.sources.side_files.trajectory import SampleRow
 from rltui.version import __version__
 
 if TYPE_CHECKING:

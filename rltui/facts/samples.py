@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
@@ -13,17 +14,17 @@ from rltui.files.trouble import reason_of as failure_of
 from rltui.session.hyperparameters import TextSet
 from rltui.session.run import RunView
 from rltui.sources.side_files.sample_files import (
+    PART,
     UNREADABLE,
-    Sample,
-    SampleRow,
     SampleSet,
-    SampleTable,
     find_samples,
     reason_of,
 )
+from rltui.sources.side_files.trajectory import MARKS, Sample, SampleRow, SampleTable
 
-#: Seconds between two searches for samples that a live run has written meanwhile.
-_SEARCH_S = 10.0
+#: Seconds between two searches for samples that a live run has written meanwhile, and after which
+#: what was read of a large file is shown.
+_SEARCH_S, _FIRST_S = 10.0, 0.05
 
 #: Shows what was read; called by the owner of the browser.
 Apply = Callable[[], None]
@@ -32,6 +33,30 @@ Read = Callable[[], Apply]
 #: Samples of one kind. Reading them may take long: it belongs on a thread of its own.
 Samples = SampleSet | TextSet
 _MadeOf = tuple[Hashable, int | None, object]
+#: The filters of the list.
+HIGH_WRONG = "high reward, wrong"
+FILTERS = (HIGH_WRONG, *MARKS)
+#: Steps that are read for one prompt, the nearest first.
+_MOST_STEPS = 24
+
+
+def passing(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
+    """The samples that pass a filter; high is a reward from the mean of ``rows`` on."""
+    if name != HIGH_WRONG:
+        return [r for r in rows if name in r.marks]
+    rewards = [r.reward for r in rows if math.isfinite(r.reward)]
+    mean = sum(r / len(rewards) for r in rewards) if rewards else math.nan
+
+    wrong = [r for r in rows if r.right is False]
+    return [r for r in wrong if r.reward > mean or (r.reward > 0 and math.isclose(r.reward, mean))]
+
+
+def _answers(rows: Iterable[SampleRow]) -> dict[int, tuple[float, int]]:
+    """Prompt -> share of right answers (mean reward where no column says so), and how many."""
+    of: dict[int, list[float]] = {}
+    for row in rows:
+        of.setdefault(row.prompt, []).append(row.reward if row.right is None else row.right)
+    return {prompt: (sum(v) / len(v), len(v)) for prompt, v in of.items()}
 
 
 def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
@@ -87,6 +112,10 @@ class SampleBrowser:
         """Kind, step of the file and its stamp that the table is of."""
         self._sample: tuple[object, SampleRow, Sample | str] | None = None
         """The sample that was read last, and of what; a text says why it could not be read."""
+        self.prompt = 0
+        """The prompt whose answers alone are of interest; 0 for all."""
+        self._answers: dict[int, dict[int, tuple[float, int]]] = {}
+        """Step -> answers, where a prompt was looked at."""
         self._searched: tuple[int, float] | None = None
         """Version of the run and time of the newest search."""
 
@@ -113,6 +142,16 @@ class SampleBrowser:
         if self.step is None:  # rows without a step, or later ones only
             return [r for r in rows if r.step is None] if self._as_of is not None else rows
         return [r for r in rows if r.step == self.step]
+
+    @property
+    def over_steps(self) -> list[tuple[int, float, int]]:
+        """(step, share of right answers or mean reward, answers) of :attr:`prompt`, as far as the
+        steps have been read, ascending."""
+        found = self._answers
+
+        if self.current is not None and not self.current.steps and self._table is not None:
+            found = {s: _answers(r for r in self._table.rows if r.step == s) for s in self.steps}
+        return [(s, *found[s][self.prompt]) for s in self.steps if self.prompt in found.get(s, ())]
 
     @property
     def note(self) -> str:
@@ -147,13 +186,20 @@ class SampleBrowser:
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
-        if self._table is None:
-            return lambda: self._load(current, step)
+        if self._table is None or self._table.note == PART:
+            seconds = _FIRST_S if self._table is None else math.inf
+            return lambda: self._load(current, step, seconds)
         if row is not None and self.sample(row) is None:
             made_of = self._made_of
             return lambda: self._read(current, step, row, made_of)
 
-        return None
+        wanted = self._unread_step(current.steps) if self.prompt else None
+        return None if wanted is None else lambda: self._load(current, wanted, math.inf)
+
+    def _unread_step(self, steps: Sequence[int]) -> int | None:
+        """The nearest step whose answers to the prompt are not known."""
+        nearest = sorted(steps, key=lambda s: abs(s - (self.step or 0)))[:_MOST_STEPS]
+        return next((s for s in nearest if s not in self._answers), None)
 
     def _search(self) -> Read:
         logs, texts = frozenset(self._run.data.files.sources), self._run.texts.sets()
@@ -182,13 +228,15 @@ class SampleBrowser:
 
         return read
 
-    def _load(self, kind: Samples, step: int | None) -> Apply:
+    def _load(self, kind: Samples, step: int | None, seconds: float) -> Apply:
         stamp = kind.stamp(step)
-        table = kind.load(step)
+        table = kind.load(step, seconds)
 
         def apply() -> None:
             current = self.current
             wanted = current and (current.key, self.step if current.steps else None)
+            if self.prompt and wanted and wanted[0] == kind.key and step is not None:
+                self._answers[step] = _answers(table.rows)
             if current is not None and wanted == (kind.key, step):  # no other was chosen meanwhile
                 self._table, self._made_of = table, (kind.key, step, stamp)
                 if not current.steps:
@@ -226,10 +274,12 @@ class SampleBrowser:
     def step_by(self, by: int) -> None:
         """Go to an earlier or later step that has samples; from the last one on the newest is
         shown, whichever that will be."""
-        if self.step is not None and self.step in self.steps:
-            last = len(self.steps) - 1
-            at = max(0, min(last, self.steps.index(self.step) + by))
-            self._wanted = self.steps[at] if at < last else None
+        known = [s for s, *_ in self.over_steps]
+        steps = known if self.step in known else self.steps
+        if self.step is not None and self.step in steps:
+            last = len(steps) - 1
+            at = max(0, min(last, steps.index(self.step) + by))
+            self._wanted = steps[at] if steps[at] != self.steps[-1] else None
             self._choose(self.steps)
 
     def kind_by(self, by: int) -> None:
@@ -238,7 +288,7 @@ class SampleBrowser:
             self._wanted = self.step if self._wanted is not None else None
             self.kind = (self.kind + by) % len(self.kinds)
             self._table = self._made_of = None
-            self.step, self.steps = None, ()
+            self.step, self.steps, self.prompt, self._answers = None, (), 0, {}
             self._choose(self.kinds[self.kind].steps)
 
     def _choose(self, steps: Sequence[int]) -> None:

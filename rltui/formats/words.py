@@ -67,6 +67,10 @@ _Bytes = Annotated[
 ]
 _Set = Annotated[frozenset[str], Keyed(read=lambda node: frozenset(_names(node)))]
 _AnyOf = Annotated[re.Pattern[bytes], Keyed(read=_any_of)]
+_Kinds = Annotated[
+    Mapping[str, tuple[str, ...]],
+    Keyed(read=lambda node: {kind: _names(one) for kind, one in node.table().pairs()}),
+]
 
 
 class Words(NamedTuple):
@@ -90,10 +94,7 @@ class Words(NamedTuple):
     data: _Set
     hints: _Bytes
     main_settings: _Names
-    sample_prompts: _Names
-    sample_completions: _Names
-    sample_rewards: _Names
-    sample_figures: _Names
+    samples: _Kinds
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,7 @@ from rltui.output.markdown import compared, comparison_text
 from rltui.output.plot import find_tags
 from rltui.session import RunView, Session
 from rltui.session.naming import called
-from rltui.sources.side_files.sample_files import Sample, SampleRow
+from rltui.sources.side_files.trajectory import Sample, SampleRow
 from rltui.store import Series
 
 #: Runs of a list or a comparison, points of a series, lines of a log, samples: at most.

@@ -25,7 +25,7 @@ from rltui.formats.json_value import MOST_SETTINGS, flat_settings
 from rltui.formats.words import words
 
 if TYPE_CHECKING:
-    from rltui.sources.side_files.sample_files import Sample, SampleRow, SampleTable
+    from rltui.sources.side_files.trajectory import Sample, SampleRow, SampleTable
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
@@ -33,6 +33,8 @@ NAMES = re.compile(
     r"(^|/)(args|arguments|hyperparameters|hyper_parameters|hparams|config|training_args)"
     r"(/text_summary)?$"
 )
+#: What TRL's trainers log of the model: neither a hyperparameter nor a sample.
+_MODEL = re.compile(r"(^|/)model_config(/text_summary)?$")
 #: What text cleaning writes for a backslash, as in the JSON escape \\u00e9.
 _BACKSLASH = "\\x5c"
 #: Changes within one file that are kept.
@@ -281,7 +283,8 @@ class Texts:
         path = batch.source.path
         if batch.replaced:
             self._keep([k for k in self._kept if k.path != path])
-        own = [point for point in batch.texts if not NAMES.search(point.tag)]
+        tags = (NAMES, _MODEL)
+        own = [p for p in batch.texts if not any(names.search(p.tag) for names in tags)]
         if not own:
             return
         new = [_Text(path, next(_numbers), point, sys.getsizeof(point.text)) for point in own]
@@ -338,10 +341,11 @@ class TextSet:
         """Changes when there are other texts at a step."""
         return tuple(number for number, p in self._points.items() if p.step == step)
 
-    def load(self, step: int | None) -> SampleTable:
+    def load(self, step: int | None, seconds: float = math.inf) -> SampleTable:
         """The texts at a step."""
+        del seconds  # they are there at once
         # heavy: whatever reads files of samples
-        from rltui.sources.side_files.sample_files import SampleRow, SampleTable
+        from rltui.sources.side_files.trajectory import SampleRow, SampleTable
 
         return SampleTable(
             tuple(
@@ -359,6 +363,6 @@ class TextSet:
         point = self._points.get(row.position)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.side_files.sample_files import Sample  # heavy
+        from rltui.sources.side_files.trajectory import Sample  # heavy
 
         return Sample(((self.name, point.text),), ())

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import data, live, many
+from benchmarks import data, live, many, samples
 from benchmarks.data import NAME
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
@@ -305,3 +305,9 @@ def test_the_headline_has_a_column_for_the_sealed_origins_once_they_are_judged()
     alone = headline(without, {kept: scored[kept]}, quick=True)
     assert alone[0] == "| what | without itself | open origins |"
     assert "| origins, with a missed failure, a false alarm | 1, 1, 0 | 1, 0, 0 |" in alone
+
+
+def test_the_samples_of_a_step_are_read_in_every_form() -> None:
+    pytest.importorskip("pyarrow")
+    lines = list(samples.measured(16))
+    assert [" 16 trajectories" in line for line in lines] == [True] * 3

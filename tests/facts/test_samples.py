@@ -9,11 +9,26 @@ import pytest
 
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey, TextPoint
-from rltui.facts.samples import SampleBrowser, folders_of, root_of
+from rltui.facts.samples import (
+    FILTERS,
+    HIGH_WRONG,
+    SampleBrowser,
+    folders_of,
+    passing,
+    root_of,
+)
 from rltui.session import RunView
 from rltui.session import hyperparameters as texts_module
 from rltui.session.hyperparameters import Texts
-from rltui.sources.side_files.sample_files import Sample, SampleRow
+from rltui.sources.side_files.sample_files import SampleSet
+from rltui.sources.side_files.trajectory import (
+    FAILED,
+    GARBLED,
+    TRUNCATED,
+    Sample,
+    SampleRow,
+    SampleTable,
+)
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_batch
 
@@ -216,3 +231,59 @@ def test_the_texts_of_all_runs_stay_within_bounds(monkeypatch: pytest.MonkeyPatc
         assert found.steps[-1] == 3, "the newest of each run is kept"
     runs[0].texts.move(a_batch().source.path, runs[1].texts)
     assert sum(r.texts.nbytes for r in runs) <= 1_000_000
+
+
+def a_row(n: int, reward: float, right: bool | None, *marks: str, prompt: int = 0) -> SampleRow:
+    return SampleRow(n, 0, None, reward, 1, "", right=right, marks=marks, prompt=prompt)
+
+
+def test_the_filters_find_what_is_wrong() -> None:
+    rows = [
+        a_row(0, 1.2, False),
+        a_row(1, 1.0, True),
+        a_row(2, 0.1, False, TRUNCATED),
+        a_row(3, 0.9, None, FAILED, GARBLED),
+    ]
+    assert [[r.position for r in passing(rows, name)] for name in FILTERS] == [[0], [2], [3], [3]]
+    hacked = [a_row(n, 1.2, False) for n in range(3)]
+    assert passing(hacked, HIGH_WRONG) == hacked, "the mean is a high reward, too"
+    assert passing([a_row(n, 0.0, False) for n in range(3)], HIGH_WRONG) == []
+    assert passing([], HIGH_WRONG) == []
+
+
+def test_one_prompt_is_followed_over_the_steps_that_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step, prompts in {1: "ab", 2: "b", 3: "ab", 4: "b"}.items():
+        rows = [{"prompt": p, "completion": "c", "reward": step / 10} for p in prompts * 2]
+        path = tmp_path / "rollouts" / f"{step}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    read: list[int | None] = []
+    load = SampleSet.load
+
+    def counted(of: SampleSet, step: int | None, *more: float) -> SampleTable:
+        read.append(step)
+        return load(of, step, *more)
+
+    monkeypatch.setattr(SampleSet, "load", counted)
+    browser = SampleBrowser(a_view(), lambda: tmp_path, 3)
+    settle(browser)
+    assert read == [3], "nothing is read before it is looked at"
+    browser.prompt = browser.rows[0].prompt
+    settle(browser)
+    assert sorted(read[1:]) == [1, 2, 3, 4]
+    assert browser.over_steps == [(1, pytest.approx(0.1), 2), (3, pytest.approx(0.3), 2)]
+    browser.step_by(-1)
+    settle(browser)
+    assert browser.step == 1
+    browser.step_by(1)
+    assert browser.step == 3
+    browser.prompt = 0
+    browser.step_by(1)
+    assert browser.step == 4
+
+
+def test_what_trl_logs_of_the_model_is_no_sample() -> None:
+    run = a_view(a_text(0, "{}", "model_config/text_summary"), a_text(0, "{}", "model_config"))
+    assert run.texts.sets() == []

@@ -11,7 +11,8 @@ from rltui.formats.words import EPISODE, EPOCH, FINE, STEP, words
 def test_every_word_has_a_reason_of_its_own_line() -> None:
     document = yaml.safe_load(shipped("formats", "data", "words.yaml").read_text(encoding="utf-8"))
     assert document.pop("schema") == 1
-    lists = [*document.pop("counters").values(), *document.values()]
+    nested = (*document.pop("counters").values(), *document.pop("samples").values())
+    lists = [*nested, *document.values()]
     reasons = [(word, why) for words in lists for word, why in words.items()]
     assert len(reasons) > 300
     assert [word for word, why in reasons if not isinstance(why, str) or "\n" in why] == []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rltui.core.batch import TextPoint
+from rltui.facts.findings import finding_rows
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app, read_at_once
 
@@ -173,3 +174,114 @@ async def test_without_samples_no_key_is_offered_that_needs_one(tmp_path: Path) 
             hand.app.clear_notifications()
             await hand.press(key)
             assert hand.notices == "no texts or samples to show", key
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Two prompts with two answers each, at three steps; with tools, but for the hacked ones."""
+    call = {"id": "1", "name": "search", "arguments": '{"q": "red"}'}
+    for step in (20, 40, 60):
+        rows = []
+        for asked in ("A jacket", "A scarf"):
+            turns = [
+                {"role": "assistant", "content": "I search.", "tool_calls": [call]},
+                {"role": "tool", "content": "Error: \x1b[31mboom"},
+                {"role": "assistant", "content": f"sorry\nno {asked} \x1b]0;x\x07", "reward": 0.25},
+            ]
+            lazy = [{"role": "assistant", "content": "bought"}]
+            for completion, reward, right in ((turns, 0.2, step < 60), (lazy, 1.2, False)):
+                prompt = [{"role": "user", "content": asked}]
+                row = {"prompt": prompt, "completion": completion, "correct": right}
+                rows.append({**row, "reward": reward, "step": step})
+        path = tmp_path / "rollouts" / f"{step}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    return tmp_path
+
+
+async def test_turns_are_folded_and_enter_unfolds_them(shop: Path) -> None:
+    async with at(shop) as hand:
+        await hand.press("T")
+        assert 'call       search {"q": "red"}' in hand.text
+        assert "tool       Error: \\x1b[31mboom" in hand.text
+        failed = next(line for line in hand.lines if "boom" in line)
+        assert failed.rstrip().endswith("✖")
+        assert "reward 0.250" in hand.text
+        assert "no A jacket \\x1b]0;x\\x07" in hand.text
+        assert all(c.isprintable() for line in hand.lines for c in line)
+        await hand.press("enter")
+        assert "no A jacket" in hand.text
+
+
+async def test_the_filters_name_what_is_wrong(shop: Path) -> None:
+    async with at(shop) as hand:
+        await hand.press("T")
+        assert "high reward, wrong 2 · tool failed 2" in hand.lines[1]
+        await hand.press("f")
+        assert len(hand.ids) == 2
+        assert "high reward, wrong" in hand.footer
+        assert "2 hidden by the filter" in hand.text
+        await hand.press("f")
+        assert "tool failed" in hand.footer
+        await hand.press("f")
+        assert len(hand.ids) == 4
+        await hand.press("f", "escape")
+        assert len(hand.ids) == 4
+        assert "worst reward first" in hand.footer
+
+
+async def test_one_prompt_over_steps_and_two_answers_side_by_side(shop: Path) -> None:
+    async with at(shop) as hand:
+        await hand.press("T", "a")
+        assert len(hand.ids) == 2
+        shown = " ".join(line[60:].strip() for line in hand.lines)
+        assert "same prompt over steps (share right of 2 answers)" in shown
+        assert "20 ▇ 0.5 · 40 ▇ 0.5 · 60 ▁ 0" in shown
+        await hand.press("equals_sign", "j")
+        (both,) = (line for line in hand.lines if line.count("correct") == 2)
+        assert "reward 0.200" in both
+        assert "reward 1.20" in both
+        await hand.press("h")
+        assert "step 40" in hand.lines[1]
+        assert any(line.count("correct") == 2 for line in hand.lines), "it stays at another step"
+        await hand.press("escape")
+        assert len(hand.ids) == 4
+        assert not any(line.count("correct") == 2 for line in hand.lines)
+
+
+async def test_where_nothing_is_wrong_a_line_says_so(tmp_path: Path) -> None:
+    texts = (TextPoint("val/generations", 20, 0.0, "text"),)
+    async with open_app(grpo_batch(60, texts=texts)) as hand:
+        await hand.press("T", "f")
+        assert "no column says what is right" in hand.notices
+        await hand.press("a")
+        assert "no prompt is known of this sample" in hand.notices
+        assert "as logged" in hand.footer, "there are no rewards"
+        await hand.press("o")
+        assert "longest first" in hand.footer
+
+
+async def test_from_a_finding_its_step_is_shown(shop: Path) -> None:
+    async with at(shop) as hand:
+        await hand.press("9")
+        row = finding_rows(hand.app.session.runs()[0])[0]
+        step = row.finding.certain_step or row.finding.since_step
+        assert step is not None
+        assert step < 50
+        hand.run.items.put(row.id)
+        await hand.press("T")
+        nearest = min((20, 40, 60), key=lambda s: abs(s - step))
+        assert f"step {nearest}" in hand.lines[1]
+
+
+async def test_no_reward_and_no_time_ends_the_app(tmp_path: Path) -> None:
+    for step, rewards in {20: (1e308, 1e308), 40: (-1e308, 10**400, float("nan"))}.items():
+        path = tmp_path / "rollouts" / f"{step}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        chat = [{"role": "assistant", "content": "x", "seconds": 1e300, "reward": -1e308}] * 2
+        rows = [{"prompt": "p", "completion": chat, "reward": r, "acc": None} for r in rewards]
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    async with at(tmp_path) as hand:
+        await hand.press("T", "a", "f", "equals_sign", "j", "h", "enter", "escape")
+        assert len(hand.ids) == 2
+        assert "step 20" in hand.lines[1]

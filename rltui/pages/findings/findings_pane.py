@@ -278,6 +278,14 @@ def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
     return None
 
 
+def step_at(run: RunView, item: ItemId | None) -> int | None:
+    """The step at which the finding at the cursor was certain, else began, on the run's axis."""
+    row, found = row_of(run, item), tag_at(run, item)
+    if row is not None and row.finding.tag not in run.points.off_axis:
+        return row.finding.certain_step or row.finding.since_step
+    return found[1] if found is not None and row is None else None
+
+
 def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
     what to check first, and the next step."""

@@ -15,7 +15,7 @@ from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
-from rltui.pages.findings.findings_pane import FindingsPane, row_of, tag_at
+from rltui.pages.findings.findings_pane import FindingsPane, row_of, step_at, tag_at
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.pages.run.grid import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
@@ -130,6 +130,8 @@ class GridKeys(ChartScreen, ListScreen):
 
     @property
     def chosen_step(self) -> int | None:
+        if self.place == FINDINGS:
+            return step_at(self.run, self.items.cursor)
         return self.metrics.grid.cross if self._shows_grid else None
 
     def action_grid_cross(self, by: int) -> None:

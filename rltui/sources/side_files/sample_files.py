@@ -1,11 +1,11 @@
 """Finds the files of samples below a directory, and reads them on demand, one record at a time.
 
-They are JSON lines, tables of W&B, or Parquet. Of a record the prompt, the completion, the reward
-and further figures are shown, whichever trainer wrote it.
+They are JSON lines, tables of W&B, or Parquet; what a record says is read in ``trajectory``.
 
 TRL writes ``completions/completions_00012.parquet``, verl ``<rollout_data_dir>/12.jsonl``, prime-rl
 ``rollouts/step_12/<kind>/<subset>/traces.jsonl``, NeMo-RL ``train_data_step12.jsonl``, W&B
-``media/table/completions_12_<hash>.table.json``, ms-swift one ``completions.jsonl`` for all steps.
+``media/table/completions_12_<hash>.table.json``, ms-swift one ``completions.jsonl`` for all steps,
+verifiers ``evals/<env>/<id>/results.jsonl``, SkyRL ``dumped_evals/global_step_12_evals/*.jsonl``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import math
 import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, BinaryIO, NamedTuple
 
 from rltui.core.address import is_remote
@@ -26,10 +27,15 @@ from rltui.core.installation import to_add
 from rltui.core.text import clean
 from rltui.files.disk import expect, listing, opened, read_all
 from rltui.files.disk import status as status_of
-from rltui.formats.base import clean_tag, clean_text
-from rltui.formats.json_value import float_of, parsed
-from rltui.formats.jsonl.jsonl_row import find_step
-from rltui.formats.words import words
+from rltui.formats.json_value import parsed
+from rltui.sources.side_files.trajectory import (
+    Sample,
+    SampleRow,
+    SampleTable,
+    first_of,
+    row_of,
+    sample_of,
+)
 
 #: Directories below the root, entries of all of them, rows of one file.
 _MAX_DEPTH, _MAX_ENTRIES, _MAX_ROWS = 6, 50_000, 50_000
@@ -37,7 +43,8 @@ _MAX_DEPTH, _MAX_ENTRIES, _MAX_ROWS = 6, 50_000, 50_000
 _TOGETHER = 100
 _SUFFIXES = (".jsonl", ".parquet", ".table.json")
 _NAMES = re.compile(
-    r"completion|rollout|generation|sample|trace|trajector|(train|val)_data|dumped_eval|prediction",
+    r"completion|rollout|generation|sample|trace|trajector|(train|val)_data|dumped_eval(?!.*aggregated_results)|prediction"
+    r"|(^|/)evals?/.*results",
     re.IGNORECASE,
 )
 #: Directories of checkpoints hold no samples and many files.
@@ -49,51 +56,19 @@ _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: file elsewhere, which must be read whole.
 MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
 _MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
+#: Parts of verifiers' traces that are read in another way, or not about the sample
+#: (verifiers/v1/trace.py).
+_TRACE = ("nodes", "calls", "tools", "agent", "verifiers", "timing", "version")
 #: Rows of a Parquet file that are read at once.
 _BATCH = 256
-#: Characters of a text and of its preview that are kept, and samples of one record.
-_MAX_CHARS, _PREVIEW, _MAX_ITEMS = 200_000, 240, 10_000
-#: Conversations within conversations.
-_MAX_TURNS = 16
-#: Characters of a text that may be a number.
-_MAX_NUMBER = 40
+#: Why a table is not whole yet.
+PART = "reading the rest"
 #: What reading a record raises that is not as expected: the files are of other people's programs.
-UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
+UNREADABLE = (
+    OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError
+)  # fmt: skip
 
 Record = dict[str, Any]
-
-
-class SampleRow(NamedTuple):
-    """A row of the list of samples; the texts stay in the file."""
-
-    position: int
-    """Of its record in the file: byte offset or number of the row."""
-    item: int
-    """Which sample of a record that holds several."""
-    step: int | None
-    reward: float
-    """NaN for none."""
-    length: int
-    """Characters of the completion."""
-    preview: str
-    """Beginning of the completion (else of the first text), cleaned, in one line."""
-
-
-class Sample(NamedTuple):
-    """All texts and figures of a sample, cleaned."""
-
-    texts: tuple[tuple[str, str], ...]
-    """(name, text) pairs: prompt, completion, then others."""
-    figures: tuple[tuple[str, float], ...]
-    """(name, value) pairs in the order of the record."""
-
-
-class SampleTable(NamedTuple):
-    """The samples of one file, without their texts."""
-
-    rows: tuple[SampleRow, ...]
-    note: str = ""
-    """Why there is none, or not all."""
 
 
 class SampleSet(NamedTuple):
@@ -136,21 +111,23 @@ class SampleSet(NamedTuple):
             return None
         return status and (path, status.st_size, status.st_mtime_ns)
 
-    def load(self, step: int | None) -> SampleTable:
-        """The samples of the file of a step; reads all of it and keeps little."""
+    def load(self, step: int | None, seconds: float = math.inf) -> SampleTable:
+        """The samples of the file of a step; reads all of it and keeps little. After ``seconds``
+        those that were read by then, with the note :data:`PART`."""
         path = self.file_of(step)
         if path is None:
             return SampleTable((), "the file is gone")
 
         rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
-        note, count, broken = "", 0, 0
+        note, count, broken, end = "", 0, 0, monotonic() + seconds
         try:
             for position, record in records(path):
-                broken += record is None
-                for item, one in enumerate(() if record is None else samples_in(record)):
-                    if (row := row_of(one, position, item)) is not None:
-                        rows.append(row)
-                        count += 1
+                found = _rows_in(record, position)
+                broken += found is None
+                rows += found or ()
+                count += len(found or ())
+                if count % _BATCH == 0 and monotonic() > end:
+                    return SampleTable(tuple(rows), PART)
         except UNREADABLE as error:
             note = reason_of(error)
 
@@ -366,130 +343,59 @@ def _parquet_file(path: Path) -> Iterator[Any]:
         raise ValueError(str(error)) from error
 
 
-# -- one sample ---------------------------------------------------------------------------------
+def _rows_in(record: Record | None, position: int) -> list[SampleRow] | None:
+    """The rows of a record; None when it cannot be read."""
+    try:
+        found = [row_of(one, position, n) for n, one in enumerate(samples_in(record or {}))]
+    except UNREADABLE:
+        return None
+    return None if record is None else [row for row in found if row is not None]
 
 
-def samples_in(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def samples_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The samples of a record: itself, or one for each item where its columns are lists."""
-    known = words()
-    main = _first(record, known.sample_completions) or _first(record, known.sample_prompts)
+    record = _with_messages(record)
+    main = first_of(record, "completions") or first_of(record, "prompts")
     column = record.get(main) if main else None
     # one text or conversation for each of several samples
     if not isinstance(column, list) or not all(isinstance(v, (str, list)) for v in column):
-        yield dict(record)
+        yield record
         return
 
     count = len(column)
     columns = {k: v for k, v in record.items() if isinstance(v, list) and len(v) == count}
     rest = {k: v for k, v in record.items() if k not in columns and not isinstance(v, list)}
-    for at in range(min(count, _MAX_ITEMS)):
+    for at in range(min(count, _MAX_ROWS)):
         yield {**rest, **{k: v[at] for k, v in columns.items()}}
 
 
-def row_of(record: Mapping[str, Any], position: int, item: int) -> SampleRow | None:
-    """What a list shows of a sample; None for a record without any text."""
-    names = _text_names(record)
-    if not names:
-        return None
+def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A trace of verifiers, or its list of steps, as a record with messages; others as they are."""
+    steps, nodes = record.get("trajectory"), record.get("nodes")
+    if isinstance(nodes, list) and nodes:
+        return _of_nodes(record, nodes)
+    if not isinstance(steps, list) or not steps or not all(isinstance(s, dict) for s in steps):
+        return record
 
-    known = words()
-    main = _first(record, known.sample_completions) or names[0]
-    text = _text_of(record[main])
-    # a step may be written as a text
-    whole = {
-        k: int(v) if isinstance(v, str) and v.isdecimal() and len(v) < 16 else v
-        for k, v in record.items()
-    }
-    step = find_step(whole, known.step_keys)
-    preview = " ".join(clean_text(text[: 2 * _PREVIEW]).split())[:_PREVIEW]
-    number = step.step if step else None
-    return SampleRow(position, item, number, _reward(record), len(text), preview)
+    rest = {k: v for k, v in record.items() if k != "trajectory"}
+    last = {k: steps[-1][k] for k in ("prompt", "completion") if k in steps[-1]}
+    return {**last, **rest, "turn_rewards": [s.get("reward") for s in steps]}
 
 
-def sample_of(record: Mapping[str, Any]) -> Sample:
-    """All texts and figures of a sample, prompt and completion first."""
-    known = words()
-    first = [_first(record, known.sample_prompts), _first(record, known.sample_completions)]
-    texts = []
-    for name in dict.fromkeys([*filter(None, first), *_text_names(record)]):
-        text = _text_of(record[name])
-        more = len(text) - _MAX_CHARS
-        cut = f" … {more:,} more characters" if more > 0 else ""
-        texts.append((name, clean_text(text[:_MAX_CHARS]) + cut))
+def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
+    calls = [c for c in record.get("calls") or () if isinstance(c, dict)]
+    spent = {c.get("node"): _span(c.get("time")) for c in calls}
+    path: list[Mapping[str, Any]] = []
+    at, ends = len(nodes) - 1, [c.get("finish_reason") for c in calls if not c.get("error")]
+    while isinstance(at, int) and 0 <= at < len(nodes) and len(path) < len(nodes):
+        path.append({**nodes[at]["message"], "seconds": spent.get(at)})  # from the last one back
+        at = nodes[at].get("parent")
 
-    others = record.keys() - {name for name, _ in texts} - set(known.step_keys)
-    figures = tuple((clean_tag(n), _number(v)) for n, v in record.items() if n in others)
-    return Sample(
-        tuple((clean_tag(n), text) for n, text in texts),
-        tuple((n, v) for n, v in figures if v is not None),
-    )
+    rest = {k: v for k, v in record.items() if k not in _TRACE}
+    took, end = _span((record.get("timing") or {}).get("agent")), "".join(map(str, ends[-1:]))
+    return {**rest, "messages": path[::-1], "seconds": took, "finish_reason": end}
 
 
-def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The first of ``names`` that is a text or a conversation of the record."""
-    return next((n for n in names if isinstance(record.get(n), (str, list)) and record[n]), None)
-
-
-def _text_names(record: Mapping[str, Any]) -> list[str]:
-    """Names of texts, and of what holds more than token ids or log-probabilities."""
-    return [
-        name
-        for name, value in record.items()
-        if (isinstance(value, str) and _number(value) is None)
-        or (isinstance(value, dict) and value)
-        or (isinstance(value, list) and value and not isinstance(value[0], (int, float)))
-    ]
-
-
-def _number(value: object) -> float | None:
-    """A number, or the text of one as in the ground truths of verl; None for anything else."""
-    if isinstance(value, (bool, int, float)):
-        return float_of(value)
-
-    try:
-        short = isinstance(value, str) and len(value) < _MAX_NUMBER
-        return float(value) if short and isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def _figures(record: Mapping[str, Any]) -> dict[str, float]:
-    numbers = ((n, _number(raw)) for n, raw in record.items())
-    return {n: v for n, v in numbers if v is not None and not math.isnan(v)}
-
-
-def _reward(record: Mapping[str, Any]) -> float:
-    """The reward: a column of that name, else the sum of the reward functions, else the
-    advantage."""
-    known = words()
-    figures = _figures(record)
-    named = [figures[name] for name in known.sample_rewards if name in figures]
-    if named:
-        return named[0]
-
-    found = [(n.lower(), v) for n, v in figures.items()]
-    others = re.compile("|".join(map(re.escape, known.sample_figures)))
-    rewards = (
-        [v for n, v in found if "reward" in n]
-        or [v for n, v in found if not others.search(n)]
-        or [v for n, v in found if "advantage" in n][:1]
-    )
-    return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
-
-
-def _text_of(value: object, depth: int = 0) -> str:
-    """A text, or a conversation as one text."""
-    if isinstance(value, str) or depth > _MAX_TURNS:
-        return value if isinstance(value, str) else "…"
-    if isinstance(value, Mapping):
-        role, content = value.get("role"), value.get("content")
-        if isinstance(role, str) and content is not None:
-            return f"{role}: {_text_of(content, depth + 1)}"
-        if isinstance(value.get("text"), str):
-            return str(value["text"])
-    if isinstance(value, list):
-        return "\n\n".join(_text_of(v, depth + 1) for v in value[:_MAX_ITEMS])
-
-    with suppress(ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
-        return str(value)
-    return "…"
+def _span(value: Any) -> float | None:
+    """Seconds from the start to the end of a part of a trace."""
+    return value["end"] - value["start"] if value and value.get("end") else None

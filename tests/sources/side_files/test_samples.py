@@ -12,7 +12,14 @@ import pytest
 
 from rltui.core.installation import to_add
 from rltui.sources.side_files import sample_files
-from rltui.sources.side_files.sample_files import SampleSet, find_samples, row_of, sample_of
+from rltui.sources.side_files.sample_files import PART, SampleSet, find_samples, samples_in
+from rltui.sources.side_files.trajectory import (
+    FAILED,
+    GARBLED,
+    TRUNCATED,
+    row_of,
+    sample_of,
+)
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -192,6 +199,174 @@ def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> Non
     row = row_of(record, 0, 0)
     assert row is not None
     assert row.reward == pytest.approx(reward, nan_ok=True)
+
+
+def call(name: str, **arguments: object) -> dict[str, object]:
+    return {"id": "c1", "name": name, "arguments": json.dumps(arguments)}
+
+
+ASKED = [{"role": "system", "content": "Buy."}, {"role": "user", "content": "A red jacket"}]
+OPENAI = {"type": "function", "function": {"name": "search", "arguments": '{"q": "red"}'}}
+TALK = [
+    {"role": "assistant", "content": None, "tool_calls": [OPENAI]},
+    {"role": "tool", "tool_call_id": "c1", "content": '{"error": "timed out"}'},
+    {"role": "assistant", "content": "", "tool_calls": [call("search", q="red")]},
+    {"role": "tool", "tool_call_id": "c1", "content": '{"error": null, "item": 3}'},
+    {"role": "assistant", "content": "<answer>3</answer>"},
+]
+QWEN = (
+    '<tool_call>{"name": "search", "arguments": {"q": "red"}}</tool_call>\nuser\n<tool_response>\n'
+    "Error when executing tool: boom</tool_response>\nassistant\n"
+    '<tool_call>{"name": "search", "arguments": {"q": "red"}}</tool_call>\nuser\n<tool_response>\n'
+    "item 3</tool_response>\nassistant\n<answer>3</answer>"
+)
+CHATML = QWEN.replace("\nuser\n", "<|im_end|>\n<|im_start|>user\n").replace(
+    "\nassistant\n", "<|im_end|>\n<|im_start|>assistant\n"
+)
+TRACE = {
+    "task": {"type": "Shop", "data": {"prompt": "A red jacket"}},
+    "nodes": [{"message": m, "parent": n - 1 if n else None} for n, m in enumerate(ASKED + TALK)],
+    "calls": [
+        {"node": 2, "finish_reason": "tool_calls", "time": {"start": 10.0, "end": 11.5}},
+        {"node": 6, "finish_reason": "length", "time": {"start": 20.0, "end": 20.5}},
+    ],
+    "rewards": {"correct": {"score": 0.0, "weight": 1.0}, "fmt": {"score": 1.0, "weight": 0.2}},
+    "metrics": {"num_turns": 3.0},
+    "timing": {"agent": {"start": 10.0, "end": 31.0}},
+    "stop_condition": "agent_completed",
+    "errors": [],
+}
+ITEMS = [
+    {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"q": "red"}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "Error: boom"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "3"}]},
+]
+#: As each of them writes the same trajectory.
+TRAJECTORIES = {
+    "verl": {"input": "user\nA red jacket", "output": QWEN, "score": 0.2, "acc": 0.0},
+    "skyrl": {
+        "input_prompt": "A red jacket",
+        "output_response": CHATML,
+        "score": [0.0, 0.0, 0.2],
+        "stop_reason": "length",
+        "env_extras": {"correct": False},
+    },
+    "trl": {"prompt": ASKED, "completion": TALK, "accuracy_reward": 0.0, "format_reward": 0.2},
+    "verifiers": {
+        "prompt": ASKED,
+        "completion": [{**m, "tool_calls": list(map(json.dumps, m.get("tool_calls", [])))}
+                       for m in TALK],
+        "reward": 0.2,
+        "metrics": {"correct_answer": 0.0},
+        "timing": {"total_ms": 21_000.0},
+        "is_truncated": True,
+        "trajectory": [{"prompt": [], "completion": [], "reward": r} for r in (0.0, None, 0.2)],
+    },
+    "prime-rl": TRACE,
+    "messages": {"messages": ASKED + TALK, "reward": 0.2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRAJECTORIES)
+def test_the_turns_of_a_trajectory(name: str) -> None:
+    (record,) = samples_in(TRAJECTORIES[name])
+    row = row_of(record, 0, 0)
+    assert row is not None
+    assert row.reward == pytest.approx(0.2)
+    assert row.turns == 3
+    assert row.preview == "<answer>3</answer>"
+    assert row.right is (None if name == "messages" else False)
+    assert FAILED in row.marks
+    assert (TRUNCATED in row.marks) is (name in ("skyrl", "verifiers", "prime-rl"))
+    assert row.seconds == 21.0 or name not in ("verifiers", "prime-rl")
+    sample = sample_of(record)
+    spoken = [t for t in sample.turns if t.role not in ("system", "user")]
+    assert [(t.role, t.name) for t in spoken if t.text or t.role != "assistant"] == [
+        ("call", "search"), ("tool", ""), ("call", "search"), ("tool", ""), ("assistant", "")
+    ]  # fmt: skip
+    assert [t.failed for t in sample.turns if t.role == "tool"] == [True, False]
+    assert {t.text for t in sample.turns if t.role == "call"} == {'{"q": "red"}'}
+
+
+def test_times_and_rewards_of_single_turns() -> None:
+    (trace,) = samples_in(TRACE)
+    said = [t for t in sample_of(trace).turns if t.role == "assistant"]
+    assert [t.seconds for t in (said[0], said[-1])] == [1.5, 0.5]
+    (steps,) = samples_in(TRAJECTORIES["verifiers"])
+    rewards = [t.reward for t in sample_of(steps).turns if t.role == "assistant"]
+    assert rewards == pytest.approx([0.0, math.nan, 0.2], nan_ok=True)
+
+
+def test_texts_of_nemo_rl_alternate_and_items_of_responses_are_turns() -> None:
+    (record,) = samples_in({"content": [["Go.", "look", "a door", "open"]], "rewards": [0.5]})
+    assert [t.role for t in sample_of(record).turns] == ["user", "assistant"] * 2
+    row = row_of(record, 0, 0)
+    assert row is not None
+    assert (row.turns, row.preview, row.reward) == (2, "open", 0.5)
+    sample = sample_of({"response": ITEMS, "reward": 1})
+    assert [(t.role, t.name, t.text, t.failed) for t in sample.turns] == [
+        ("call", "search", '{"q": "red"}', False),
+        ("tool", "", "Error: boom", True),
+        ("assistant", "", "3", False),
+    ]
+
+
+def test_answers_to_one_prompt_have_one_number_in_every_form() -> None:
+    def number(record: dict[str, object]) -> int:
+        row = row_of(next(iter(samples_in(record))), 0, 0)
+        assert row is not None
+        return row.prompt
+
+    again = {**TRAJECTORIES["messages"], "messages": [*ASKED, TALK[-1]]}
+    assert number(TRAJECTORIES["messages"]) == number(again) == number(TRACE) != 0
+    assert number({"messages": TALK}) == 0
+    assert number({"prompt": "a", "completion": "x"}) != number({"prompt": "b", "completion": "x"})
+
+
+@pytest.mark.parametrize(
+    ("text", "garbled"),
+    [
+        ("I think so. " * 3, False),
+        ("I think so. " * 80, True),
+        ("\ufffd\ufffd a \ufffd\ufffd", True),
+        ("x = 1\n" * 3 + "y" * 10, False),
+        ("\n" * 300, False),
+    ],
+)
+def test_an_answer_that_repeats_itself_or_is_broken(text: str, garbled: bool) -> None:
+    row = row_of({"prompt": "a", "completion": text}, 0, 0)
+    assert row is not None
+    assert (GARBLED in row.marks) is garbled
+
+
+def test_hostile_trajectories_stay_bounded_and_inert() -> None:
+    deep: Any = "x"
+    for _ in range(200):
+        deep = [deep]
+    calls = [{"name": "\x1b]0;x\x07", "arguments": {"\u202e": "\x1b[2J"}}, 3, None, "{", ["a"]]
+    many = [{"role": "\x1b[31m" * 9, "content": "y" * 1_000, "tool_calls": calls}] * 3_000
+    sample = sample_of({"prompt": deep, "completion": many})
+    shown = "".join(f"{t.role}{t.name}{t.text}" for t in sample.turns)
+    assert shown.replace("\n", "").isprintable()
+    assert len(shown) < 300_000
+    assert sample.turns[-1].text == "further turns are not shown"
+    open_tags = "<search>" * 50_000
+    assert len(sample_of({"prompt": "a", "completion": open_tags + "</"}).turns) < 1_002
+
+
+def test_one_broken_trace_does_not_hide_the_others(tmp_path: Path) -> None:
+    bad = {"nodes": [1], "calls": [{"time": 3}], "rewards": {}}
+    write(tmp_path / "rollouts/step_3/traces.jsonl", bad, TRACE, {"nodes": [{}]})
+    table = only(tmp_path).load(3)
+    assert [r.turns for r in table.rows] == [3]
+    assert table.note == "lines that cannot be read: 2"
+
+
+def test_a_large_file_is_shown_in_part_first(tmp_path: Path) -> None:
+    write(tmp_path / "1.jsonl", *(verl_row(n) for n in range(600)))
+    part = only(tmp_path).load(1, 0.0)
+    assert (len(part.rows), part.note) == (256, PART)
+    assert len(only(tmp_path).load(1).rows) == 600
 
 
 def test_files_of_one_name_are_sets_of_their_own(tmp_path: Path) -> None:

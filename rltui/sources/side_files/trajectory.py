@@ -1,0 +1,474 @@
+"""One sample of a record, whichever trainer wrote it: its turns, its reward, and how it ended.
+
+verl and SkyRL write one text with tags or a chat template; verifiers, TRL and ms-swift messages as
+OpenAI has them; NeMo-RL their bare texts; NeMo-Gym items of OpenAI's Responses.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from rltui.core.text import clean
+from rltui.formats.base import clean_tag, clean_text
+from rltui.formats.json_value import float_of, parsed
+from rltui.formats.jsonl.jsonl_row import find_step
+from rltui.formats.words import words
+
+#: Characters of a text and of its preview that are kept, items of a list, and turns of a sample.
+_MAX_CHARS, _PREVIEW, _MAX_ITEMS, _MAX_TURNS = 200_000, 240, 10_000, 1_000
+#: Conversations within conversations, groups within groups of figures, figures of a row.
+_MAX_DEPTH, _MAX_GROUPS, _MAX_PARTS = 16, 3, 12
+#: Characters of a text that may be a number, and of the reason of an end.
+_MAX_NUMBER, _MAX_END = 40, 24
+#: What may be wrong with a sample.
+MARKS = TRUNCATED, FAILED, GARBLED = "truncated", "tool failed", "garbled or repeating"
+#: The last characters, where they are looked for, and how often they may be there.
+_TAIL, _BEFORE, _REPEATS = 24, 2_000, 5
+#: What decoding leaves of broken characters, and how many may be there.
+_BROKEN, _MOST_BROKEN = "\ufffd", 3
+#: Who speaks next: tokens of ChatML and of Llama 3; names alone where special tokens are left out.
+_SPEAKER = re.compile(
+    r"<\|im_start\|>(\w+)\n?|<\|start_header_id\|>(\w+)<\|end_header_id\|>\n*"
+    r"|(?:\A|\n)(system|user|assistant|tool)\n"
+)
+_END = re.compile(r"<\|(?:im_end|eot_id|end_?of_?text|begin_of_text)\|>")
+#: What stands before a later answer.
+_ANSWERS = ("\nassistant\n", "<|im_start|>assistant", "<|start_header_id|>assistant")
+MODEL, TOOL, CALL = "assistant", "tool", "call"
+_TOOLS = (TOOL, "function", "environment")
+
+Record = Mapping[str, Any]
+
+
+class Turn(NamedTuple):
+    """What was said, called or answered."""
+
+    role: str
+    """Who said it; :data:`CALL` for the call of a tool, :data:`TOOL` for its result."""
+    text: str
+    """Also the arguments of a call."""
+    name: str = ""
+    """Of the tool."""
+    failed: bool = False
+    """Whether the result says that the call failed."""
+    seconds: float = math.nan
+    reward: float = math.nan
+
+
+class SampleRow(NamedTuple):
+    """A row of the list of samples; the texts stay in the file."""
+
+    position: int
+    """Of its record in the file: byte offset or number of the row."""
+    item: int
+    """Which sample of a record that holds several."""
+    step: int | None
+    reward: float
+    """NaN for none."""
+    length: int
+    """Characters of the completion."""
+    preview: str
+    """Beginning of the completion (of the last answer, else of the first text), cleaned, in one
+    line."""
+    turns: int = 1
+    """Answers of the model."""
+    right: bool | None = None
+    """Whether the answer is right; None where no column says so."""
+    end: str = ""
+    """The reason of its end, cleaned."""
+    marks: tuple[str, ...] = ()
+    """What is wrong: :data:`TRUNCATED`, :data:`FAILED`, :data:`GARBLED`."""
+    seconds: float = math.nan
+    prompt: int = 0
+    """The same for answers to the same prompt, in this process; 0 for no prompt."""
+    parts: tuple[tuple[str, float], ...] = ()
+    """(name, value) of further figures that may be parts of the reward, cleaned."""
+
+
+class Sample(NamedTuple):
+    """All texts and figures of a sample, cleaned."""
+
+    texts: tuple[tuple[str, str], ...]
+    """(name, text) pairs: prompt, completion, then others."""
+    figures: tuple[tuple[str, float], ...]
+    """(name, value) pairs in the order of the record."""
+    turns: tuple[Turn, ...] = ()
+    """Those of prompt and completion; none where there is one answer and nothing else."""
+    spoken: int = 0
+    """How many of the texts the turns are: the first ones."""
+
+
+class SampleTable(NamedTuple):
+    """The samples of one file, without their texts."""
+
+    rows: tuple[SampleRow, ...]
+    note: str = ""
+    """Why there is none, or not all."""
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """What tells of columns, reasons of an end, tags of tools, and results of failed calls."""
+    found = {kind: "|".join(map(re.escape, names)) for kind, names in words().samples.items()}
+    no_error = r"(?!\W{1,4}(?:null|none|false)\b)"  # the key of a result without one
+    failure = rf"[\W_]{{0,9}}(?:{found['failures']}){no_error}"
+    found |= {
+        "right": rf"(?:.*[/.])?(?:is_)?(?:{found['right']})(?:_(?:reward|func|score))*",
+        "tags": rf"<({found['calls']}|{found['results']})>(.*?)(?:</\1>|\Z)",
+        "failures": failure,
+        "failed tag": rf"<(?:{found['results']})>{failure}",
+    }
+    return {kind: re.compile(form, re.IGNORECASE | re.DOTALL) for kind, form in found.items()}
+
+
+def row_of(record: Record, position: int, item: int) -> SampleRow | None:
+    """What a list shows of a sample; None for a record without any text."""
+    prompt, main = first_of(record, "prompts"), first_of(record, "completions")
+    first = main or prompt or next(iter(text_names(record)), None)
+    if first is None:
+        return None
+
+    known, look = words().samples, _look(record[first])
+    figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
+    took = next(filter(figures.__contains__, known["times"]), "")
+    kinds = [(_kind_of(n), v) for n, v in figures.items()]
+
+    answer = next((v > 0.5 for (is_right, _, _), v in kinds if is_right), None)
+    seconds = figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0)
+    asked = _text_of(record[prompt]) if prompt and main else look.asked
+    parts = tuple((name, v) for (_, is_part, name), v in kinds if is_part)[:_MAX_PARTS]
+    preview = " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW]
+
+    told = _reward(figures), look.length, preview, look.turns, answer, *_ending(record, look)
+    return SampleRow(position, item, _step_of(record), *told, seconds, hash(asked), parts)
+
+
+def _step_of(record: Record) -> int | None:
+    """The step of a sample, which may be written as a text."""
+    whole = {k: record[k] for k in words().step_keys if k in record}
+    for key, value in whole.items():
+        if isinstance(value, str) and value.isdecimal() and len(value) < 16:
+            whole[key] = int(value)
+
+    step = find_step(whole, words().step_keys) if whole else None
+    return step.step if step else None
+
+
+def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
+    """The reason of the end, and what is wrong."""
+    known = words().samples
+    ends = [v for n in known["ends"] if isinstance(v := record.get(n), str)]
+
+    is_cut = any(record.get(n) is True for n in known["truncated"])
+    wrong = {
+        TRUNCATED: is_cut or any(map(_patterns()["limits"].search, ends)),
+        FAILED: look.failed or any(record.get(n) for n in known["errors"]),
+        GARBLED: _is_garbled(look.last),
+    }
+    return clean("".join(ends[:1])[:_MAX_END]), tuple(m for m, holds in wrong.items() if holds)
+
+
+class _Look(NamedTuple):
+    """What the model said last, its characters in all, and what stands before its first answer."""
+
+    last: str
+    length: int
+    turns: int = 1
+    failed: bool = False
+    asked: str = ""
+
+
+def _look(value: object) -> _Look:
+    """A quick look at a completion or conversation: a step has thousands."""
+    if isinstance(value, str):
+        return _look_at_text(value)
+
+    told = _told(value)
+    said = [text for role, text, _ in told if role == MODEL] or [_text_of(value)]
+    asked = "\n".join(text for _, text, _ in takewhile(lambda x: x[0] != MODEL, told))
+
+    if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
+        return inner._replace(asked=asked)
+    return _Look(said[-1], sum(map(len, said)), len(said), any(x[2] for x in told), asked)
+
+
+def _told(value: object) -> list[tuple[str, str, bool]]:
+    """(role, text, whether a call failed) of each turn."""
+    if not isinstance(value, list) or not all(isinstance(m, dict) and "role" in m for m in value):
+        return [(t.role, t.text, t.failed) for t in _turns(value, MODEL)]
+    told = [(m["role"], _text_of(m.get("content") or ""), m.get("is_error") is True) for m in value]
+    return [(r, t, r in _TOOLS and (failed or _is_failure(t))) for r, t, failed in told]
+
+
+def _look_at_text(text: str) -> _Look:
+    if not _may_have_turns(text):
+        return _Look(text, len(text))
+    marks = [m for m in _ANSWERS if m in text] or [f"</{t}>" for t in words().samples["results"]]
+
+    turns = 1 + sum(map(text.count, marks))
+    last = max((text.rfind(m) + len(m) for m in marks if m in text), default=0)
+    return _Look(text[last:], len(text), turns, _patterns()["failed tag"].search(text) is not None)
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(name: str) -> tuple[bool, bool, str]:
+    """Whether a figure says that the answer is right, whether it may be a part of the reward, and
+    its name for people."""
+    known = words().samples
+    others = (*known["rewards"][:-1], *known["truncated"], *known["times"])
+    is_right = _patterns()["right"].fullmatch(name) is not None
+    is_part = not is_right and name not in others and _patterns()["figures"].search(name) is None
+    return is_right, is_part, clean_tag(name)
+
+
+def sample_of(record: Record) -> Sample:
+    """All texts and figures of a sample, prompt and completion first."""
+    prompt, main = first_of(record, "prompts"), first_of(record, "completions")
+    first = [n for n in dict.fromkeys((prompt, main)) if n]
+    names = list(dict.fromkeys([*first, *text_names(record)]))
+    turns, room = list[Turn](), _MAX_CHARS
+    for turn in _turns_of(record, prompt, main):
+        if room <= 0 or len(turns) == _MAX_TURNS:
+            turns.append(Turn("…", "further turns are not shown"))
+            break
+        room -= len(turn.text)
+        role, name = clean(turn.role[:_MAX_END]), clean_tag(turn.name)
+        turns.append(turn._replace(role=role, name=name, text=_cut(turn.text)))
+    is_simple = all(t.role in ("system", "user") for t in turns[:-1])
+
+    not_shown = {*names, *words().step_keys}
+    return Sample(
+        tuple((clean_tag(n), _cut(_text_of(record[n]))) for n in names),
+        tuple((clean_tag(n), v) for n, v in _figures(record).items() if n not in not_shown),
+        () if is_simple else tuple(turns),
+        len(first),
+    )
+
+
+def _cut(text: str) -> str:
+    more = len(text) - _MAX_CHARS
+    return clean_text(text[:_MAX_CHARS]) + (f" … {more:,} more characters" if more > 0 else "")
+
+
+# -- its turns ----------------------------------------------------------------------------------
+
+
+def _turns_of(record: Record, prompt: str | None, main: str | None) -> Iterator[Turn]:
+    """The turns of prompt and completion, with the rewards of single turns."""
+    lists = (record.get(n) for n in words().samples["turn_rewards"])
+    rewards = iter(next((v for v in lists if isinstance(v, list)), ()))
+
+    for name in dict.fromkeys(n for n in (prompt, main) if n):
+        for turn in _turns(record[name], "user" if main and name == prompt else MODEL):
+            if turn.role == MODEL and name == (main or prompt):
+                turn = turn._replace(reward=_or_nan(next(rewards, turn.reward)))
+            yield turn
+
+
+def _turns(value: object, role: str, depth: int = 0) -> Iterator[Turn]:
+    """The turns of a text, a message, or a list of them; ``role``: who says what has no name."""
+    if isinstance(value, str):
+        yield from _split(value, role)
+    elif isinstance(value, list) and depth < _MAX_DEPTH:
+        for at, one in enumerate(value[:_MAX_ITEMS]):
+            # of bare texts the last one is the model's, and the others alternate
+            is_other = isinstance(one, str) and (len(value) - 1 - at) % 2
+            yield from _turns(one, "user" if is_other else role, depth + 1)
+    elif isinstance(value, Mapping):
+        yield from _message(value, role)
+
+
+def _message(message: Record, role: str) -> Iterator[Turn]:
+    """A message of OpenAI's chat completions, or an item of its Responses."""
+    kind, name = message.get("type"), message.get("name")
+    role = who if isinstance(who := message.get("role"), str) else role
+    text = next((_text_of(message[k]) for k in ("content", "output", "text") if message.get(k)), "")
+    seconds, reward = _or_nan(message.get("seconds")), _or_nan(message.get("reward"))
+    turn = Turn(role, text, name if isinstance(name, str) else "", False, seconds, reward)
+
+    calls = message.get("tool_calls")
+    if kind == "function_call":
+        calls = [message]
+    elif role in _TOOLS or kind == "function_call_output":
+        failed = message.get("is_error") is True or _is_failure(text)
+        yield turn._replace(role=TOOL, failed=failed)
+    else:
+        if isinstance(thought := message.get("reasoning_content"), str) and thought:
+            yield Turn("reasoning", thought)
+        said = list(_split(text, role)) if text else [turn]
+        yield turn._replace(role=said[0].role, text=said[0].text)
+        yield from said[1:]
+    yield from map(_call, calls if isinstance(calls, list) else ())
+
+
+def _call(call: object) -> Turn:
+    """The call of a tool: by OpenAI, or the JSON of one as verifiers and Qwen write it."""
+    if isinstance(call, str):
+        with suppress(ValueError):
+            call = parsed(call.encode("utf-8", "replace"))
+    if not isinstance(call, Mapping):
+        return Turn(CALL, _text_of(call))
+
+    inner = call["function"] if isinstance(call.get("function"), Mapping) else call
+    given = inner.get("arguments", "")
+    if not isinstance(given, str):
+        with suppress(ValueError, RecursionError):
+            given = json.dumps(given, ensure_ascii=False)
+    return Turn(CALL, _text_of(given), str(inner.get("name") or ""))
+
+
+def _may_have_turns(text: str) -> bool:
+    """A quick look: most texts are one answer."""
+    return "</" in text or "<|" in text or "\nassistant\n" in text
+
+
+def _split(text: str, role: str) -> Iterator[Turn]:
+    """The turns of a text, by its chat template, then by tags of tools."""
+    has_names = _may_have_turns(text) or text.startswith(("system\n", "user\n"))
+    marks = list(_SPEAKER.finditer(text)) if has_names else []
+    ends = [*(m.start() for m in marks), len(text)]
+    bounds = zip(marks, ends[1:], strict=True)
+    spoken = ((m[m.lastindex or 0], text[m.end() : end]) for m, end in bounds)
+
+    results = words().samples["results"]
+    for who, part in ((role, text[: ends[0]]), *spoken):
+        part, at = _END.sub("", part), 0
+        for found in _patterns()["tags"].finditer(part) if who != "system" and has_names else ():
+            if said := part[at : found.start()].strip():
+                yield Turn(who, said)
+            tag, inner, at = found[1], found[2].strip(), found.end()
+            if tag in results:
+                yield Turn(TOOL, inner, failed=_is_failure(inner))
+            else:
+                yield _call(inner) if tag == "tool_call" else Turn(CALL, inner, tag)
+        if said := part[at:].strip("\n"):
+            yield Turn(who, said, failed=who == TOOL and _is_failure(said))
+
+
+def _is_failure(text: str) -> bool:
+    return _patterns()["failures"].match(text[:_PREVIEW]) is not None
+
+
+def _is_garbled(text: str) -> bool:
+    """Whether an answer repeats itself at its end, or has characters that were broken."""
+    tail = text[-_TAIL:]
+    repeats = len(tail) == _TAIL and tail.strip() and text[-_BEFORE:].count(tail) >= _REPEATS
+    return bool(repeats) or text.count(_BROKEN) > _MOST_BROKEN
+
+
+# -- its texts and figures ----------------------------------------------------------------------
+
+
+def first_of(record: Record, kind: str) -> str | None:
+    """The first column of a kind that is a text or a conversation of the record."""
+    for name in words().samples[kind]:
+        if name in record and isinstance(value := record[name], (str, list)) and _has_text(value):
+            return name
+    return None
+
+
+def text_names(record: Record) -> list[str]:
+    """Names of texts, and of what holds more than numbers."""
+    return [n for n, v in record.items() if _number(v) is None and _has_text(v)]
+
+
+def _has_text(value: object) -> bool:
+    """Whether it is not empty, and no list or group of numbers."""
+    if not value or not isinstance(value, (str, list, dict)):
+        return False
+    if isinstance(value, list):
+        return not isinstance(value[0], (int, float, type(None)))
+    return isinstance(value, str) or _group(value) is None
+
+
+def _group(value: Record, depth: int = 0) -> dict[str, float] | None:
+    """The numbers of a group that holds numbers and groups of them, and nothing else; their names
+    with those of the inner groups before a slash."""
+    found: dict[str, float] = {}
+    if value.keys() == {"score", "weight"}:  # a reward of verifiers' traces
+        value = {"": math.prod(_number(v) or 0.0 for v in value.values())}
+    for name, one in value.items():
+        inner = _group(one, depth + 1) if isinstance(one, dict) and depth < _MAX_GROUPS else None
+        if (number := _number(one)) is not None:
+            found[name] = number
+        elif inner is not None:
+            found |= {f"{name}/{n}" if n else name: v for n, v in inner.items()}
+        elif one is not None:
+            return None
+    return found
+
+
+def _figures(record: Record) -> dict[str, float]:
+    """The numbers of a record and of its groups; a list of rewards is summed."""
+    found: dict[str, float] = {}
+    for name, value in record.items():
+        if isinstance(value, list) and name in words().samples["rewards"]:
+            value = sum(v for v in map(_number, value) if v is not None)
+        found |= _group({name: value}) or {}
+    return found
+
+
+def _number(value: object) -> float | None:
+    """A number, or the text of one as in the ground truths of verl; None for anything else."""
+    if isinstance(value, (bool, int, float)):
+        return float_of(value)
+    if not isinstance(value, str) or len(value) >= _MAX_NUMBER:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _or_nan(value: object) -> float:
+    return math.nan if (number := _number(value)) is None else number
+
+
+def _reward(figures: Mapping[str, float]) -> float:
+    """The reward: a column of that name, else the sum of the reward functions, else the
+    advantage."""
+    for name in words().samples["rewards"]:
+        if name in figures:
+            return figures[name]
+
+    tests: tuple[Callable[[str], object], ...] = (
+        lambda n: n.startswith("rewards/"),
+        lambda n: "reward" in n,
+        lambda n: "/" not in n and not _patterns()["figures"].search(n),
+    )
+    found = ([v for n, v in figures.items() if test(n.lower())] for test in tests)
+    advantages = [v for n, v in figures.items() if "advantage" in n.lower()][:1]
+    rewards = next(filter(None, found), advantages)
+    return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
+
+
+def _text_of(value: object, depth: int = 0) -> str:
+    """A text, or a conversation as one text."""
+    found = value if isinstance(value, str) else "…"
+    if depth > _MAX_DEPTH or isinstance(value, str):
+        return found
+    if isinstance(value, list):
+        return "\n\n".join(_text_of(v, depth + 1) for v in value[:_MAX_ITEMS])
+    with suppress(ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        found = _text_in(value, depth) if isinstance(value, dict) else str(value)
+    return found
+
+
+def _text_in(value: dict[str, Any], depth: int) -> str:
+    """The text of a message, of a part of one, or of anything else."""
+    role, content, calls = (value.get(k) for k in ("role", "content", "tool_calls"))
+    if isinstance(role, str) and (content is not None or calls):
+        called = [_call(c) for c in calls] if isinstance(calls, list) else []
+        told = [_text_of(content, depth + 1)] if content is not None else []
+        return f"{role}: " + "\n".join([*told, *(f"{c.name}({c.text})" for c in called)])
+    if isinstance(value.get("text"), str):
+        return str(value["text"])
+    kind = value.get("type")
+    return f"[{kind}]" if isinstance(kind, str) and "image" in kind else str(value)
