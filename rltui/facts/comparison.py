@@ -14,6 +14,7 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
+from rltui.facts.crosshair import Crosshair, Reading, reading_at
 from rltui.facts.groups import (
     LINES,
     Grouping,
@@ -67,6 +68,13 @@ class MetricColumn:
         value = kept(run, ("at end", tag), lambda: level_at_end(run.shown(tag)))
         return None if value is None else value * run.infos[tag].factor_to(self.info)
 
+    def reading(self, run: RunView, cross: Crosshair) -> Reading | None:
+        """What a run has at a crosshair, in the unit of the column."""
+        tag = self.tags.get(run.key)
+        if tag is None:
+            return None
+        return reading_at(run, tag, cross, run.infos[tag].factor_to(self.info))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRow:
@@ -112,6 +120,8 @@ class Comparison:
         self._best: dict[MetricColumn, float | None] = {}
         self._numbers: dict[tuple[RowId, MetricColumn], FloatArray] = {}
         self.reference = reference
+        self.cross: Crosshair | None = None
+        """Where values are read; None: where the runs got to."""
 
         slots = [slot_of(marked, r) for r in self.runs]
         if self.grouping is not None:
@@ -149,11 +159,23 @@ class Comparison:
         tags = set() if column is None else column.tags.items()
         return next((n for n, c in enumerate(self.columns) if c.tags.items() & tags), 0)
 
+    def read_at(self, cross: Crosshair | None) -> None:
+        """Take what the runs have at a crosshair for their values, or (None) where they got to."""
+        if cross != self.cross:
+            self.cross = cross
+            self._best.clear()
+            self._numbers.clear()
+
     def numbers_of(self, row: RunRow, column: MetricColumn) -> FloatArray:
-        """(n,) for each run that has the metric where it got to, in the unit of the column."""
+        """(n,) for each run that has the metric where it got to, or at the crosshair, in the unit
+        of the column."""
         key = row.id, column
         if key not in self._numbers:
-            found = [column.at_end(run) for run in row.runs]
+            if self.cross is None:
+                found = [column.at_end(run) for run in row.runs]
+            else:
+                read = (column.reading(run, self.cross) for run in row.runs)
+                found = [None if r is None else r.value for r in read]
             self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
         return self._numbers[key]
 
@@ -201,8 +223,10 @@ class Comparison:
         return sorted(self.rows, key=lambda r: places[r.id])
 
 
-def window_words() -> str:
+def window_words(cross: Crosshair | None = None) -> str:
     """What the numbers of a comparison are."""
+    if cross is not None:
+        return f"values at step {numbers.step(cross.step)}"
     return f"means over the last {numbers.percent(session_limits().groups.last_share)} of each run"
 
 
@@ -297,8 +321,7 @@ def group_words(
     found = difference(a, b)
     if found is None:
         return ""
-    sign = "+" if found.difference > 0 else "-"
-    size = f"{sign} {numbers.value(abs(found.difference))}" if found.difference else "no difference"
+    size = numbers.signed(found.difference) if found.difference else "no difference"
     facts = f"{first.name} against {second.name}: {size} in {metric.title}"
     chance = f"chance alone: {numbers.percent(found.chance)}"
     runs = f"{len(a)} and {len(b)} runs"

@@ -18,13 +18,14 @@ from rltui.pages.comparison.lines import (
     comparison_header,
     comparison_text,
     count_of_lines,
+    cross_of,
     lines_of_words,
 )
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import COMPARISON
-from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
+from rltui.tui.screen import LEAST, ChartOptions, CrosshairKeys, ListScreen, compare
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _NAME = "comparison"
 
 
-class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
+class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARISON,)):
     """The cursor moves over runs and, sideways, over metrics."""
 
     title_words = "Comparison"
@@ -63,6 +64,8 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         """Index of the metric at the cursor."""
         self._followed: MetricColumn | None = None
         """The metric that the cursor stays on when the columns change."""
+        self._cross: int | None = None
+        """The step at the crosshair."""
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
@@ -114,6 +117,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def update(self) -> None:
         self._compare()
+        self._read()
         comparison, view, (width, height) = self._comparison, self.shell.view, self.size
         for run in comparison.runs:
             self._session.memory.shown(run.key)
@@ -157,6 +161,16 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             self._compare()
         self._sort()
 
+    def _read(self) -> None:
+        """Read the runs at the crosshair, which stands at a step of the one at the cursor."""
+        metric, cross = self._metric, None
+        if self._cross is not None and metric is not None:
+            view, here = self.shell.view, self._here
+            cross = cross_of(self._comparison, metric, here, self._cross, view)
+        if cross != self._comparison.cross:
+            self._comparison.read_at(cross)
+            self._sort()
+
     def _sort(self) -> None:
         self._rows = self._comparison.ordered(self._order, self._metric)
 
@@ -191,6 +205,38 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._followed = self._metric
         self._sort()
         self.update()
+
+    # -- crosshair -------------------------------------------------------------------------
+
+    @property
+    def chosen_step(self) -> int | None:
+        return self._cross
+
+    def charted(self) -> tuple[RunView, str] | None:
+        """The run at the cursor, else the first one that has the metric."""
+        here, metric = self._here, self._metric
+        runs = (*(here.runs if here is not None else ()), *self._comparison.runs)
+        tags = {} if metric is None else metric.tags
+        return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
+
+    def show_step(self, step: int | None) -> None:
+        self._cross = step
+        self.update()
+
+    def action_move_to_end(self, by: int) -> None:
+        """Move the crosshair to the first step (-1) or the newest one (1), without one the
+        cursor."""
+        if self._cross is not None:
+            self.action_cross_to_end(by)
+        else:
+            super().action_move_to_end(by)
+
+    def action_back(self) -> None:
+        """Clear the filter, else remove the crosshair, else go back."""
+        if self._cross is None:
+            super().action_back()
+        elif not self.leave_line():
+            self.show_step(None)
 
     # -- what is compared ------------------------------------------------------------------
 

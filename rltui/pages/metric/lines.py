@@ -39,6 +39,7 @@ from rltui.pages.metric.metric_chart import (
     statistics,
     statistics_in_line,
 )
+from rltui.pages.metric.readings import told_lines
 from rltui.session import RunView
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
@@ -102,13 +103,25 @@ def metric_lines(
 
     if is_wide:
         cells = inner - _SIDE - 4
-    elif room >= 14 and not alone:
+    told = told_lines(run, tag, zoom.crosshair, view, cells, room)
+    if told:
+        below = told
+    elif not is_wide and room >= 14 and not alone:
         facts = fact_line(statistics_in_line(run, tag, view, zoom), inner)
         below = [*_judgement(run, row, view, inner, 1)[:2], facts]
     chart = chart_lines(
-        run, tag, view, cells, room - len(below), band=row.band, zoom=zoom, overview=True
+        run,
+        tag,
+        view,
+        cells,
+        room - len(below),
+        band=row.band,
+        zoom=zoom,
+        overview=True,
+        told=bool(told),
     )
     if is_wide:
+        chart, below = [*chart, *below], []
         chart = side_by_side(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
 
     return indented([*lines, *chart, *below], margin)[:height]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,14 +58,59 @@ def trace_of(
     return Trace(points, (own.places(steps[outline.centres]), outline.means))
 
 
-def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
-    """(name, note) in the legend of the run and of the other marked runs."""
+class Compared(NamedTuple):
+    """A run in the chart of a metric, or another row of the same run."""
+
+    run: RunView
+    tag: str
+    """The metric in this run."""
+    factor: float
+    """To the unit of the chart."""
+    name: str
+    note: str
+    sign: str
+    token: Token | None
+    """None for a run that only the band shows."""
+
+
+def sweep_of(run: RunView, view: View) -> Sweep:
+    """The run and the other marked runs."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
     key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
-    return kept(run, ("labels", key), lambda: run_labels(Sweep(runs)))
+    return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
-def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Curve]:
+def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
+    """(name, note) in the legend of the run and of the other marked runs."""
+    sweep = sweep_of(run, view)
+    return kept(run, ("labels", id(sweep)), lambda: run_labels(sweep))
+
+
+def _others(run: RunView, tag: str, view: View) -> list[Compared]:
+    """The marked runs other than ``run`` that have the metric, by slot."""
+    others, found = [m for m in view.marked if m.run is not run], []
+    for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
+        other = x_axis.compared_tag(run, tag, marked.run)
+        if other is not None:
+            factor = marked.run.infos[other].factor_to(run.infos[tag])
+            token = RUN_TOKENS[marked.slot] if marked.slot < len(RUN_TOKENS) else None
+            sign = slot_sign(marked.slot)
+            found.append(Compared(marked.run, other, factor, name, note, sign, token))
+    return found
+
+
+def charted(run: RunView, tag: str, view: View) -> list[Compared]:
+    """What the chart of ``tag`` shows: the run itself, then the marked runs and the rows that share
+    the chart."""
+    others, rows = _others(run, tag, view), _sharing(run, tag, view)
+    (name, note), (sign, token) = _labels(run, view)[0], _own(run, view)
+    if rows and not others:
+        name, note = row_label(run, tag), ""
+        sign, token = slot_sign(view.shared.index(tag)), Token.STRONG
+    return [Compared(run, tag, 1.0, name, note, sign, token), *others, *rows]
+
+
+def _sharing(run: RunView, tag: str, view: View) -> list[Compared]:
     """The other rows of the same run that share a chart with ``tag``, in the first free
     colours."""
     if tag not in view.shared:
@@ -73,15 +119,12 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
     free = [token for slot, token in enumerate(RUN_TOKENS) if slot not in taken]
     own_axis = x_axis.has_own_axis(run, tag)
     tags = [t for t in view.shared if t != tag and t in run.infos]
-    lines = []
 
-    for other, token in zip(tags, free, strict=False):
-        line = trace_of(run, other, view, exact=exact)
-        if line is not None and x_axis.has_own_axis(run, other) == own_axis:
-            label, sign = row_label(run, other), slot_sign(view.shared.index(other))
-            lines.append(Curve(*line.points, token, label, sign=sign, mean=line.mean))
-
-    return lines
+    return [
+        Compared(run, t, 1.0, row_label(run, t), "", slot_sign(view.shared.index(t)), token)
+        for t, token in zip(tags, free, strict=False)
+        if x_axis.has_own_axis(run, t) == own_axis
+    ]
 
 
 def row_label(run: RunView, tag: str) -> str:
@@ -90,23 +133,21 @@ def row_label(run: RunView, tag: str) -> str:
     return f"{info.title} {info.unit}".rstrip()
 
 
-def _marked_lines(
-    run: RunView, tag: str, view: View, *, exact: bool
+def _lines_of(
+    run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
 ) -> tuple[list[Curve], list[x_axis.Points]]:
-    """The marked runs with a colour as lines, the points of all others."""
-    others = [m for m in view.marked if m.run is not run]
+    """Those with a colour as lines, the points of all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 
-    for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
-        found = x_axis.compared_tag(run, tag, marked.run)
-        line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
-        if found is None or line is None:
+    for other in others:
+        line = trace_of(other.run, other.tag, view, kind, exact=exact)
+        if line is None:
             continue
-        line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
-        if marked.slot < len(RUN_TOKENS):
-            sign, token = slot_sign(marked.slot), RUN_TOKENS[marked.slot]
-            lines.append(Curve(*line.points, token, name, note, sign, mean=line.mean))
+        line = line.scaled(other.factor)
+        if other.token is not None:
+            name, note, sign = other.name, other.note, other.sign
+            lines.append(Curve(*line.points, other.token, name, note, sign, mean=line.mean))
         else:
             rest.append(line.mean or line.points)
 
@@ -117,14 +158,8 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     """The chart of ``tag`` with the marked runs other than ``run`` in it, five as lines and more as
     a band, and the rows that share it. In an enlarged one no point is left out."""
     exact = chart.window is not None
-    lines, rest = _marked_lines(run, tag, view, exact=exact)
-    shared = shared_lines(run, tag, view, exact=exact)
-    (label, note), (sign, token) = _labels(run, view)[0], _own(run, view)
-
-    if shared and not lines and not rest:
-        label, note, token = row_label(run, tag), "", Token.STRONG
-        sign = slot_sign(view.shared.index(tag))
-    lines += shared
+    own, *others = charted(run, tag, view)
+    lines, rest = _lines_of(run, tag, others, view, exact=exact)
 
     if rest:
         lines.append(_band_label(len(rest)))
@@ -135,9 +170,9 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
 
     return replace(
         chart,
-        curve=replace(chart.curve, token=token, sign=sign, known=True),
-        label=label,
-        note=note,
+        curve=replace(chart.curve, token=own.token or Token.STRONG, sign=own.sign, known=True),
+        label=own.name,
+        note=own.note,
         overlays=tuple(lines),
         envelope=band_of(rest) or chart.envelope,
         first=None if chart.first is None else min([chart.first, *ends]),

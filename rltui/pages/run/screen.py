@@ -14,6 +14,7 @@ from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
+from rltui.facts.x_axis import has_own_axis
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_pane import FindingsPane, row_of, tag_at
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
@@ -24,7 +25,7 @@ from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
-from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen, stepped
+from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -130,16 +131,19 @@ class GridKeys(ChartScreen, ListScreen):
 
     @property
     def chosen_step(self) -> int | None:
-        return self.metrics.grid.cross if self._shows_grid else None
+        return self.metrics.grid.cross if self.place == GRID else None
 
-    def action_grid_cross(self, by: int) -> None:
-        """Move the crosshair of all charts along the steps of the one at the cursor."""
-        steps = self.steps()
-        if steps is None:
-            self.shell.say(NO_METRIC)
-            return
-        self.metrics.grid.cross = stepped(steps, self.metrics.grid.cross, by)
+    def show_step(self, step: int | None) -> None:
+        self.metrics.grid.cross = step
         self.update()
+
+    def action_move_to_end(self, by: int) -> None:
+        """Move the crosshair to the first step (-1) or the newest one (1), without one the
+        cursor."""
+        if self.chosen_step is not None and self.place == GRID:
+            self.action_cross_to_end(by)
+        else:
+            super().action_move_to_end(by)
 
 
 class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
@@ -412,6 +416,15 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
         return finding_text(self.run, row.finding) if row is not None else ""
 
-    def show_step(self, step: int) -> None:
-        if self.tag is not None:
+    @property
+    def chosen_step(self) -> int | None:
+        if self.tab == FINDINGS_TAB:
+            found = tag_at(self.run, self.items.cursor)
+            return None if found is None or has_own_axis(self.run, found[0]) else found[1]
+        return super().chosen_step
+
+    def show_step(self, step: int | None) -> None:
+        if self.place == GRID:
+            super().show_step(step)
+        elif self.tag is not None:
             self.open_metric(self.tab, self.tag, step)
