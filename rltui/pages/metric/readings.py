@@ -15,6 +15,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     Line,
+    Style,
     Token,
     column,
     fit_line,
@@ -96,9 +97,7 @@ def reading_lines(
     rows = [_Row(c, reading_at(c.run, c.tag, cross, c.factor)) for c in what]
     if height == 1:
         return [_in_line(rows, view, width)]
-    shown = _nearest(rows, base, height - 1, view)
-    table = _Table(rows, shown, base, step, view, width)
-    return [table.head(step), *map(table.line, shown)]
+    return _table(rows, _nearest(rows, base, height - 1, view), base, step, view, width)
 
 
 def _nearest(rows: Sequence[_Row], base: RunView, most: int, view: View) -> list[_Row]:
@@ -142,91 +141,61 @@ def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
     return fit_line(line, width)
 
 
-class _Table:
-    """The table in one width."""
+def _table(
+    rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
+) -> list[Line]:
+    own, origin = rows[0], next(r for r in rows if r.what.run is base)
+    is_roomy, more, run = width >= _ROOMY, len(rows) - len(shown), rows[0].what.run
+    title = f"at {run.step_word} {numbers.step(step)}" + (f"  +{more} more" if more else "")
+    heads = [
+        ("   value", _VALUE),
+        ("to this run" if origin is own else "to reference", _DIFFERENCE),
+    ]
+    if is_roomy:
+        heads.insert(1, (f"smooth {numbers.short(weight_of(view))}", _AVERAGE))
+        heads.append(("seen at", _SEEN))
+    names = [r.what.name + (" (ref.)" if r is origin is not own else "") for r in shown]
+    left = width - _SAMPLE - sum(cells for _, cells in heads)
+    room = min(max(_NAME, min(_WIDEST, left)), longest([*names, title], _NAME) + 1)
+    left, settings = left - room, list[str]()
 
-    def __init__(
-        self,
-        rows: Sequence[_Row],
-        shown: Sequence[_Row],
-        base: RunView,
-        step: int,
-        view: View,
-        width: int,
-    ) -> None:
-        self._view, self._width, self._count = view, width, len(rows) - len(shown)
-        self._own, self._base = rows[0], next(r for r in rows if r.what.run is base)
-        self._is_roomy = width >= _ROOMY
-        self._is_reference = base is not rows[0].what.run
-        columns = _VALUE + _DIFFERENCE + (_AVERAGE + _SEEN if self._is_roomy else 0)
-        names = [self._name(r) for r in shown]
-        most = max(_NAME, min(_WIDEST, width - _SAMPLE - columns))
-        self._names = min(most, longest([*names, self._title(step)], _NAME) + 1)
-        cut = distinct(tuple(names), self._names - 1)
-        self._cut = {id(r): name for r, name in zip(shown, cut, strict=True)}
-
-        left = width - _SAMPLE - columns - self._names
-        self._settings: list[tuple[str, int]] = []
-        runs = dict.fromkeys(r.what.run for r in shown)
-        sweep = sweep_of(rows[0].what.run, view)
-        for name in sweep.settings if self._is_roomy else ():
-            texts = [last_part(name), *(setting_of(r, name) for r in runs)]
-            cells = min(_SETTING, longest(texts) + 2)
-            if cells > left:
-                break
-            self._settings.append((name, cells))
+    for name in sweep_of(run, view).settings if is_roomy else ():
+        values = (setting_of(r.what.run, name) for r in shown)
+        cells = min(_SETTING, longest([last_part(name), *values]) + 2)
+        if cells <= left:
+            settings.append(name)
+            heads.append((last_part(name), cells))
             left -= cells
 
-    def _name(self, row: _Row) -> str:
-        is_base = self._is_reference and row is self._base
-        return row.what.name + (" (ref.)" if is_base else "")
-
-    def _title(self, step: int) -> str:
-        more = f"  +{self._count} more" if self._count else ""
-        return f"at {self._own.what.run.step_word} {numbers.step(step)}{more}"
-
-    def head(self, step: int) -> Line:
-        """What is read, and the heads of the columns."""
-        text = self._title(step)
-        weight = numbers.short(weight_of(self._view))
-        line: Line = [column(text, _SAMPLE + self._names, style(Token.ACCENT, bold=True))]
-        line.append(column("   value", _VALUE, MUTED))
-        if self._is_roomy:
-            line.append(column(f"smooth {weight}", _AVERAGE, MUTED))
-        base = "to reference" if self._is_reference else "to this run"
-        line.append(column(base, _DIFFERENCE, MUTED))
-        if self._is_roomy:
-            line.append(column("seen at", _SEEN, MUTED))
-        line += [column(last_part(name), cells, MUTED) for name, cells in self._settings]
-        return self._fit(line)
-
-    def line(self, row: _Row) -> Line:
-        """One run."""
-        reading, base = row.reading, self._base
-        look = STRONG if row is self._own else TEXT
-        line = [*_sample(row, self._view), column(self._cut[id(row)], self._names, look)]
-        if reading is None:
-            return self._fit([*line, (f"{numbers.aligned(None)}  not yet", MUTED)])
-        alarm = reading.level >= Level.WATCH
-        token = LEVEL_TOKEN[reading.level] if alarm else Token.STRONG
-        look = style(token, bold=True)
-        badge = self._view.glyphs.badge(reading.level) if alarm else " "
-        line += [(numbers.aligned(reading.value), look), (f"{badge} ", look)]
-        if self._is_roomy:
-            average = float(smooth(reading.recent, weight_of(self._view))[-1])
-            line.append(column(numbers.aligned(average), _AVERAGE, TEXT))
-        apart = row.what.run is not base.what.run
-        difference = numbers.signed(reading.value - base.value) if apart else numbers.MISSING
-        line.append(column(difference, _DIFFERENCE, TEXT if apart else MUTED))
-        if self._is_roomy:
-            seen = numbers.step(reading.seen) + (", end" if reading.is_over else "")
-            line.append(column(seen, _SEEN, MUTED))
-        line += [
-            column(setting_of(row.what.run, name) or numbers.MISSING, cells, MUTED)
-            for name, cells in self._settings
+    lines: list[Line] = [[column(title, _SAMPLE + room, style(Token.ACCENT, bold=True))]]
+    lines[0] += [column(text, cells, MUTED) for text, cells in heads]
+    for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
+        line = [*_sample(row, view), column(name, room, STRONG if row is own else TEXT)]
+        texts = [
+            *_cells(row, origin, view, is_roomy),
+            *((setting_of(row.what.run, n), MUTED) for n in settings),
         ]
-        return self._fit(line)
+        line += [column(t, cells, look) for (t, look), (_, cells) in zip(texts, heads, strict=True)]
+        lines.append(line)
 
-    def _fit(self, line: Line) -> Line:
-        text = self._view.glyphs.text
-        return fit_line([(text(t), look) for t, look in line], self._width)
+    text = view.glyphs.text
+    return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
+
+
+def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[str, Style]]:
+    """Value with badge, average, difference to ``origin``, and where it was seen."""
+    reading, difference = row.reading, numbers.MISSING
+    if reading is None:
+        texts = [(numbers.aligned(None), MUTED), ("", MUTED), ("", MUTED), ("not yet", MUTED)]
+        return texts if is_roomy else texts[::2]
+    level = reading.level if reading.level >= Level.WATCH else None
+    token = Token.STRONG if level is None else LEVEL_TOKEN[level]
+    value = numbers.aligned(reading.value) + ("" if level is None else view.glyphs.badge(level))
+    if row.what.run is not origin.what.run:
+        difference = numbers.signed(reading.value - origin.value)
+    texts = [(value, style(token, bold=True)), (difference, TEXT)]
+    if is_roomy:
+        average = float(smooth(reading.recent, weight_of(view))[-1])
+        texts.insert(1, (numbers.aligned(average), TEXT))
+        texts.append((numbers.step(reading.seen) + (", end" if reading.is_over else ""), MUTED))
+    return texts
