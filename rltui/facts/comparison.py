@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +16,6 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
-from rltui.facts.crosshair import Crosshair, Reading, reading_at
 from rltui.facts.groups import (
     LINES,
     Grouping,
@@ -25,7 +26,8 @@ from rltui.facts.groups import (
     setting_of,
     slot_of,
 )
-from rltui.facts.x_axis import compared_tag
+from rltui.facts.metrics import episodes
+from rltui.facts.x_axis import Axis, axis_of_kind, compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView
 from rltui.session.limits import session_limits
@@ -41,8 +43,68 @@ _OVER = frozenset({"finished", "stopped"})
 ORDERS = ("metric", "name", "verdict")
 #: Runs whose last steps differ by more than this factor are said to end apart.
 _APART = 1.1
+#: Points before a crosshair that an average counts; the weight of older ones is next to nothing.
+_AVERAGED = 2_000
 #: Hyperparameters in the sentence on a run.
 _MOST_SETTINGS = 6
+
+
+class Crosshair(NamedTuple):
+    """A place at which curves are read: a step of one run, and where it lies on an axis."""
+
+    step: int
+    x: float
+    axis: str = "step"
+    """What the axis counts: step, relative, wall or tokens."""
+    kind: str = "step"
+
+    @classmethod
+    def at(cls, step: int, axis: Axis, name: str) -> Crosshair:
+        """The crosshair at a step on the axis of this name."""
+        return cls(step, axis.place(step), name, axis.kind)
+
+
+class Reading(NamedTuple):
+    """What a run has there."""
+
+    recent: FloatArray
+    """(n,) the values up to there, NaN included, as many as an average may count."""
+    seen: int
+    """The step of the newest of them."""
+    is_over: bool
+    """Whether the crosshair lies beyond the newest point."""
+    level: Level
+    """The worst of what the rules found at that step."""
+
+    @property
+    def value(self) -> float:
+        """Of the newest point at or before the crosshair; may be NaN."""
+        return float(self.recent[-1])
+
+    @property
+    def seen_words(self) -> str:
+        """The step of that point, and whether it is the last one of the run."""
+        return numbers.step(self.seen) + (", end" if self.is_over else "")
+
+
+def reading_at(run: RunView, tag: str, cross: Crosshair, factor: float = 1.0) -> Reading | None:
+    """The reading of a tag, times ``factor``; None before its first point, and for a run without
+    what the axis counts."""
+    series = run.shown(tag)
+    axis = axis_of_kind(run, series, cross.axis, cross.kind)
+    if axis is None:
+        return None
+    # a search by place: to map every step of a long run takes longer than a key may
+    steps, x = series.steps, cross.x
+    end = bisect_right(range(len(steps)), x, key=lambda n: axis.place(float(steps[n])))
+    if not end:
+        return None
+    recent = series.values[max(0, end - _AVERAGED) : end].astype(np.float64) * factor
+    seen = int(steps[end - 1])
+    levels = (e[2] for e in episodes(run, tag) if e[0] <= seen and (e[1] is None or seen <= e[1]))
+
+    is_over = end == len(steps) and axis.place(seen) < x
+    return Reading(recent, seen, is_over, worst(levels))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -399,13 +399,15 @@ class ChartOptions(ShellScreen[Any]):
 class CrosshairKeys(ShellScreen[Any]):
     """A screen with the chart of a tag, see :meth:`charted`, and a crosshair in it."""
 
+    cross: int | None = None
+    """The step at the crosshair, if the screen keeps it itself."""
     _left: int | None = None
     """Where the crosshair was before it went to an onset."""
 
     @property
     def chosen_step(self) -> int | None:
         """The step at the crosshair; None for the newest."""
-        return None
+        return self.cross
 
     def steps(self) -> IntArray | None:
         """The steps at which the tag was logged, ascending; None for none."""
@@ -421,7 +423,8 @@ class CrosshairKeys(ShellScreen[Any]):
 
     def show_step(self, step: int | None) -> None:
         """Put the crosshair at a step, or remove it."""
-        raise NotImplementedError
+        self.cross = step
+        self.update()
 
     def action_cross(self, by: int) -> None:
         """Move the crosshair to the right or left."""
@@ -436,6 +439,13 @@ class CrosshairKeys(ShellScreen[Any]):
         steps = self.steps()
         if steps is not None:
             self.show_step(int(steps[-1 if by > 0 else 0]))
+
+    def action_end_or_step(self, by: int) -> None:
+        """Move the crosshair to an end, or without one the cursor."""
+        if self.chosen_step is not None:
+            self.action_cross_to_end(by)
+        elif isinstance(self, ListScreen):
+            self.action_move_to_end(by)
 
     def action_onset(self) -> None:
         """Put the crosshair where the worst finding on the metric began, else the worst of the run;

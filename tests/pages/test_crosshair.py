@@ -8,7 +8,7 @@ import pytest
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.crosshair import Crosshair, reading_at
+from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.groups import Marked, toggled
 from rltui.pages.metric.metric_chart import Zoom
 from rltui.pages.metric.readings import reading_lines

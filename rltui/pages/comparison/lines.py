@@ -40,6 +40,7 @@ from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
 from rltui.facts.comparison import (
     Comparison,
+    Crosshair,
     MetricColumn,
     RowId,
     RunRow,
@@ -48,8 +49,7 @@ from rltui.facts.comparison import (
     settings_words,
     window_words,
 )
-from rltui.facts.crosshair import Crosshair
-from rltui.facts.groups import run_labels, slot_sign
+from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
 from rltui.pages.metric.overlays import Trace, band_of, trace_of
 from rltui.pages.metric.readings import weight_of
@@ -175,15 +175,12 @@ class ComparisonTable:
         cross, weight = self._comparison.cross, weight_of(self._view)
         found = [metric.reading(r, cross) for r in row.runs] if cross is not None else []
         known = [r for r in found if r is not None]
-        averages = [float(smooth(r.recent, weight)[-1]) for r in known]
-        mean = sum(averages) / len(averages) if averages else None
-        seen = f"{sum(not r.is_over for r in known)} runs" if len(row.runs) > 1 else ""
-        if known and not seen:
-            seen = numbers.step(known[0].seen) + (", end" if known[0].is_over else "")
-        return [
-            column(numbers.aligned(mean), _AVERAGE, TEXT),
-            column(seen, self._read - _AVERAGE, MUTED),
-        ]
+        mean = np.mean([smooth(r.recent, weight)[-1] for r in known]) if known else None
+        seen = known[0].seen_words if known else ""
+        if len(row.runs) > 1:
+            seen = f"{sum(not r.is_over for r in known)} runs"
+        cells = column(numbers.aligned(mean), _AVERAGE, TEXT)
+        return [cells, column(seen, self._read - _AVERAGE, MUTED)]
 
 
 def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
@@ -300,7 +297,7 @@ class Curves:
         rows = comparison.rows
         labels = [(r.name, "") for r in rows]
         if comparison.grouping is None:
-            labels = run_labels(comparison.sweep)
+            labels = comparison.sweep.labels
         self.labels = {r.id: label for r, label in zip(rows, labels, strict=True)}
         """The name and the note of each row in the legend."""
         self._curves: dict[object, Curve | None] = {}
@@ -385,8 +382,7 @@ def cross_of(
     comparison: Comparison, metric: MetricColumn, here: RunRow | None, step: int, view: View
 ) -> Crosshair:
     """The crosshair at a step of the row ``here``."""
-    axis = _axis(comparison, metric, here, view)
-    return Crosshair(step, axis.place(step), view.axis, axis.kind)
+    return Crosshair.at(step, _axis(comparison, metric, here, view), view.axis)
 
 
 def comparison_charts(

@@ -64,8 +64,6 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Index of the metric at the cursor."""
         self._followed: MetricColumn | None = None
         """The metric that the cursor stays on when the columns change."""
-        self._cross: int | None = None
-        """The step at the crosshair."""
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
@@ -164,9 +162,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
     def _read(self) -> None:
         """Read the runs at the crosshair, which stands at a step of the one at the cursor."""
         metric, cross = self._metric, None
-        if self._cross is not None and metric is not None:
+        if self.cross is not None and metric is not None:
             view, here = self.shell.view, self._here
-            cross = cross_of(self._comparison, metric, here, self._cross, view)
+            cross = cross_of(self._comparison, metric, here, self.cross, view)
         if cross != self._comparison.cross:
             self._comparison.read_at(cross)
             self._sort()
@@ -208,10 +206,6 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
 
     # -- crosshair -------------------------------------------------------------------------
 
-    @property
-    def chosen_step(self) -> int | None:
-        return self._cross
-
     def charted(self) -> tuple[RunView, str] | None:
         """The run at the cursor, else the first one that has the metric."""
         here, metric = self._here, self._metric
@@ -219,21 +213,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         tags = {} if metric is None else metric.tags
         return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
 
-    def show_step(self, step: int | None) -> None:
-        self._cross = step
-        self.update()
-
-    def action_move_to_end(self, by: int) -> None:
-        """Move the crosshair to the first step (-1) or the newest one (1), without one the
-        cursor."""
-        if self._cross is not None:
-            self.action_cross_to_end(by)
-        else:
-            super().action_move_to_end(by)
-
     def action_back(self) -> None:
         """Clear the filter, else remove the crosshair, else go back."""
-        if self._cross is None:
+        if self.cross is None:
             super().action_back()
         elif not self.leave_line():
             self.show_step(None)

@@ -15,7 +15,7 @@ from rltui.draw.line import RUN_TOKENS, Line, Token
 from rltui.draw.view import View
 from rltui.facts import x_axis
 from rltui.facts.cache import RunSeriesCache, kept
-from rltui.facts.groups import Sweep, run_labels, slot_of, slot_sign
+from rltui.facts.groups import Sweep, slot_of, slot_sign
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -80,16 +80,10 @@ def sweep_of(run: RunView, view: View) -> Sweep:
     return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
-def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
-    """(name, note) in the legend of the run and of the other marked runs."""
-    sweep = sweep_of(run, view)
-    return kept(run, ("labels", id(sweep)), lambda: run_labels(sweep))
-
-
 def _others(run: RunView, tag: str, view: View) -> list[Compared]:
     """The marked runs other than ``run`` that have the metric, by slot."""
     others, found = [m for m in view.marked if m.run is not run], []
-    for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
+    for marked, (name, note) in zip(others, sweep_of(run, view).labels[1:], strict=True):
         other = x_axis.compared_tag(run, tag, marked.run)
         if other is not None:
             factor = marked.run.infos[other].factor_to(run.infos[tag])
@@ -103,7 +97,7 @@ def charted(run: RunView, tag: str, view: View) -> list[Compared]:
     """What the chart of ``tag`` shows: the run itself, then the marked runs and the rows that share
     the chart."""
     others, rows = _others(run, tag, view), _sharing(run, tag, view)
-    (name, note), (sign, token) = _labels(run, view)[0], _own(run, view)
+    (name, note), (sign, token) = sweep_of(run, view).labels[0], _own(run, view)
     if rows and not others:
         name, note = row_label(run, tag), ""
         sign, token = slot_sign(view.shared.index(tag)), Token.STRONG
@@ -183,7 +177,7 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
 def marks_legend(run: RunView, view: View, width: int) -> Line:
     """The run and the marked ones in one line, for charts without a legend of their own."""
     others = [m for m in view.marked if m.run is not run]
-    labels, nothing = _labels(run, view), np.empty(0)
+    labels, nothing = sweep_of(run, view).labels, np.empty(0)
     entries = [
         Curve(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
         for m, label in zip(others, labels[1:], strict=True)

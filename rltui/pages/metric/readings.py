@@ -25,7 +25,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.crosshair import Crosshair, Reading, reading_at
+from rltui.facts.comparison import Crosshair, Reading, reading_at
 from rltui.facts.groups import setting_of
 from rltui.facts.x_axis import axis_of, compared_tag
 from rltui.pages.metric.overlays import Compared, charted, sweep_of
@@ -70,12 +70,6 @@ def weight_of(view: View) -> float:
     return view.smooth or WEIGHT
 
 
-def crosshair_at(run: RunView, tag: str, step: int, view: View) -> Crosshair:
-    """The crosshair of the chart of a tag, at a step of the run."""
-    axis = axis_of(run, run.shown(tag), view.axis)
-    return Crosshair(step, axis.place(step), view.axis, axis.kind)
-
-
 def reading_lines(
     run: RunView, tag: str, step: int, view: View, width: int, height: int
 ) -> list[Line]:
@@ -93,7 +87,7 @@ def reading_lines(
     if len(what) < 2 or height < 1:
         return []
 
-    cross = crosshair_at(run, tag, step, view)
+    cross = Crosshair.at(step, axis_of(run, run.shown(tag), view.axis), view.axis)
     rows = [_Row(c, reading_at(c.run, c.tag, cross, c.factor)) for c in what]
     if height == 1:
         return [_in_line(rows, view, width)]
@@ -137,8 +131,7 @@ def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
         line += [*_sample(row, view), (f"{view.glyphs.text(name)} ", TEXT)]
         line.append((view.glyphs.text(value) + "   ", STRONG))
     line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
-    line += [(f"+{rest}", MUTED)] if rest else []
-    return fit_line(line, width)
+    return fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)
 
 
 def _table(
@@ -197,5 +190,5 @@ def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[st
     if is_roomy:
         average = float(smooth(reading.recent, weight_of(view))[-1])
         texts.insert(1, (numbers.aligned(average), TEXT))
-        texts.append((numbers.step(reading.seen) + (", end" if reading.is_over else ""), MUTED))
+        texts.append((reading.seen_words, MUTED))
     return texts

@@ -137,14 +137,6 @@ class GridKeys(ChartScreen, ListScreen):
         self.metrics.grid.cross = step
         self.update()
 
-    def action_move_to_end(self, by: int) -> None:
-        """Move the crosshair to the first step (-1) or the newest one (1), without one the
-        cursor."""
-        if self.chosen_step is not None and self.place == GRID:
-            self.action_cross_to_end(by)
-        else:
-            super().action_move_to_end(by)
-
 
 class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
