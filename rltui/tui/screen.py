@@ -399,10 +399,9 @@ class ChartOptions(ShellScreen[Any]):
 class CrosshairKeys(ShellScreen[Any]):
     """A screen with the chart of a tag, see :meth:`charted`, and a crosshair in it."""
 
+    #: The step at the crosshair, if the screen keeps it itself, and the one before an onset.
     cross: int | None = None
-    """The step at the crosshair, if the screen keeps it itself."""
     _left: int | None = None
-    """Where the crosshair was before it went to an onset."""
 
     @property
     def chosen_step(self) -> int | None:
@@ -412,10 +411,8 @@ class CrosshairKeys(ShellScreen[Any]):
     def steps(self) -> IntArray | None:
         """The steps at which the tag was logged, ascending; None for none."""
         shown = self.charted()
-        if shown is None:
-            return None
-        steps = shown[0].series(shown[1]).distinct_steps
-        return steps if len(steps) else None
+        steps = None if shown is None else shown[0].series(shown[1]).distinct_steps
+        return steps if steps is not None and len(steps) else None
 
     def steps_in_sight(self) -> IntArray | None:
         """Those that the crosshair moves along."""
@@ -448,8 +445,7 @@ class CrosshairKeys(ShellScreen[Any]):
             self.action_move_to_end(by)
 
     def action_onset(self) -> None:
-        """Put the crosshair where the worst finding on the metric began, else the worst of the run;
-        from there back to where it was."""
+        """Go to where the worst finding on the metric, or of the run, began, and back."""
         shown = self.charted()
         found = None if shown is None else onset_of(*shown)
         if found is None or found.since_step is None:
@@ -471,9 +467,7 @@ class CrosshairKeys(ShellScreen[Any]):
             self.shell.say(NO_METRIC)
             return
         inside = min(max(wanted, int(steps[0])), int(steps[-1]))  # fits into 64 bits
-        after = int(np.searchsorted(steps, inside))
-        around = steps[max(0, after - 1) : after + 1].tolist()
-        nearest: int = min(around, key=lambda logged: abs(logged - inside))
+        nearest = int(steps[np.abs(steps - inside).argmin()])
         if nearest != wanted:
             self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
         self.show_step(nearest)

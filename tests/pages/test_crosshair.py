@@ -11,7 +11,7 @@ from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.groups import Marked, toggled
 from rltui.pages.metric.metric_chart import Zoom
-from rltui.pages.metric.readings import reading_lines
+from rltui.pages.metric.overlays import reading_lines
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

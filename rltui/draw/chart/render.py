@@ -43,7 +43,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if width <= 0 or height <= 0:
         return [[] for _ in range(max(0, height))]
     ready = y_range.prepare(chart)
-    named = 0 if chart.told else foot.legend_height(chart, width, height, glyphs)
+    named = foot.legend_height(chart, width, height, glyphs)
     strip = foot.STRIP_ROWS if foot.has_strip(chart, height) else 0
     height -= named + strip
     axis = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
@@ -61,7 +61,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if cross is not None:
         layers.draw_crosshair(plot, cross)
     layers.draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
-    if cross is not None and not chart.told:
+    if cross is not None:
         layers.draw_readout(plot, cross, _readout(chart, ready, cross))
 
     lines = _plot_lines(plot, shown, ticked=axis > 0)[:height]
@@ -178,6 +178,8 @@ def _x_text(chart: Chart, x: float) -> str:
 
 def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
+    if chart.told:
+        return []
     bold, raw = style(Token.STRONG, bold=True), ready.raw
     lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]
     at = int(np.searchsorted(raw.x, x, side="right")) - 1

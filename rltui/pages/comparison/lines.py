@@ -51,8 +51,7 @@ from rltui.facts.comparison import (
 )
 from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
-from rltui.pages.metric.overlays import Trace, band_of, trace_of
-from rltui.pages.metric.readings import weight_of
+from rltui.pages.metric.overlays import Trace, band_of, trace_of, weight_of
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20

@@ -69,6 +69,11 @@ class ReplayKeys(CrosshairKeys):
     run: RunView
 
     @property
+    def tag(self) -> str | None:
+        """The tag whose chart is shown."""
+        raise NotImplementedError
+
+    @property
     def app_of_session(self) -> SessionApp:
         """The app that shows a session."""
         app = self.app
@@ -145,11 +150,6 @@ class ChartScreen(ReplayKeys, ChartOptions):
     def state_words(self) -> str:
         options = self.shell.view.changed_options(self.axes)
         return "  ".join(x for x in (self.shell.state_words(options=False), options) if x)
-
-    @property
-    def tag(self) -> str | None:
-        """The tag whose chart is shown."""
-        raise NotImplementedError
 
     @property
     def axes(self) -> tuple[str, ...]:

@@ -40,8 +40,13 @@ from rltui.facts.cache import is_kept, kept
 from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
-from rltui.pages.metric.overlays import has_others, marks_legend, versions, with_others
-from rltui.pages.metric.readings import reading_lines
+from rltui.pages.metric.overlays import (
+    has_others,
+    marks_legend,
+    reading_lines,
+    versions,
+    with_others,
+)
 from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView

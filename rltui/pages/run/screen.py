@@ -131,7 +131,10 @@ class GridKeys(ChartScreen, ListScreen):
 
     @property
     def chosen_step(self) -> int | None:
-        return self.metrics.grid.cross if self.place == GRID else None
+        if self.place == GRID:
+            return self.metrics.grid.cross
+        found = tag_at(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
+        return None if found is None or has_own_axis(self.run, found[0]) else found[1]
 
     def show_step(self, step: int | None) -> None:
         self.metrics.grid.cross = step
@@ -407,13 +410,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             return metric_text(self.run, self.tag)
         row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
         return finding_text(self.run, row.finding) if row is not None else ""
-
-    @property
-    def chosen_step(self) -> int | None:
-        if self.tab == FINDINGS_TAB:
-            found = tag_at(self.run, self.items.cursor)
-            return None if found is None or has_own_axis(self.run, found[0]) else found[1]
-        return super().chosen_step
 
     def show_step(self, step: int | None) -> None:
         if self.place == GRID:

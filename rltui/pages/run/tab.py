@@ -39,7 +39,7 @@ from rltui.pages.findings.lines import (
     heading,
 )
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
-from rltui.pages.metric.readings import told_lines
+from rltui.pages.metric.overlays import told_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
