@@ -189,10 +189,17 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
 
     if rest:
         lines.append(_band_label(len(rest)))
+    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
+    if chart.x_kind == "step" and not x_axis.has_own_axis(run, tag):
+        # charts of other metrics stand beside it, and have one range with it
+        ends += [float(step) for m in view.marked for step in x_axis.span_of(m.run)[:2]]
+    chart = replace(
+        chart,
+        first=None if chart.first is None else min([chart.first, *ends]),
+        last=None if chart.last is None else max([chart.last, *ends]),
+    )
     if not lines:
         return chart
-
-    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
 
     return replace(
         chart,
@@ -201,8 +208,6 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
         note=own.note,
         overlays=tuple(lines),
         envelope=band_of(rest) or chart.envelope,
-        first=None if chart.first is None else min([chart.first, *ends]),
-        last=None if chart.last is None else max([chart.last, *ends]),
     )
 
 
