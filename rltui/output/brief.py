@@ -162,6 +162,14 @@ def brief_text(document: Json) -> str:
     return _fitted(head, [_run_told(n, run) for n, run in _numbered(shown)], shown, tail, most)
 
 
+def story_text(run: RunView, rule: str) -> str:
+    """The story that tells of what ``rule`` found, to paste into a chat; empty where none does."""
+    entry = brief_entry(run)
+    stories = [s for s in entry["story"] if any(e["rule"] == rule for e in s["evidence"])]
+    told = entry | {"name": run.name, "story": stories[:1], "odd": [], "not_judged": []}
+    return _run_told(1, told).text(MOST_OF_RUN).removeprefix("1 ") if stories else ""
+
+
 def _is_sick(run: Mapping[str, Any]) -> bool:
     return bool(run["story"]) or _LEVELS[run["level"]] >= Level.WATCH
 

@@ -247,7 +247,7 @@ KEYS: tuple[Key, ...] = (
     _key("log_y", "L", "log y", _CHART, _CURVES, "log y", 9),
     _key("outliers", "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
     _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
-    _key("reference", "c", "set or clear the reference run", _SCREEN, EVERYWHERE, "reference", 14),
+    _key("reference", "c", "reference run, or none", _SCREEN, EVERYWHERE, "reference", 14),
     _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     _key("tail", "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
     _key("hyperparameters", "H", "hyperparameters", _ALL, _SETTINGS, rank=13),

@@ -197,3 +197,12 @@ async def test_a_replay_begins_at_the_finding_at_the_cursor() -> None:
         assert step < 60
         await hand.press("less_than_sign")
         assert hand.run.run.as_of == step
+
+
+async def test_a_copied_finding_is_the_story_of_a_brief() -> None:
+    async with open_app(*batches()) as hand:
+        await open_marked(hand, "9", "y")
+        head, story, *rest = hand.app.clipboard.splitlines()
+        assert head.startswith('"grpo" verl GRPO, step 60/200')
+        assert "[entropy_collapse] since" in story
+        assert any(x.startswith("    next: ") for x in rest)

@@ -409,7 +409,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.tag is not None:
             return metric_text(self.run, self.tag)
         row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
-        return finding_text(self.run, row.finding) if row is not None else ""
+        if row is None:
+            return ""
+        return later.story_text(self.run, row.finding.rule) or finding_text(self.run, row.finding)
 
     def show_step(self, step: int | None) -> None:
         if self.place == GRID:
