@@ -21,6 +21,9 @@ class View(NamedTuple):
     log_y: bool = False
     outliers: bool = False
     """True cuts the y range to the 1-99 % quantiles."""
+    by_value: bool = True
+    """Whether what is read at a crosshair stands in the order of the lines there, else in that of
+    the marks."""
     marker: str = "braille"
     """How charts draw their dots: braille, block or ascii."""
     colours: bool = True

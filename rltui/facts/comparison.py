@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,8 @@ from rltui.facts.groups import (
     setting_of,
     slot_of,
 )
-from rltui.facts.x_axis import compared_tag
+from rltui.facts.metrics import episodes
+from rltui.facts.x_axis import Axis, axis_of_kind, compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView
 from rltui.session.limits import session_limits
@@ -40,8 +43,68 @@ _OVER = frozenset({"finished", "stopped"})
 ORDERS = ("metric", "name", "verdict")
 #: Runs whose last steps differ by more than this factor are said to end apart.
 _APART = 1.1
+#: Points before a crosshair that an average counts; the weight of older ones is next to nothing.
+_AVERAGED = 2_000
 #: Hyperparameters in the sentence on a run.
 _MOST_SETTINGS = 6
+
+
+class Crosshair(NamedTuple):
+    """A place at which curves are read: a step of one run, and where it lies on an axis."""
+
+    step: int
+    x: float
+    axis: str = "step"
+    """What the axis counts: step, relative, wall or tokens."""
+    kind: str = "step"
+
+    @classmethod
+    def at(cls, step: int, axis: Axis, name: str) -> Crosshair:
+        """The crosshair at a step on the axis of this name."""
+        return cls(step, axis.place(step), name, axis.kind)
+
+
+class Reading(NamedTuple):
+    """What a run has there."""
+
+    recent: FloatArray
+    """(n,) the values up to there, NaN included, as many as an average may count."""
+    seen: int
+    """The step of the newest of them."""
+    is_over: bool
+    """Whether the crosshair lies beyond the newest point."""
+    level: Level
+    """The worst of what the rules found at that step."""
+
+    @property
+    def value(self) -> float:
+        """Of the newest point at or before the crosshair; may be NaN."""
+        return float(self.recent[-1])
+
+    @property
+    def seen_words(self) -> str:
+        """The step of that point, and whether it is the last one of the run."""
+        return numbers.step(self.seen) + (", end" if self.is_over else "")
+
+
+def reading_at(run: RunView, tag: str, cross: Crosshair, factor: float = 1.0) -> Reading | None:
+    """The reading of a tag, times ``factor``; None before its first point, and for a run without
+    what the axis counts."""
+    series = run.shown(tag)
+    axis = axis_of_kind(run, series, cross.axis, cross.kind)
+    if axis is None:
+        return None
+    # a search by place: to map every step of a long run takes longer than a key may
+    steps, x = series.steps, cross.x
+    end = bisect_right(range(len(steps)), x, key=lambda n: axis.place(float(steps[n])))
+    if not end:
+        return None
+    recent = series.values[max(0, end - _AVERAGED) : end].astype(np.float64) * factor
+    seen = int(steps[end - 1])
+    levels = (e[2] for e in episodes(run, tag) if e[0] <= seen and (e[1] is None or seen <= e[1]))
+
+    is_over = end == len(steps) and axis.place(seen) < x
+    return Reading(recent, seen, is_over, worst(levels))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +129,13 @@ class MetricColumn:
             return None
         value = kept(run, ("at end", tag), lambda: level_at_end(run.shown(tag)))
         return None if value is None else value * run.infos[tag].factor_to(self.info)
+
+    def reading(self, run: RunView, cross: Crosshair) -> Reading | None:
+        """What a run has at a crosshair, in the unit of the column."""
+        tag = self.tags.get(run.key)
+        if tag is None:
+            return None
+        return reading_at(run, tag, cross, run.infos[tag].factor_to(self.info))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +182,8 @@ class Comparison:
         self._best: dict[MetricColumn, float | None] = {}
         self._numbers: dict[tuple[RowId, MetricColumn], FloatArray] = {}
         self.reference = reference
+        self.cross: Crosshair | None = None
+        """Where values are read; None: where the runs got to."""
 
         slots = [slot_of(marked, r) for r in self.runs]
         if self.grouping is not None:
@@ -149,11 +221,23 @@ class Comparison:
         tags = set() if column is None else column.tags.items()
         return next((n for n, c in enumerate(self.columns) if c.tags.items() & tags), 0)
 
+    def read_at(self, cross: Crosshair | None) -> None:
+        """Take what the runs have at a crosshair for their values, or (None) where they got to."""
+        if cross != self.cross:
+            self.cross = cross
+            self._best.clear()
+            self._numbers.clear()
+
     def numbers_of(self, row: RunRow, column: MetricColumn) -> FloatArray:
-        """(n,) for each run that has the metric where it got to, in the unit of the column."""
+        """(n,) for each run that has the metric where it got to, or at the crosshair, in the unit
+        of the column."""
         key = row.id, column
         if key not in self._numbers:
-            found = [column.at_end(run) for run in row.runs]
+            if self.cross is None:
+                found = [column.at_end(run) for run in row.runs]
+            else:
+                read = (column.reading(run, self.cross) for run in row.runs)
+                found = [None if r is None else r.value for r in read]
             self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
         return self._numbers[key]
 
@@ -201,8 +285,10 @@ class Comparison:
         return sorted(self.rows, key=lambda r: places[r.id])
 
 
-def window_words() -> str:
+def window_words(cross: Crosshair | None = None) -> str:
     """What the numbers of a comparison are."""
+    if cross is not None:
+        return f"values at step {numbers.step(cross.step)}"
     return f"means over the last {numbers.percent(session_limits().groups.last_share)} of each run"
 
 
@@ -297,8 +383,7 @@ def group_words(
     found = difference(a, b)
     if found is None:
         return ""
-    sign = "+" if found.difference > 0 else "-"
-    size = f"{sign} {numbers.value(abs(found.difference))}" if found.difference else "no difference"
+    size = numbers.signed(found.difference) if found.difference else "no difference"
     facts = f"{first.name} against {second.name}: {size} in {metric.title}"
     chance = f"chance alone: {numbers.percent(found.chance)}"
     runs = f"{len(a)} and {len(b)} runs"

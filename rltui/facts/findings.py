@@ -14,7 +14,7 @@ from rltui.facts.lanes import waste
 from rltui.facts.metrics import overview_sections
 from rltui.facts.runs import newest_log
 from rltui.facts.timing import anatomy
-from rltui.facts.x_axis import is_live
+from rltui.facts.x_axis import has_own_axis, is_live
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Skipped, Suspect
 from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from rltui.session import RunView
@@ -177,6 +177,15 @@ def worst_story(run: RunView) -> Diagnosis | None:
     """The diagnosis to begin with: the first of the worst story that is not over."""
     leading = diagnosed_in(run).leading
     return leading if leading is not None and leading.level >= Level.WATCH else None
+
+
+def onset_of(run: RunView, tag: str) -> Finding | None:
+    """The first finding about a metric, else the first one of the run, that began at a step of its
+    axis."""
+    own_axis, found = has_own_axis(run, tag), run.report.findings if run.report else ()
+    known = [f for f in found if f.since_step is not None and f.tag is not None]
+    known = [f for f in known if has_own_axis(run, f.tag or "") == own_axis]
+    return next((f for f in known if f.is_about(tag)), next(iter(known), None))
 
 
 def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:

@@ -142,6 +142,21 @@ class Sweep:
         return found
 
     @cached_property
+    def labels(self) -> list[tuple[str, str]]:
+        """The name of each run, and as a note its values of the main hyperparameters in which the
+        runs differ, but for those that the names hold: "fox", "(lr 1e-6)"."""
+        found = [
+            name
+            for name in self.settings
+            if not all((value := setting_of(r, name)) and value in r.name for r in self.runs)
+        ][:_MOST_SETTINGS]
+        notes = (
+            ", ".join(f"{last_part(n)} {setting_of(r, n) or 'not set'}" for n in found)
+            for r in self.runs
+        )
+        return [(r.name, f"({x})" if x else "") for r, x in zip(self.runs, notes, strict=True)]
+
+    @cached_property
     def groupings(self) -> list[Grouping]:
         """The ways to group the runs: by name if that folds seeds, then by each hyperparameter
         that some of them share and others do not, the fewest groups first."""
@@ -191,22 +206,6 @@ def setting_of(run: RunView, name: str) -> str:
     """The value of a hyperparameter as text; empty where it is not logged."""
     value = run.hyperparameters.values.get(name)
     return "" if value is None else clean(value_text(value))
-
-
-def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
-    """The name of each run of a sweep, and as a note its values of the main hyperparameters in
-    which the runs differ, but for those that the names hold: "fox", "(lr 1e-6)"."""
-    found: list[str] = []
-    for name in sweep.settings:
-        is_named = all((value := setting_of(r, name)) and value in r.name for r in sweep.runs)
-        if not is_named and len(found) < _MOST_SETTINGS:
-            found.append(name)
-    labels = []
-    for run in sweep.runs:
-        values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
-        labels.append((run.name, f"({', '.join(values)})" if found else ""))
-
-    return labels
 
 
 class Difference(NamedTuple):

@@ -146,6 +146,13 @@ def change(
     return f"{up if after > before else down} {value(abs(after - before))}"
 
 
+def signed(difference: float) -> str:
+    """A difference with its sign: "+ 0.0188"; a dash where it is not finite."""
+    if not math.isfinite(difference):
+        return MISSING
+    return f"{'+' if difference > 0 else '-'} {value(abs(difference))}" if difference else "0"
+
+
 def factor(ratio: SupportsFloat | None, *, times: str = "×") -> str:
     """A ratio in two significant digits: ``× 7.6``, ``× 470``, ``× 0.07``; at most 9 cells."""
     number = _finite(ratio)

@@ -176,6 +176,14 @@ def _notes(document: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines if line)
 
 
+def story_text(run: RunView, rule: str) -> str:
+    """The story that tells of what ``rule`` found, to paste into a chat; empty where none does."""
+    entry = brief_entry(run)
+    stories = [s for s in entry["story"] if any(e["rule"] == rule for e in s["evidence"])]
+    told = entry | {"name": run.name, "story": stories[:1], "odd": [], "not_judged": []}
+    return _run_told(1, told).text(MOST_OF_RUN).removeprefix("1 ") if stories else ""
+
+
 def _is_sick(run: Mapping[str, Any]) -> bool:
     return bool(run["story"]) or _LEVELS[run["level"]] >= Level.WATCH
 

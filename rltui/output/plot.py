@@ -22,7 +22,7 @@ from rltui.draw.chart.trace import smooth
 from rltui.draw.line import RUN_TOKENS
 from rltui.draw.prose import distinct
 from rltui.facts.comparison import Comparison
-from rltui.facts.groups import Grouping, Sweep, run_labels, slot_sign
+from rltui.facts.groups import Grouping, Sweep, slot_sign
 from rltui.facts.x_axis import KINDS, Points, bundle, points_of
 from rltui.session import RunView
 
@@ -201,7 +201,7 @@ def _of_runs(
 ) -> list[_Drawn]:
     """A line for each run; of more runs than colours those that a comparison draws, the best and
     the last, and the lowest and highest of the rest."""
-    labels = dict(zip(runs, run_labels(Sweep(runs)), strict=True))
+    labels = dict(zip(runs, Sweep(runs).labels, strict=True))
     own, others = list(runs), []
     if len(runs) > len(_COLOURS):
         rows = Comparison(runs, tag=(runs[0], tag)).rows

@@ -38,6 +38,9 @@ _RUN = (LIST, GRID, TIMING, FINDINGS, METRIC)
 _TABS = (LIST, TIMING)
 _CHARTS = (LIST, GRID, METRIC)
 _CURVES = (*_CHARTS, COMPARISON)
+#: Lists whose charts have a crosshair, and all that have one.
+_CROSSED = (GRID, COMPARISON)
+_CROSSHAIR = (*_CROSSED, METRIC)
 _SETTINGS = (RUNS, *_RUN, COMPARISON, SETTINGS)
 _SCROLLED = (*_LISTS, *_OVERLAYS)
 _FILTERED = (RUNS, LIST, GRID, TIMING, COMPARISON, PICKER, LOG, SETTINGS, SAMPLES)
@@ -84,7 +87,8 @@ _SHOWN = {
     "enter": "Enter", "escape": "Esc", "exclamation_mark": "!", "slash": "/", "space": "Space",
     "comma": ",", "full_stop": ".", "plus": "+", "minus": "-", "equals_sign": "=",
     "less_than_sign": "<", "greater_than_sign": ">", "left_curly_bracket": "{",
-    "right_curly_bracket": "}", "colon": ":", "ctrl+p": "Ctrl+P", "ctrl+z": "Ctrl+Z",
+    "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")",
+    "colon": ":", "ctrl+p": "Ctrl+P", "ctrl+z": "Ctrl+Z",
     "ctrl+c": "Ctrl+C",
 }  # fmt: skip
 
@@ -104,7 +108,6 @@ _BACK_AND_ON = {
     "step_kind": ("previous_kind", "next_kind"),
     "scroll_sideways": ("scroll_left", "scroll_right"),
     "cross": ("cross_left", "cross_right"),
-    "grid_cross": ("grid_cross_left", "grid_cross_right"),
     "cross_to_end": ("first_step", "last_step"),
     "zoom": ("zoom_out", "zoom_in"),
     "smooth": ("rougher", "smoother"),
@@ -120,6 +123,12 @@ _CALLS = {
     "alone": "maximise",
     "finding_alone": "maximise",
     "reference": "compare",
+    "grid_cross_left": "cross(-1)",
+    "grid_cross_right": "cross(1)",
+    "cross_ten_left": "cross(-10)",
+    "cross_ten_right": "cross(10)",
+    "first_or_step": "end_or_step(-1)",
+    "last_or_step": "end_or_step(1)",
     "pause": "app.pause",
     "palette": "app.command_palette",
     "suspend": "app.suspend_process",
@@ -174,8 +183,10 @@ KEYS: tuple[Key, ...] = (
     _key("down", "down j", "row down", MOVE, _SCROLLED),
     _key("previous_metric", "up k", "previous metric", MOVE, (METRIC,)),
     _key("next_metric", "down j", "next metric", MOVE, (METRIC,)),
-    _key("first", "g home", "first row", MOVE, _SCROLLED),
-    _key("last", "G end", "last row", MOVE, _SCROLLED),
+    _key("first", "g home", "first row", MOVE, tuple(p for p in _SCROLLED if p not in _CROSSED)),
+    _key("last", "G end", "last row", MOVE, tuple(p for p in _SCROLLED if p not in _CROSSED)),
+    _key("first_or_step", "g home", "first row; crosshair: first step", MOVE, _CROSSED),
+    _key("last_or_step", "G end", "last row; crosshair: newest step", MOVE, _CROSSED),
     _key("first_step", "g home", "to the first step", MOVE, (METRIC,)),
     _key("last_step", "G end", "to the newest step", MOVE, (METRIC,)),
     _key("half_up", "ctrl+u pageup", "half a page up", MOVE, _SCROLLED),
@@ -213,18 +224,23 @@ KEYS: tuple[Key, ...] = (
     _key("order", "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
     _key("mark", "space", "mark the run", _SCREEN, (RUNS, COMPARISON), "mark", 5),
     _key("share_chart", "space", "mark rows for one chart", _SCREEN, (LIST,)),
-    _key("comparison", "C", "runs side by side", _SCREEN, (RUNS, LIST, METRIC), "side by side", 13),
+    _key("comparison", "C", "runs side by side", _SCREEN, (RUNS, *_CHARTS), "compare", 13),
     _key("group", "B", "group runs: seeds, settings", _SCREEN, (RUNS, COMPARISON), "group", 6),
     _key("sample_order", "o", "order: worst, best, longest, shortest, as logged", _SCREEN,
          (SAMPLES,), "order", 4),
     _key("sample_filter", "f", "next filter: what is wrong", _SCREEN, (SAMPLES,), "wrong ones", 5),
     _key("same_prompt", "a", "this prompt over the steps", _SCREEN, (SAMPLES,), "same prompt", 7),
     _key("beside", "equals_sign", "keep it beside others", _SCREEN, (SAMPLES,), "beside", 8),
-    _key("cross_left", "left h", "crosshair left", _CHART, (METRIC,), "crosshair", 2, "← →"),
-    _key("cross_right", "right l", "crosshair right", _CHART, (METRIC,)),
-    _key("grid_cross_left", "comma", "crosshair left", _CHART, (GRID,)),
-    _key("grid_cross_right", "full_stop", "crosshair right", _CHART, (GRID,), "crosshair", 3,
+    _key("cross_left", "left h comma", "crosshair left", _CHART, (METRIC,), "crosshair", 2, "← →"),
+    _key("cross_right", "right l full_stop", "crosshair right", _CHART, (METRIC,)),
+    _key("grid_cross_left", "comma", "crosshair left", _CHART, _CROSSED),
+    _key("grid_cross_right", "full_stop", "crosshair right", _CHART, _CROSSED, "crosshair", 3,
          ", ."),
+    _key("cross_ten_left", "left_parenthesis", "ten steps left", _CHART, _CROSSHAIR, "ten", 9,
+         "( )"),
+    _key("cross_ten_right", "right_parenthesis", "ten steps right", _CHART, _CROSSHAIR),
+    _key("onset", "f", "onset of the finding, and back", _CHART, _CROSSHAIR, "onset", 7),
+    _key("value_order", "O", "crosshair: order of values", _CHART, (GRID, METRIC)),
     _key("zoom_in", "plus", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
     _key("zoom_out", "minus", "zoom out", _CHART, (METRIC,)),
     _key("zoom_all", "equals_sign", "whole run", _CHART, (METRIC,), "all", 6),
@@ -234,7 +250,7 @@ KEYS: tuple[Key, ...] = (
     _key("log_y", "L", "log y", _CHART, _CURVES, "log y", 9),
     _key("outliers", "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
     _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
-    _key("reference", "c", "compare with this run", _SCREEN, EVERYWHERE, "compare", 14),
+    _key("reference", "c", "reference run, or none", _SCREEN, EVERYWHERE, "reference", 14),
     _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     _key("tail", "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
     _key("hyperparameters", "H", "hyperparameters", _ALL, _SETTINGS, rank=13),

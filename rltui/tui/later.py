@@ -26,6 +26,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),
     "rltui.pages.samples": ("SampleScreen",),
     "rltui.tui.writing": ("default_name", "write_screen"),
+    "rltui.output.brief": ("story_text",),
     "rltui.output.text_report": ("event_words",),
     "rltui.output.json_document": ("event_message",),
     "rltui.health.muting": (),

@@ -21,6 +21,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.facts import numbers
+from rltui.facts.findings import onset_of
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.cell_diff import OnceScreen
@@ -385,38 +386,79 @@ class ChartOptions(ShellScreen[Any]):
     def action_outliers(self) -> None:
         self._set(outliers=not self.shell.view.outliers)
 
+    def action_value_order(self) -> None:
+        """Read the lines at the crosshair in the order of their values, or of their marks."""
+        self._set(by_value=not self.shell.view.by_value)
+        self.shell.say("by value" if self.shell.view.by_value else "in the order of the marks")
+
     def _set(self, **changes: object) -> None:
         self.shell.view = self.shell.view._replace(**changes)  # type: ignore[arg-type]
         self.update()
 
 
 class CrosshairKeys(ShellScreen[Any]):
-    """A screen with the chart of a tag."""
+    """A screen with the chart of a tag, see :meth:`charted`, and a crosshair in it."""
 
-    run: RunView
-
-    @property
-    def tag(self) -> str | None:
-        """The tag whose chart is shown."""
-        raise NotImplementedError
+    #: The step at the crosshair, if the screen keeps it itself, and the one before an onset.
+    cross: int | None = None
+    _left: int | None = None
 
     @property
     def chosen_step(self) -> int | None:
         """The step at the crosshair; None for the newest."""
-        return None
+        return self.cross
 
     def steps(self) -> IntArray | None:
         """The steps at which the tag was logged, ascending; None for none."""
-        if self.tag is None:
-            return None
-        steps = self.run.series(self.tag).distinct_steps
-        return steps if len(steps) else None
+        shown = self.charted()
+        steps = None if shown is None else shown[0].series(shown[1]).distinct_steps
+        return steps if steps is not None and len(steps) else None
 
-    def show_step(self, step: int) -> None:
-        """Put the crosshair of the large chart at a step."""
-        raise NotImplementedError
+    def steps_in_sight(self) -> IntArray | None:
+        """Those that the crosshair moves along."""
+        return self.steps()
 
-    def _at(self, text: str) -> None:
+    def show_step(self, step: int | None) -> None:
+        """Put the crosshair at a step, or remove it."""
+        self.cross = step
+        self.update()
+
+    def action_cross(self, by: int) -> None:
+        """Move the crosshair to the right or left."""
+        steps = self.steps_in_sight()
+        if steps is None:
+            self.shell.say(NO_METRIC)
+        else:
+            self.show_step(stepped(steps, self.chosen_step, by))
+
+    def action_cross_to_end(self, by: int) -> None:
+        """Put the crosshair on the first step (-1) or the newest one (1)."""
+        steps = self.steps()
+        if steps is not None:
+            self.show_step(int(steps[-1 if by > 0 else 0]))
+
+    def action_end_or_step(self, by: int) -> None:
+        """Move the crosshair to an end, or without one the cursor."""
+        if self.chosen_step is not None:
+            self.action_cross_to_end(by)
+        elif isinstance(self, ListScreen):
+            self.action_move_to_end(by)
+
+    def action_onset(self) -> None:
+        """Go to where the worst finding on the metric, or of the run, began, and back."""
+        shown = self.charted()
+        found = None if shown is None else onset_of(*shown)
+        if found is None or found.since_step is None:
+            self.shell.say("no finding of this run began at a step of this chart")
+        elif self.chosen_step == found.since_step:
+            self.show_step(self._left)
+        else:
+            self._left = self.chosen_step
+            self.show_step(found.since_step)
+            since = numbers.step(found.since_step)
+            self.shell.say(f"{found.title} began at {since}; f again leads back")
+
+    def _look_at(self, text: str) -> None:
         """Go to the logged step nearest to the one in ``text``."""
         wanted, steps = typed_step(self.shell, text), self.steps()
         if wanted is None:
@@ -425,15 +467,13 @@ class CrosshairKeys(ShellScreen[Any]):
             self.shell.say(NO_METRIC)
             return
         inside = min(max(wanted, int(steps[0])), int(steps[-1]))  # fits into 64 bits
-        after = int(np.searchsorted(steps, inside))
-        around = steps[max(0, after - 1) : after + 1].tolist()
-        nearest: int = min(around, key=lambda logged: abs(logged - inside))
+        nearest = int(steps[np.abs(steps - inside).argmin()])
         if nearest != wanted:
             self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
         self.show_step(nearest)
 
     def commands(self) -> dict[str, Callable[[str], object]]:
-        return {**super().commands(), "at": self._at}
+        return {**super().commands(), "at": self._look_at}
 
     def palette(self) -> Iterator[SystemCommand]:
         yield from super().palette()

@@ -121,6 +121,8 @@ SPELT = {
     "/": "slash",
     ":": "colon",
     "[": "left_square_bracket",
+    "(": "left_parenthesis",
+    ")": "right_parenthesis",
     "]": "right_square_bracket",
     "+": "plus",
     "-": "minus",

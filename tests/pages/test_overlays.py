@@ -67,6 +67,14 @@ def test_the_axis_holds_longer_runs() -> None:
     assert chart(long, View(marked=marked([short]))).last == 90
 
 
+def test_charts_beside_each_other_have_one_range_also_where_a_longer_run_lacks_the_metric() -> None:
+    (short,) = runs_of(1.0)
+    other = a_batch(steps(1, {TAG: [2.0] * 90}), run="long", source="long/events.0")
+    (long,) = a_session(other, clock=grpo_clock()).runs()
+    view = View(marked=marked([long]))
+    assert [chart(short, view, tag).last for tag in (TAG, "actor/grad_norm")] == [90, 90]
+
+
 def test_a_run_without_the_metric_or_the_axis_is_left_out() -> None:
     one, two = runs_of(1.0, 2.0)
     other = a_session(a_batch({"loss": [1.0]}, run="other")).runs()[0]

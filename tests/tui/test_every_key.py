@@ -156,7 +156,6 @@ def test_a_key_without_a_meaning_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("C", "C (runs side by side)"),
         ("space", "Space (mark rows for one chart)"),
         ("tab", "Tab (next section)"),
     ],

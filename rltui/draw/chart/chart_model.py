@@ -139,6 +139,9 @@ class Chart:
     """A strip of the whole run below the chart that shows where the window is."""
     crosshair: float | None = None
     """The x of the crosshair and of its readout."""
+    told: bool = False
+    """Whether a table beside the chart names its lines and reads them at the crosshair, so that it
+    needs no legend and no readout."""
     ends: bool = False
     """A cell of the grid: only the two ends of the y axis are labelled, no tick marks."""
     x_axis: bool = True

@@ -270,7 +270,8 @@ class _Label(NamedTuple):
 def legend_height(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> int:
     """Lines of the legend in a chart of ``width`` x ``height`` cells: two where there is room."""
     items = _items(chart, glyphs)
-    if not (chart.overlays and items) or chart.ends or height < _LEGEND_FROM:
+    unnamed = chart.told or chart.ends or not (chart.overlays and items)
+    if unnamed or height < _LEGEND_FROM:
         return 0
     needed = sum(i.cells + _GAP for i in items)
     return 2 if height >= _TWO_FROM and needed > width - _GAP else 1

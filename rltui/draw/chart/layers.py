@@ -285,13 +285,13 @@ def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:
     """The box beside the crosshair, where it hides the least of the data."""
     canvas, column = plot.canvas, plot.span.cell(x)
     lines = [[(plot.glyphs.text(safe(text)), look) for text, look in line] for line in lines]
-    width = max(map(line_width, lines)) + 4
+    width = max(map(line_width, lines), default=0) + 4
     airy = canvas.height >= len(lines) + 4
     height = len(lines) + 2 * airy
     right, left = column + 2, column - 1 - width
     sides = [left, right] if 2 * column >= canvas.width else [right, left]
     begin = next((s for s in sides if s >= 0 and s + width <= canvas.width), None)
-    if begin is None or height > canvas.height:
+    if not lines or begin is None or height > canvas.height:
         return
 
     hidden = canvas.lines[:, begin : begin + width].sum(axis=1)

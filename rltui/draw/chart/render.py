@@ -178,6 +178,8 @@ def _x_text(chart: Chart, x: float) -> str:
 
 def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
+    if chart.told:
+        return []
     bold, raw = style(Token.STRONG, bold=True), ready.raw
     lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]
     at = int(np.searchsorted(raw.x, x, side="right")) - 1

@@ -13,6 +13,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.render import render
+from rltui.draw.chart.trace import smooth
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -39,6 +40,7 @@ from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
 from rltui.facts.comparison import (
     Comparison,
+    Crosshair,
     MetricColumn,
     RowId,
     RunRow,
@@ -47,9 +49,9 @@ from rltui.facts.comparison import (
     settings_words,
     window_words,
 )
-from rltui.facts.groups import run_labels, slot_sign
+from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
-from rltui.pages.metric.overlays import Trace, band_of, trace_of
+from rltui.pages.metric.overlays import Trace, band_of, trace_of, weight_of
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
@@ -57,6 +59,8 @@ _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
 _VERDICT = 28
 #: Cells of the difference, right of the chosen metric.
 _DIFFERENCE = 13
+#: Cells of what is read at the crosshair: the average, and with it the step of the point.
+_AVERAGE, _READ = 12, 23
 #: Lines of the sentences on groups, and the width from which two suffice.
 _ON_GROUPS, _WIDE = 3, 100
 
@@ -76,9 +80,11 @@ class ComparisonTable:
         self._verdict = min(most, longest(words) + 2)
         self._step = 8 if width >= 80 else 0
         self._difference = _DIFFERENCE if width >= 60 else 0
+        self._read = _READ if comparison.cross is not None and width >= 76 else 0
 
         names = longest([r.name for r in comparison.rows], 8) + 1
-        rest = width - 5 - self._margin - self._verdict - self._step - self._difference
+        rest = width - 5 - self._margin - self._verdict - self._step
+        rest -= self._difference + self._read
         name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
         widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
         first, end = _visible(widths, chosen, rest - name)
@@ -110,6 +116,10 @@ class ComparisonTable:
                 base, word = comparison.base(metric)
                 word = "± over runs" if grouped else "" if base is None else word
                 line.append(column(word, self._difference, MUTED))
+            if here and self._read:
+                weight = numbers.short(weight_of(self._view))
+                line.append(column(f"smooth {weight}", _AVERAGE, MUTED))
+                line.append(column("seen at", self._read - _AVERAGE, MUTED))
 
         return line
 
@@ -153,8 +163,23 @@ class ComparisonTable:
             if index == self._chosen and self._difference:
                 text = glyphs.text(_difference(comparison, row, metric))
                 line.append(column(text, self._difference, MUTED))
+            if index == self._chosen and self._read:
+                line += self._reading(row, metric)
 
         return line
+
+    def _reading(self, row: RunRow, metric: MetricColumn) -> Line:
+        """The average at the crosshair and the step of the newest point there; of a group the mean
+        of the averages, and how many of its runs were still going on."""
+        cross, weight = self._comparison.cross, weight_of(self._view)
+        found = [metric.reading(r, cross) for r in row.runs] if cross is not None else []
+        known = [r for r in found if r is not None]
+        mean = np.mean([smooth(r.recent, weight)[-1] for r in known]) if known else None
+        seen = known[0].seen_words if known else ""
+        if len(row.runs) > 1:
+            seen = f"{sum(not r.is_over for r in known)} runs"
+        cells = column(numbers.aligned(mean), _AVERAGE, TEXT)
+        return [cells, column(seen, self._read - _AVERAGE, MUTED)]
 
 
 def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
@@ -199,7 +224,7 @@ def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> st
     if not difference:
         return "best" if comparison.base(metric)[1] == "to best" else "reference"
 
-    return f"{'+' if difference > 0 else '-'} {numbers.value(abs(difference))}"
+    return numbers.signed(difference)
 
 
 def comparison_header(
@@ -215,7 +240,7 @@ def comparison_header(
         count = len(comparison.grouping.groups)
         groups = "1 group" if count == 1 else f"{count} groups"
         line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
-    line.append((f"  {window_words()}   * best", MUTED))
+    line.append((f"  {window_words(comparison.cross)}   * best", MUTED))
     line = fit_line([(view.glyphs.text(t), s) for t, s in line], width)
 
     return with_ground(line, Token.RAISED)
@@ -271,7 +296,7 @@ class Curves:
         rows = comparison.rows
         labels = [(r.name, "") for r in rows]
         if comparison.grouping is None:
-            labels = run_labels(comparison.sweep)
+            labels = comparison.sweep.labels
         self.labels = {r.id: label for r, label in zip(rows, labels, strict=True)}
         """The name and the note of each row in the legend."""
         self._curves: dict[object, Curve | None] = {}
@@ -307,10 +332,13 @@ class Curves:
     ) -> list[Line]:
         """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
         ``here`` as the curve, five others as lines, the rest as a band."""
-        key = (metric, here, view, width, height)
+        key = (metric, here, view, self.comparison.cross, width, height)
         if key not in self._charts:
             title = _title(self.comparison, metric, len(self.banded(here)), view, width)
-            lines = render(self._chart(metric, here, view), width, height - 1, view.glyphs)
+            chart, cross = self._chart(metric, here, view), self.comparison.cross
+            if cross is not None:  # the table reads it
+                chart = replace(chart, crosshair=cross.x, told=True)
+            lines = render(chart, width, height - 1, view.glyphs)
             self._charts[key] = [title, *lines]
         return self._charts[key]
 
@@ -347,6 +375,13 @@ class Curves:
             log=view.log_y,
             clip=view.outliers,
         )
+
+
+def cross_of(
+    comparison: Comparison, metric: MetricColumn, here: RunRow | None, step: int, view: View
+) -> Crosshair:
+    """The crosshair at a step of the row ``here``."""
+    return Crosshair.at(step, _axis(comparison, metric, here, view), view.axis)
 
 
 def comparison_charts(

@@ -18,13 +18,14 @@ from rltui.pages.comparison.lines import (
     comparison_header,
     comparison_text,
     count_of_lines,
+    cross_of,
     lines_of_words,
 )
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import COMPARISON
-from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
+from rltui.tui.screen import LEAST, ChartOptions, CrosshairKeys, ListScreen, compare
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _NAME = "comparison"
 
 
-class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
+class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARISON,)):
     """The cursor moves over runs and, sideways, over metrics."""
 
     title_words = "Comparison"
@@ -114,6 +115,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def update(self) -> None:
         self._compare()
+        self._read()
         comparison, view, (width, height) = self._comparison, self.shell.view, self.size
         for run in comparison.runs:
             self._session.memory.shown(run.key)
@@ -157,6 +159,16 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             self._compare()
         self._sort()
 
+    def _read(self) -> None:
+        """Read the runs at the crosshair, which stands at a step of the one at the cursor."""
+        metric, cross = self._metric, None
+        if self.cross is not None and metric is not None:
+            view, here = self.shell.view, self._here
+            cross = cross_of(self._comparison, metric, here, self.cross, view)
+        if cross != self._comparison.cross:
+            self._comparison.read_at(cross)
+            self._sort()
+
     def _sort(self) -> None:
         self._rows = self._comparison.ordered(self._order, self._metric)
 
@@ -191,6 +203,22 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._followed = self._metric
         self._sort()
         self.update()
+
+    # -- crosshair -------------------------------------------------------------------------
+
+    def charted(self) -> tuple[RunView, str] | None:
+        """The run at the cursor, else the first one that has the metric."""
+        here, metric = self._here, self._metric
+        runs = (*(here.runs if here is not None else ()), *self._comparison.runs)
+        tags = {} if metric is None else metric.tags
+        return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
+
+    def action_back(self) -> None:
+        """Clear the filter, else remove the crosshair, else go back."""
+        if self.cross is None:
+            super().action_back()
+        elif not self.leave_line():
+            self.show_step(None)
 
     # -- what is compared ------------------------------------------------------------------
 

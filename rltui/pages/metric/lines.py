@@ -39,6 +39,7 @@ from rltui.pages.metric.metric_chart import (
     statistics,
     statistics_in_line,
 )
+from rltui.pages.metric.overlays import told_lines
 from rltui.session import RunView
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
@@ -97,18 +98,18 @@ def metric_lines(
         lines.append([(view.glyphs.rule * inner, RULE)])
 
     # the facts stand right of the chart, on a narrow screen below it
-    room, cells, below = height - len(lines), inner, list[Line]()
-    is_wide = width >= 110 and not alone
-
-    if is_wide:
-        cells = inner - _SIDE - 4
-    elif room >= 14 and not alone:
+    room, is_wide = height - len(lines), width >= 110 and not alone
+    cells = inner - _SIDE - 4 if is_wide else inner
+    told = below = told_lines(run, tag, zoom.crosshair, view, cells, room)
+    if room >= 14 and not any((told, is_wide, alone)):
         facts = fact_line(statistics_in_line(run, tag, view, zoom), inner)
         below = [*_judgement(run, row, view, inner, 1)[:2], facts]
+    high, named = room - len(below), bool(told)
     chart = chart_lines(
-        run, tag, view, cells, room - len(below), band=row.band, zoom=zoom, overview=True
+        run, tag, view, cells, high, band=row.band, zoom=zoom, overview=True, told=named
     )
     if is_wide:
+        chart, below = [*chart, *below], []
         chart = side_by_side(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
 
     return indented([*lines, *chart, *below], margin)[:height]

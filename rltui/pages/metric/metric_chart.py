@@ -66,15 +66,17 @@ def chart_lines(
     x_axis: bool = True,
     timeline: str = "named",
     overview: bool = False,
+    told: bool = False,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
     ``stacked`` charts have the same columns, so that they line up below each other; ``small``
     ones lack bars, marks and all but the ends of the y axis. ``timeline``: bars and marks with
     names (named), without (unnamed) or not at all (none). ``overview`` adds a strip of the whole
-    run. Kept until the run, the view or the zoom changes.
+    run; ``told``: see :class:`~rltui.draw.chart.chart_model.Chart`. Kept until the run, the view or
+    the zoom changes.
     """
-    about = tag, band, zoom, stacked, small, x_axis, timeline, overview
+    about = tag, band, zoom, stacked, small, x_axis, timeline, overview, told
     key = "chart", width, height, view, about, span_of(run, tag)[2], overlays.versions(view)
 
     def draw() -> list[Line]:
@@ -92,7 +94,7 @@ def chart_lines(
             chart = replace(chart, label_width=labels, margin_width=margin)
         if small:
             chart = replace(chart, x_axis=x_axis)
-        chart = replace(chart, bar_names=timeline == "named", overview=overview)
+        chart = replace(chart, bar_names=timeline == "named", overview=overview, told=told)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
 

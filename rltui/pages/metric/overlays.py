@@ -1,24 +1,57 @@
-"""Other runs in the chart of a metric: the marked ones, the reference, rows that share a chart."""
+"""Other runs in the chart of a metric: the marked ones, the reference, rows that share a chart, and
+what all of them have at the crosshair: as a table, or in one line."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from rltui.core.level import Level
+from rltui.core.text import cell_width
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.foot import legend_lines
-from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline
-from rltui.draw.line import RUN_TOKENS, Line, Token
+from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline, smooth
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RUN_TOKENS,
+    STRONG,
+    TEXT,
+    Line,
+    Style,
+    Token,
+    column,
+    fit_line,
+    longest,
+    style,
+)
+from rltui.draw.prose import distinct
 from rltui.draw.view import View
-from rltui.facts import x_axis
+from rltui.facts import numbers, x_axis
 from rltui.facts.cache import RunSeriesCache, kept
-from rltui.facts.groups import Sweep, run_labels, slot_of, slot_sign
+from rltui.facts.comparison import Crosshair, Reading, reading_at
+from rltui.facts.groups import Sweep, setting_of, slot_of, slot_sign
 from rltui.session import RunView
+from rltui.session.hyperparameters import last_part
 from rltui.store import Series
 
 _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
+#: Weight of the averages as long as the user has chosen none.
+WEIGHT = 0.6
+#: Cells: line and sign, value with badge, average, difference, step of the point.
+_SAMPLE, _VALUE, _AVERAGE, _DIFFERENCE, _SEEN = 4, numbers.ALIGNED_WIDTH + 2, 12, 13, 12
+#: The name at least and at most, and a setting at most.
+_NAME, _WIDEST, _SETTING = 10, 40, 16
+#: The name at least where all is in one line.
+_SHORT = 6
+#: Lines of a chart that spares some for the table, and the percent of them that it may take.
+_ROOM, _SHARE = 10, 40
+#: From this width on a line has more than name, value and difference.
+_ROOMY = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +90,53 @@ def trace_of(
     return Trace(points, (own.places(steps[outline.centres]), outline.means))
 
 
-def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
-    """(name, note) in the legend of the run and of the other marked runs."""
+class Compared(NamedTuple):
+    """A run in the chart of a metric, or another row of the same run."""
+
+    run: RunView
+    tag: str
+    """The metric in this run."""
+    factor: float
+    """To the unit of the chart."""
+    name: str
+    note: str
+    sign: str
+    token: Token | None
+    """None for a run that only the band shows."""
+
+
+def sweep_of(run: RunView, view: View) -> Sweep:
+    """The run and the other marked runs."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
     key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
-    return kept(run, ("labels", key), lambda: run_labels(Sweep(runs)))
+    return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
-def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Curve]:
+def _others(run: RunView, tag: str, view: View) -> list[Compared]:
+    """The marked runs other than ``run`` that have the metric, by slot."""
+    others, found = [m for m in view.marked if m.run is not run], []
+    for marked, (name, note) in zip(others, sweep_of(run, view).labels[1:], strict=True):
+        other = x_axis.compared_tag(run, tag, marked.run)
+        if other is not None:
+            factor = marked.run.infos[other].factor_to(run.infos[tag])
+            token = RUN_TOKENS[marked.slot] if marked.slot < len(RUN_TOKENS) else None
+            sign = slot_sign(marked.slot)
+            found.append(Compared(marked.run, other, factor, name, note, sign, token))
+    return found
+
+
+def charted(run: RunView, tag: str, view: View) -> list[Compared]:
+    """What the chart of ``tag`` shows: the run itself, then the marked runs and the rows that share
+    the chart."""
+    others, rows = _others(run, tag, view), _sharing(run, tag, view)
+    (name, note), (sign, token) = sweep_of(run, view).labels[0], _own(run, view)
+    if rows and not others:
+        name, note = row_label(run, tag), ""
+        sign, token = slot_sign(view.shared.index(tag)), Token.STRONG
+    return [Compared(run, tag, 1.0, name, note, sign, token), *others, *rows]
+
+
+def _sharing(run: RunView, tag: str, view: View) -> list[Compared]:
     """The other rows of the same run that share a chart with ``tag``, in the first free
     colours."""
     if tag not in view.shared:
@@ -73,15 +145,12 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
     free = [token for slot, token in enumerate(RUN_TOKENS) if slot not in taken]
     own_axis = x_axis.has_own_axis(run, tag)
     tags = [t for t in view.shared if t != tag and t in run.infos]
-    lines = []
 
-    for other, token in zip(tags, free, strict=False):
-        line = trace_of(run, other, view, exact=exact)
-        if line is not None and x_axis.has_own_axis(run, other) == own_axis:
-            label, sign = row_label(run, other), slot_sign(view.shared.index(other))
-            lines.append(Curve(*line.points, token, label, sign=sign, mean=line.mean))
-
-    return lines
+    return [
+        Compared(run, t, 1.0, row_label(run, t), "", slot_sign(view.shared.index(t)), token)
+        for t, token in zip(tags, free, strict=False)
+        if x_axis.has_own_axis(run, t) == own_axis
+    ]
 
 
 def row_label(run: RunView, tag: str) -> str:
@@ -90,23 +159,21 @@ def row_label(run: RunView, tag: str) -> str:
     return f"{info.title} {info.unit}".rstrip()
 
 
-def _marked_lines(
-    run: RunView, tag: str, view: View, *, exact: bool
+def _lines_of(
+    run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
 ) -> tuple[list[Curve], list[x_axis.Points]]:
-    """The marked runs with a colour as lines, the points of all others."""
-    others = [m for m in view.marked if m.run is not run]
+    """Those with a colour as lines, the points of all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 
-    for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
-        found = x_axis.compared_tag(run, tag, marked.run)
-        line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
-        if found is None or line is None:
+    for other in others:
+        line = trace_of(other.run, other.tag, view, kind, exact=exact)
+        if line is None:
             continue
-        line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
-        if marked.slot < len(RUN_TOKENS):
-            sign, token = slot_sign(marked.slot), RUN_TOKENS[marked.slot]
-            lines.append(Curve(*line.points, token, name, note, sign, mean=line.mean))
+        line = line.scaled(other.factor)
+        if other.token is not None:
+            name, note, sign = other.name, other.note, other.sign
+            lines.append(Curve(*line.points, other.token, name, note, sign, mean=line.mean))
         else:
             rest.append(line.mean or line.points)
 
@@ -117,38 +184,37 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     """The chart of ``tag`` with the marked runs other than ``run`` in it, five as lines and more as
     a band, and the rows that share it. In an enlarged one no point is left out."""
     exact = chart.window is not None
-    lines, rest = _marked_lines(run, tag, view, exact=exact)
-    shared = shared_lines(run, tag, view, exact=exact)
-    (label, note), (sign, token) = _labels(run, view)[0], _own(run, view)
-
-    if shared and not lines and not rest:
-        label, note, token = row_label(run, tag), "", Token.STRONG
-        sign = slot_sign(view.shared.index(tag))
-    lines += shared
+    own, *others = charted(run, tag, view)
+    lines, rest = _lines_of(run, tag, others, view, exact=exact)
 
     if rest:
         lines.append(_band_label(len(rest)))
+    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
+    if chart.x_kind == "step" and not x_axis.has_own_axis(run, tag):
+        # charts of other metrics stand beside it, and have one range with it
+        ends += [float(step) for m in view.marked for step in x_axis.span_of(m.run)[:2]]
+    chart = replace(
+        chart,
+        first=None if chart.first is None else min([chart.first, *ends]),
+        last=None if chart.last is None else max([chart.last, *ends]),
+    )
     if not lines:
         return chart
 
-    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
-
     return replace(
         chart,
-        curve=replace(chart.curve, token=token, sign=sign, known=True),
-        label=label,
-        note=note,
+        curve=replace(chart.curve, token=own.token or Token.STRONG, sign=own.sign, known=True),
+        label=own.name,
+        note=own.note,
         overlays=tuple(lines),
         envelope=band_of(rest) or chart.envelope,
-        first=None if chart.first is None else min([chart.first, *ends]),
-        last=None if chart.last is None else max([chart.last, *ends]),
     )
 
 
 def marks_legend(run: RunView, view: View, width: int) -> Line:
     """The run and the marked ones in one line, for charts without a legend of their own."""
     others = [m for m in view.marked if m.run is not run]
-    labels, nothing = _labels(run, view), np.empty(0)
+    labels, nothing = sweep_of(run, view).labels, np.empty(0)
     entries = [
         Curve(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
         for m, label in zip(others, labels[1:], strict=True)
@@ -236,3 +302,160 @@ def outline_of(run: RunView, series: Series, *, coarse: bool = False) -> Outline
         return outline
 
     return _OUTLINES.of(run).get(series, make, name=coarse, extend=extend)
+
+
+# -- at the crosshair -------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    what: Compared
+    reading: Reading | None
+
+    @property
+    def value(self) -> float:
+        return math.nan if self.reading is None else self.reading.value
+
+
+def told_lines(
+    run: RunView, tag: str, step: int | None, view: View, width: int, room: int
+) -> list[Line]:
+    """The table below a chart that has ``room`` lines with it; see :func:`reading_lines`."""
+    if step is None or room < _ROOM:
+        return []
+    lines = reading_lines(run, tag, step, view, width, max(3, room * _SHARE // 100))
+    return [[], *lines] if lines and room >= 2 * _ROOM else lines
+
+
+def weight_of(view: View) -> float:
+    """The weight of the averages at a crosshair."""
+    return view.smooth or WEIGHT
+
+
+def reading_lines(
+    run: RunView, tag: str, step: int, view: View, width: int, height: int
+) -> list[Line]:
+    """A head, and a line for each run in the chart of ``tag``: value, average, difference to the
+    reference (without one, to ``run``), the step where it was seen and, where there is room,
+    settings that differ. At most ``height`` lines, else those with the nearest values; one line has
+    values alone. Empty for a run that is alone.
+    """
+    what, base = charted(run, tag, view), run
+    reference = run.reference
+    other = None if reference is None else x_axis.compared_tag(run, tag, reference)
+    if reference is not None and other is not None:
+        base = reference
+        if all(c.run is not base for c in what):
+            factor = base.infos[other].factor_to(run.infos[tag])
+            what.append(Compared(base, other, factor, base.name, "", "", Token.BAND))
+    if len(what) < 2 or height < 1:
+        return []
+
+    cross = Crosshair.at(step, x_axis.axis_of(run, run.shown(tag), view.axis), view.axis)
+    rows = [_Row(c, reading_at(c.run, c.tag, cross, c.factor)) for c in what]
+    if height == 1:
+        return [_in_line(rows, view, width)]
+    return _table(rows, _nearest(rows, base, height - 1, view), base, step, view, width)
+
+
+def _nearest(rows: Sequence[_Row], base: RunView, most: int, view: View) -> list[_Row]:
+    """The first row, that of ``base`` and those with the nearest values, at most ``most``; in the
+    order of the lines at the crosshair, or of the marks."""
+
+    def distance(row: _Row) -> tuple[bool, float]:
+        apart = abs(row.value - rows[0].value)
+        is_fixed = row is rows[0] or row.what.run is base
+        return not is_fixed, math.inf if math.isnan(apart) else apart
+
+    shown = sorted(rows, key=distance)[:most]
+    if view.by_value:
+        return sorted(shown, key=lambda r: (math.isnan(r.value), -r.value))
+    return [r for r in rows if r in shown]
+
+
+def _sample(row: _Row, view: View) -> Line:
+    """A piece of the line with its sign, as in a legend."""
+    glyphs, token = view.glyphs, row.what.token
+    stroke = glyphs.limit if token in (None, Token.BAND) else glyphs.bar
+    return [(f"{stroke} {row.what.sign or ' '} ", style(token or Token.BAND))]
+
+
+def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
+    """Names and values as far as they have room, the nearest first to stay."""
+    for count in range(len(rows), 0, -1):
+        shown, rest = _nearest(rows, rows[0].what.run, count, view), len(rows) - count
+        values = [numbers.value(None if r.reading is None else r.value) for r in shown]
+        taken = sum(_SAMPLE + 4 + cell_width(v) for v in values) + (4 if rest else -3)
+        room = (width - taken) // count
+        if room >= _SHORT or count == 1:
+            break
+    line: Line = []
+    cut = distinct(tuple(r.what.name for r in shown), max(1, room))
+    for row, name, value in zip(shown, cut, values, strict=True):
+        line += [*_sample(row, view), (f"{view.glyphs.text(name)} ", TEXT)]
+        line.append((view.glyphs.text(value) + "   ", STRONG))
+    line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
+    return fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)
+
+
+def _table(
+    rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
+) -> list[Line]:
+    own, origin = rows[0], next(r for r in rows if r.what.run is base)
+    is_roomy, more, run = width >= _ROOMY, len(rows) - len(shown), rows[0].what.run
+    title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
+    heads = _heads("to this run" if origin is own else "to reference", view, is_roomy)
+    names = [r.what.name + " (ref.)" * (r is origin is not own) for r in shown]
+    left = width - _SAMPLE - sum(cells for _, cells in heads)
+    room = min(max(_NAME, min(_WIDEST, left)), longest([*names, title], _NAME) + 1)
+    settings = _settings(shown, sweep_of(run, view), left - room) if is_roomy else []
+    heads += [(last_part(name), cells) for name, cells in settings]
+    lines: list[Line] = [[column(title, _SAMPLE + room, style(Token.ACCENT, bold=True))]]
+    lines[0] += [column(text, cells, MUTED) for text, cells in heads]
+    for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
+        line = [*_sample(row, view), column(name, room, STRONG if row is own else TEXT)]
+        texts = _cells(row, origin, view, is_roomy)
+        texts += [(setting_of(row.what.run, n), MUTED) for n, _ in settings]
+        line += [column(t, cells, look) for (t, look), (_, cells) in zip(texts, heads, strict=True)]
+        lines.append(line)
+
+    text = view.glyphs.text
+    return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
+
+
+def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[str, Style]]:
+    """Value with badge, average, difference to ``origin``, and where it was seen."""
+    reading, difference = row.reading, numbers.MISSING
+    if reading is None:
+        texts = [(numbers.aligned(None), MUTED), ("", MUTED), ("", MUTED), ("not yet", MUTED)]
+        return texts if is_roomy else texts[::2]
+    level = reading.level if reading.level >= Level.WATCH else None
+    token = Token.STRONG if level is None else LEVEL_TOKEN[level]
+    value = numbers.aligned(reading.value) + ("" if level is None else view.glyphs.badge(level))
+    if row.what.run is not origin.what.run:
+        difference = numbers.signed(reading.value - origin.value)
+    texts = [(value, style(token, bold=True)), (difference, TEXT)]
+    if is_roomy:
+        average = float(smooth(reading.recent, weight_of(view))[-1])
+        texts.insert(1, (numbers.aligned(average), TEXT))
+        texts.append((reading.seen_words, MUTED))
+    return texts
+
+
+def _heads(apart: str, view: View, is_roomy: bool) -> list[tuple[str, int]]:
+    """The heads of the columns that :func:`_cells` fills, with their cells."""
+    if not is_roomy:
+        return [("   value", _VALUE), (apart, _DIFFERENCE)]
+    average = f"smooth {numbers.short(weight_of(view))}", _AVERAGE
+    return [("   value", _VALUE), average, (apart, _DIFFERENCE), ("seen at", _SEEN)]
+
+
+def _settings(shown: Sequence[_Row], sweep: Sweep, room: int) -> list[tuple[str, int]]:
+    """The settings that have room, with the cells of each."""
+    found = []
+    for name in sweep.settings:
+        values = (setting_of(r.what.run, name) for r in shown)
+        cells = min(_SETTING, longest([last_part(name), *values]) + 2)
+        if cells <= room:
+            found.append((name, cells))
+            room -= cells
+    return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.app import ComposeResult
 
+from rltui.core.block import IntArray
 from rltui.draw.line import Line
 from rltui.facts.metrics import tab_sections
 from rltui.facts.sentences import metric_text
@@ -16,7 +17,7 @@ from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import METRIC
-from rltui.tui.screen import LEAST, TINY, ShellScreen, stepped
+from rltui.tui.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
@@ -117,21 +118,21 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         self.zoom = zoom
         self.update()
 
-    def action_cross(self, by: int) -> None:
-        """Move the crosshair to the right or left."""
+    def steps_in_sight(self) -> IntArray | None:
         steps, window = self.steps(), self.zoom.window
-        if steps is None:
-            return
-        if window is not None:
-            inside = steps[(steps >= window[0]) & (steps <= window[1])]
-            steps = inside if len(inside) else steps
-        self._show_zoom(Zoom(stepped(steps, self.zoom.crosshair, by), window))
+        if steps is None or window is None:
+            return steps
+        inside = steps[(steps >= window[0]) & (steps <= window[1])]
+        return inside if len(inside) else steps
 
-    def action_cross_to_end(self, by: int) -> None:
-        """Put the crosshair on the first step (-1) or the newest one (1)."""
-        steps = self.steps()
-        at = None if steps is None else int(steps[-1 if by > 0 else 0])
-        self._show_zoom(Zoom(at, self.zoom.window))
+    def show_step(self, step: int | None) -> None:
+        window = self.zoom.window
+        if window is not None and step is not None and not window[0] <= step <= window[1]:
+            first, last, _ = span_of(self.run, self._tag)
+            size = window[1] - window[0]
+            low = max(float(first), min(step - size / 2, last - size))
+            window = low, low + size
+        self._show_zoom(Zoom(step, window))
 
     def action_zoom(self, by: int) -> None:
         """Show half as many steps around the crosshair, or (-1) twice as many."""
@@ -178,6 +179,3 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def copied_text(self) -> str:
         return "" if self.tag is None else metric_text(self.run, self.tag, self.zoom.crosshair)
-
-    def show_step(self, step: int) -> None:
-        self._show_zoom(Zoom(step, self.zoom.window))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from textual import events
 from textual.app import SystemCommand
@@ -23,7 +22,6 @@ from rltui.tui.screen import (
     NO_METRIC,
     ChartOptions,
     CrosshairKeys,
-    ShellScreen,
     compare,
     typed_step,
 )
@@ -65,10 +63,15 @@ class SessionApp(ShellApp[bool]):
         later.open_comparison(self, self.session, opens, at, grouped=grouped)
 
 
-class ReplayKeys(ShellScreen[Any]):
+class ReplayKeys(CrosshairKeys):
     """A screen of one run, which can be shown as it was."""
 
     run: RunView
+
+    @property
+    def tag(self) -> str | None:
+        """The tag whose chart is shown."""
+        raise NotImplementedError
 
     @property
     def app_of_session(self) -> SessionApp:
@@ -94,14 +97,18 @@ class ReplayKeys(ShellScreen[Any]):
             self.app_of_session.playback.end()
 
     def action_replay(self, by: int) -> None:
-        """Show the run as it was one logged step earlier or later."""
+        """Show the run as it was one logged step earlier or later; at first as it was at the step
+        of the crosshair, or of the finding at the cursor."""
         playback = self.app_of_session.playback
         if self.run.as_of is None:
-            last = self.run.points.last_step
+            begin = self.chosen_step
+            last = self.run.points.last_step if begin is None else begin
             if by > 0 or last is None:
                 self.shell.say("nothing is newer than this")
                 return
             self.app_of_session.go_back_to(self.run, last)
+            if begin is not None:  # that step itself comes first
+                return
         playback.stop()
         if not playback.move(by):
             end = "newest" if by > 0 else "first"
@@ -128,7 +135,7 @@ class ReplayKeys(ShellScreen[Any]):
             yield SystemCommand("Back to now", "the run as it is", self._now)
 
 
-class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
+class ChartScreen(ReplayKeys, ChartOptions):
     """A screen of one run with the chart of a tag."""
 
     def __init__(self, session: Session, run: RunView) -> None:

@@ -16,6 +16,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.canvas import PlotSpan, spliced
 from rltui.draw.chart.chart_model import Chart
+from rltui.draw.chart.foot import axis_lines
 from rltui.draw.chart.render import render
 from rltui.draw.chart.y_range import prepare, x_window
 from rltui.draw.line import (
@@ -39,7 +40,13 @@ from rltui.facts.cache import is_kept, kept
 from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
-from rltui.pages.metric.overlays import has_others, marks_legend, versions, with_others
+from rltui.pages.metric.overlays import (
+    has_others,
+    marks_legend,
+    reading_lines,
+    versions,
+    with_others,
+)
 from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView
@@ -55,6 +62,8 @@ _SLICE, _SLICE_MARKED = 4, 1
 _STREAM_S, _PARTS = 1.5, 3
 #: Lines that a grid needs to spare one for the names of marked runs.
 _LEGEND_FROM = 12
+#: Lines that it needs for a table of what the runs have at the crosshair, and its rows at most.
+_TABLE_FROM, _MOST_READ = 28, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,17 @@ class _Frame:
     height: int
     axis: int
     """Lines of the x axis, which are the lowest."""
+
+
+def _legend_height(run: RunView, cross: int | None, view: View, height: int) -> int:
+    """Lines above the charts: one for names or values of runs; where there is room, with the
+    crosshair a table of them."""
+    runs = {run.key, *(m.run.key for m in view.marked)}
+    if cross is not None and run.reference is not None:
+        runs.add(run.reference.key)
+    if len(runs) < 2 or height < _LEGEND_FROM:
+        return 0
+    return 1 if cross is None or height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
 
 
 def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
@@ -191,11 +211,7 @@ def _chart(
     ]
     below = plot.lines[height:]
     if len(below) == 2:
-        label = f" {numbers.step(cross)} "
-        begin = max(0, min(column - (len(label) - 1) // 2, span.width - len(label)))
-        look = style(Token.ACCENT, bold=True, reverse=True)
-        tick = spliced(below[0], column, view.glyphs.tick_up, ACCENT)
-        below = [tick, spliced(below[1], begin, label, look)]
+        below = axis_lines(plot.chart, span, view.glyphs, at, numbers.step(cross))
 
     return [*lines, *below]
 
@@ -291,13 +307,14 @@ class Grid(Lines):
         """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
         a few at a time, so that keys are answered in between."""
         view = shell_of(self).view
-        self._legend = int(bool(view.marked) and size.height >= _LEGEND_FROM)
-        layout = grid_layout(size.width, size.height - self._legend, len(rows))
         if run is not self._run:
             self.cross = None
+        self._legend = _legend_height(run, self.cross, view, size.height)
+        layout = grid_layout(size.width, size.height - self._legend, len(rows))
+        slowly = other or run is not self._run or view is not self._view
         if run is not self._run or layout != self.grid_layout:
             self._queue.shown.clear()
-        slowly = other or run is not self._run or view is not self._view
+            slowly = slowly or bool(view.marked)
         self._run, self._rows, self.grid_layout, self._view = run, rows, layout, view
 
         # a new verdict alone is no row: only other points of charts that are still in sight are
@@ -386,10 +403,19 @@ class Grid(Lines):
         elif not self._scheduled:
             self._scheduled = True
             self.call_after_refresh(self._go_on)
-        if self._legend:
-            lines = [*indented([marks_legend(self._run, view, width - MARGIN)], MARGIN), *lines]
+        return [*self._legend_lines(width - MARGIN), *lines]
 
-        return lines
+    def _legend_lines(self, width: int) -> list[Line]:
+        """The names of the runs, with the crosshair what they have there in the chart at the
+        cursor."""
+        if not self._legend:
+            return []
+        run, tag, view, legend = self._run, self._cursor(), shell_of(self).view, list[Line]()
+        if self.cross is not None and tag in run.infos:
+            legend = reading_lines(run, tag, self.cross, view, width, self._legend)
+        if not legend and view.marked:
+            legend = [marks_legend(run, view, width)]
+        return indented([*legend, *[[]] * (self._legend - len(legend))], MARGIN)
 
     # -- mouse -----------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
+from rltui.facts.x_axis import has_own_axis
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_pane import FindingsPane, row_of, step_at, tag_at
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
@@ -24,7 +25,7 @@ from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
-from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen, stepped
+from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -130,17 +131,15 @@ class GridKeys(ChartScreen, ListScreen):
 
     @property
     def chosen_step(self) -> int | None:
-        if self.place == FINDINGS:
-            return step_at(self.run, self.items.cursor)
-        return self.metrics.grid.cross if self._shows_grid else None
+        if self.place == GRID:
+            return self.metrics.grid.cross
+        found = tag_at(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
+        if found is None or has_own_axis(self.run, found[0]):
+            return None
+        return step_at(self.run, self.items.cursor)
 
-    def action_grid_cross(self, by: int) -> None:
-        """Move the crosshair of all charts along the steps of the one at the cursor."""
-        steps = self.steps()
-        if steps is None:
-            self.shell.say(NO_METRIC)
-            return
-        self.metrics.grid.cross = stepped(steps, self.metrics.grid.cross, by)
+    def show_step(self, step: int | None) -> None:
+        self.metrics.grid.cross = step
         self.update()
 
 
@@ -412,8 +411,12 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.tag is not None:
             return metric_text(self.run, self.tag)
         row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
-        return finding_text(self.run, row.finding) if row is not None else ""
+        if row is None:
+            return ""
+        return later.story_text(self.run, row.finding.rule) or finding_text(self.run, row.finding)
 
-    def show_step(self, step: int) -> None:
-        if self.tag is not None:
+    def show_step(self, step: int | None) -> None:
+        if self.place == GRID:
+            super().show_step(step)
+        elif self.tag is not None:
             self.open_metric(self.tab, self.tag, step)

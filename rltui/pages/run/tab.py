@@ -39,6 +39,7 @@ from rltui.pages.findings.lines import (
     heading,
 )
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
+from rltui.pages.metric.overlays import told_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
@@ -92,8 +93,10 @@ def chart_alone(
     run: RunView, tag: str, cross: int | None, view: View, width: int, height: int
 ) -> list[Line]:
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
-    chart = chart_lines(run, tag, view, width, height - 1, zoom=Zoom(cross))
-    return [chart_title(run, tag, view, width), *chart]
+    told, zoom = told_lines(run, tag, cross, view, width, height), Zoom(cross)
+    room = height - 1 - len(told)
+    chart = chart_lines(run, tag, view, width, room, zoom=zoom, told=bool(told))
+    return [chart_title(run, tag, view, width), *chart, *told]
 
 
 def overview_entries(
