@@ -41,7 +41,9 @@ _CURVES = (*_CHARTS, COMPARISON)
 #: Lists whose charts have a crosshair, and all that have one.
 _CROSSED = (GRID, COMPARISON)
 _CROSSHAIR = (*_CROSSED, METRIC)
-_SETTINGS = (RUNS, *_RUN, COMPARISON, SETTINGS)
+#: Where keys of a run work: in the list on the one at the cursor.
+_OF_RUN = (RUNS, *_RUN)
+_SETTINGS = (*_OF_RUN, COMPARISON, SETTINGS)
 _SCROLLED = (*_LISTS, *_OVERLAYS)
 _FILTERED = (RUNS, LIST, GRID, TIMING, COMPARISON, PICKER, LOG, SETTINGS, SAMPLES)
 MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
@@ -132,7 +134,7 @@ _CALLS = {
     "pause": "app.pause",
     "palette": "app.command_palette",
     "suspend": "app.suspend_process",
-    "quit": "app.quit",
+    "quit": "leave",
 }
 
 
@@ -191,7 +193,7 @@ KEYS: tuple[Key, ...] = (
     _key("last_step", "G end", "to the newest step", MOVE, (METRIC,)),
     _key("half_up", "ctrl+u pageup", "half a page up", MOVE, _SCROLLED),
     _key("half_down", "ctrl+d pagedown", "half a page down", MOVE, _SCROLLED),
-    _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _RUN, shown="1 … 9  0"),
+    _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _OF_RUN, shown="1 … 9  0"),
     _key("previous_tab", "left_square_bracket", "previous tab", MOVE, _RUN),
     _key("next_tab", "right_square_bracket", "next tab", MOVE, _RUN),
     _key("left", "left h", "previous tab", MOVE, (*_TABS, FINDINGS)),
@@ -209,7 +211,7 @@ KEYS: tuple[Key, ...] = (
     _key("next_kind", "right_square_bracket", "next kind", MOVE, (SAMPLES,), "kind", 6),
     _key("enter", "enter", "open", MOVE, _LISTS, "open", 2),
     _key("back", "escape", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
-    _key("next_finding", "exclamation_mark", "next finding", MOVE, _RUN, "next finding", 4),
+    _key("next_finding", "exclamation_mark", "next finding", MOVE, _OF_RUN, "next finding", 4),
     _key("runs", "r", "list of runs", MOVE, (*_RUN, COMPARISON), "runs", 5),
     _key("filter", "slash", "filter; !word hides", _SCREEN, _FILTERED, "filter", 1),
     _key("rescan", "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
@@ -252,9 +254,9 @@ KEYS: tuple[Key, ...] = (
     _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
     _key("reference", "c", "reference run, or none", _SCREEN, EVERYWHERE, "reference", 14),
     _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
-    _key("tail", "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
+    _key("tail", "t", "tail of the console log", _ALL, (*_OF_RUN, *_OVERLAYS), rank=13),
     _key("hyperparameters", "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
-    _key("samples", "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
+    _key("samples", "T", "texts and samples", _ALL, (*_OF_RUN, SAMPLES), rank=13),
     _key("pause", "p", "pause the view, a replay", _ALL, footer="play/pause", rank=1),
     _key("replay_back", "less_than_sign", "as it was a step earlier", _REPLAY, _RUN,
          "replay a step", 1, "< >"),
@@ -262,12 +264,14 @@ KEYS: tuple[Key, ...] = (
     _key("replay_slower", "left_curly_bracket", "slower replay", _REPLAY, _RUN),
     _key("replay_faster", "right_curly_bracket", "faster replay", _REPLAY, _RUN),
     _key("mute", "M", "mute the finding, unmute", _SCREEN, _RUN, rank=13),
+    _key("undo", "u", "undo the mute", _SCREEN, _RUN),
     _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES), "copy", 12),
     _key("write", "w", "write screen or data", _ALL, rank=14),
     _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES)),
     _key("palette", "ctrl+p", "palette of commands", _ALL, (*EVERYWHERE, PICKER, SAMPLES)),
     _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS),
-    _key("quit", "q ctrl+c", "quit; training goes on", _ALL, (*EVERYWHERE, PICKER), "quit", 0),
+    _key("quit", "q ctrl+c", "close, else quit", _ALL, (*EVERYWHERE, PICKER), "quit",
+         0),
     _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
 )  # fmt: skip
 #: Method -> the screens on which a key calls it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -44,6 +45,9 @@ Result = TypeVar("Result")
 _WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
 #: (width, height) below which a screen has no room for tabs, and for anything but the verdict.
 TINY, LEAST = (40, 10), (20, 5)
+#: What Esc removes from a screen at most before it leads to another: a filter, a crosshair, a part
+#: that is shown alone.
+_LAYERS = 4
 #: Why Esc does nothing.
 NO_WAY_BACK = "nothing to go back to; q quits"
 
@@ -151,6 +155,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         keys = [k for k in self.keys if k.action != "back" or self.leads_back]
         if not self.shell.replays:
             keys = [k for k in keys if k.action not in REPLAYED]
+        if self.leads_back:
+            keys = [replace(k, footer="close") if k.action == "quit" else k for k in keys]
         return footer_line(keys, self.shell.view, width, self.state_words())
 
     @property
@@ -272,6 +278,14 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Go back: leave the line of text, clear the filter, or close the screen; never quit."""
         if not self.leave_line() and len(self.shell.screen_stack) > 1:
             self.dismiss()
+
+    async def action_leave(self) -> None:
+        """Close the screen with all that is open in it; quit where it leads back to none."""
+        if not self.leads_back:
+            await self.app.action_quit()
+        for _ in range(_LAYERS):
+            if self.shell.screen is self and self.leads_back:
+                self.action_back()
 
 
 class ListScreen(ShellScreen[None]):

@@ -180,6 +180,10 @@ class ChartScreen(ReplayKeys, ChartOptions):
         """A finding is muted where it is listed."""
         self.shell.say("M mutes the finding at the cursor: ! leads to one")
 
+    def action_undo(self) -> None:
+        """So is what was muted."""
+        self.leave_for_run(lambda screen: screen.action_undo())
+
     # -- what the screen of the run does: others leave for it -----------------------------------
 
     def leave_for_run(self, then: Then) -> None:

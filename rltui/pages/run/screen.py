@@ -14,7 +14,6 @@ from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
-from rltui.facts.x_axis import has_own_axis
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_pane import FindingsPane, row_of, step_at, tag_at
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
@@ -133,10 +132,7 @@ class GridKeys(ChartScreen, ListScreen):
     def chosen_step(self) -> int | None:
         if self.place == GRID:
             return self.metrics.grid.cross
-        found = tag_at(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
-        if found is None or has_own_axis(self.run, found[0]):
-            return None
-        return step_at(self.run, self.items.cursor)
+        return step_at(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
 
     def show_step(self, step: int | None) -> None:
         self.metrics.grid.cross = step
@@ -159,6 +155,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         """The tab that the user chose."""
         self._tabs: dict[RunKey, str] = {}
         """The tab that the user left another run at."""
+        self._newest_mute: MutedFinding | None = None
         self._metric: MetricScreen | None = None
         """The screen of one metric; kept, because making one takes time."""
 
@@ -381,11 +378,21 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if row is None:
             super().action_mute()
             return
-        muted = self.session.run_list.mutes.toggle(MutedFinding.of(row.finding))
+        self._mute(MutedFinding.of(row.finding))
+
+    def action_undo(self) -> None:
+        """Take the newest mute back, or the newest unmuting."""
+        if self._newest_mute is None:
+            self.shell.say("nothing was muted since the start")
+        else:
+            self._mute(self._newest_mute)
+
+    def _mute(self, finding: MutedFinding) -> None:
+        muted, self._newest_mute = self.session.run_list.mutes.toggle(finding), finding
         self.app_of_session.remember()
         self.update()
-        again = "muted in all runs here; M on it, at the end of the list, unmutes"
-        self.shell.say(f"{row.finding.title}: {again if muted else 'no longer muted'}")
+        words = "muted in all runs here; u takes it back" if muted else "no longer muted"
+        self.shell.say(f"{finding.title}: {words}")
 
     # -- more about it ---------------------------------------------------------------------
 

@@ -226,6 +226,32 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._opened is not None:
             self._opened.call_later(then, self._opened)
 
+    def _in_run(self, then: Then) -> None:
+        """Open the run at the cursor, and go on there."""
+        run = self._run_at_cursor
+        if run is not None:
+            self._open_and(run, then)
+
+    def action_tab(self, key: str) -> None:
+        """Open a tab of the run at the cursor."""
+        self._in_run(lambda screen: screen.action_tab(key))
+
+    def action_next_finding(self) -> None:
+        """Open the findings of the run at the cursor."""
+        self._in_run(lambda screen: screen.action_next_finding())
+
+    def action_tail(self) -> None:
+        """Show the end of the console log of the run at the cursor."""
+        run = self._run_at_cursor
+        if run is not None:
+            self.shell.push_screen(later.LogScreen(run))
+
+    def action_samples(self) -> None:
+        """Show the texts and samples of the run at the cursor."""
+        run = self._run_at_cursor
+        if run is not None:
+            self.shell.push_screen(later.SampleScreen(self._session, run, None))
+
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters of the run at the cursor."""
         run = self._run_at_cursor
