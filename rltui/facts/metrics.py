@@ -260,21 +260,11 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
     if run.recognition is None:
         return []
-    shown: set[str] = set()
-    sections = []
-
+    shown, sections = set[str](), []
     for question in run.recognition.scenario.questions:
-        tags: dict[tuple[str, str], str] = {}  # of several synonyms the first
-        for tag in run.tags_of_metrics(question.metrics):
-            info = run.infos[tag]
-            key, labels = info.metric.key if info.metric else tag, sorted(info.labels.items())
-            if labels and all(str(value).isdigit() for _, value in labels):
-                labels = []  # environment 1, 2, 3: the worst speaks for all
-                if run.verdict.tag_level(tag) > run.verdict.tag_level(tags.get((key, "[]"), tag)):
-                    tags[key, "[]"] = tag
-            tags.setdefault((key, str(labels)), tag)
-        rows = [_with_band(run, tag) for tag in tags.values() if tag not in shown]
-        shown.update(tags.values())
+        tags = _answering(run, question.metrics)
+        rows = [_with_band(run, tag) for tag in tags if tag not in shown]
+        shown.update(tags)
         if rows:
             sections.append(section_of(question.title, rows))
 
@@ -283,6 +273,19 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
 
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
+
+
+def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
+    """The tags of some metrics: of synonyms the first, of numbered environments the worst."""
+    tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
+    for tag in run.tags_of_metrics(metrics):
+        info = run.infos[tag]
+        numbered = all(label.isdigit() for label in info.labels.values())
+        labels = "" if numbered else str(sorted(info.labels.items()))
+        place = info.metric.key if info.metric else tag, labels
+        known = tags.setdefault(place, tag)
+        tags[place] = tag if info.labels and level(tag) > level(known) else known
+    return list(tags.values())
 
 
 def _firing(run: RunView) -> list[str]:
