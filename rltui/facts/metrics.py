@@ -13,7 +13,7 @@ from rltui.core.medians import median
 from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
-from rltui.facts.environments import environments_of
+from rltui.facts.environments import answering, environments_of
 from rltui.health.model import Judgement
 from rltui.session import RunView
 from rltui.store import Series
@@ -262,7 +262,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
         return []
     shown, sections = set[str](), []
     for question in run.recognition.scenario.questions:
-        tags = _answering(run, question.metrics)
+        tags = answering(run, question.metrics)
         rows = [_with_band(run, tag) for tag in tags if tag not in shown]
         shown.update(tags)
         if rows:
@@ -273,19 +273,6 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
 
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
-
-
-def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
-    """The tags of some metrics: of synonyms the first, of numbered environments the worst."""
-    tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
-    for tag in run.tags_of_metrics(metrics):
-        info = run.infos[tag]
-        numbered = all(label.isdigit() for label in info.labels.values())
-        labels = "" if numbered else str(sorted(info.labels.items()))
-        place = info.metric.key if info.metric else tag, labels
-        known = tags.setdefault(place, tag)
-        tags[place] = tag if info.labels and level(tag) > level(known) else known
-    return list(tags.values())
 
 
 def _firing(run: RunView) -> list[str]:
