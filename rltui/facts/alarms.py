@@ -36,13 +36,14 @@ def alarms(run: RunView) -> tuple[Failure, ...]:
     return kept[4]
 
 
-def names_of(run: RunView, key: str) -> tuple[str, ...]:
-    """What the framework of a run calls a metric, plain names first; empty where it has no name for
-    it."""
+def names_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
+    """What the framework of a run, or another one, calls a metric, plain names first; empty where
+    it has no name for it."""
     known = run.recognition
-    if known is None or known.framework == GENERIC:
+    framework = framework or (known.framework if known else GENERIC)
+    if known is None or (framework == known.framework == GENERIC):
         return ()
-    resolver = run.catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
+    resolver = run.catalogue.resolver(framework, known.algorithm, known.scenario.id)
     patterns = [pattern for pattern, _ in resolver.entries_of(key)]
     plain = [re.sub(r":[a-z]+}", "}", re.sub(r"\[(.)[^]]*\]", r"\1", p)) for p in patterns]
     told = sorted((p for p in plain if not {"*", "?"} & {*p}), key=lambda p: "{" in p)

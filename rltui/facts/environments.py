@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category
+from rltui.core.level import Level
 from rltui.session import RunView
 
 #: Shares of the groups of an environment, in the order in which they are told.
@@ -71,3 +72,22 @@ def _newest(run: RunView, tag: str) -> float | None:
     """The newest value in the unit of the metric, if it is finite."""
     last, info = run.series(tag).last, run.infos[tag]
     return last[2] * info.sign * info.scale if last and np.isfinite(last[2]) else None
+
+
+def answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
+    """The tags of some metrics: of synonyms the first, of numbered environments the worst, and
+    none where their mean is logged and all are well."""
+    tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
+    for tag in run.tags_of_metrics(metrics):
+        info = run.infos[tag]
+        numbered = bool(info.labels) and all(x.isdigit() for x in info.labels.values())
+        labels = "numbered" if numbered else str(sorted(info.labels.items()))
+        place = info.metric.key if info.metric else tag, labels
+        known = tags.setdefault(place, tag)
+        tags[place] = tag if numbered and level(tag) > level(known) else known
+    spoken_for = {key for key, labels in tags if labels == "[]"}
+    return [
+        tag
+        for (key, labels), tag in tags.items()
+        if labels != "numbered" or key not in spoken_for or level(tag) >= Level.WATCH
+    ]

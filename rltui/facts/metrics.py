@@ -13,7 +13,7 @@ from rltui.core.medians import median
 from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
-from rltui.facts.environments import environments_of
+from rltui.facts.environments import answering, environments_of
 from rltui.health.model import Judgement
 from rltui.session import RunView
 from rltui.store import Series
@@ -260,21 +260,11 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
     if run.recognition is None:
         return []
-    shown: set[str] = set()
-    sections = []
-
+    shown, sections = set[str](), []
     for question in run.recognition.scenario.questions:
-        tags: dict[tuple[str, str], str] = {}  # of several synonyms the first
-        for tag in run.tags_of_metrics(question.metrics):
-            info = run.infos[tag]
-            key, labels = info.metric.key if info.metric else tag, sorted(info.labels.items())
-            if labels and all(str(value).isdigit() for _, value in labels):
-                labels = []  # environment 1, 2, 3: the worst speaks for all
-                if run.verdict.tag_level(tag) > run.verdict.tag_level(tags.get((key, "[]"), tag)):
-                    tags[key, "[]"] = tag
-            tags.setdefault((key, str(labels)), tag)
-        rows = [_with_band(run, tag) for tag in tags.values() if tag not in shown]
-        shown.update(tags.values())
+        tags = answering(run, question.metrics)
+        rows = [_with_band(run, tag) for tag in tags if tag not in shown]
+        shown.update(tags)
         if rows:
             sections.append(section_of(question.title, rows))
 

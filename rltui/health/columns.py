@@ -71,7 +71,7 @@ def judged_rows(
     series: Series,
     others: Mapping[str, tuple[Series, TagInfo]],
     columns: Columns,
-    hidden: float,
+    hidden: float = 0.0,
 ) -> tuple[Rows, FloatArray]:
     """The rows of a tag as a variant reads them, and their wall times. ``hidden``: what a zero may
     be at most, as logged."""

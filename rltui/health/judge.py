@@ -259,7 +259,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         evidence=evidence,
         words=case.variant.words,
         advice=case.variant.advice,
-        limit=_limit(signal, row),
+        limit=_limit(signal, row, float(case.rows.x[row])),
     )
 
 
@@ -306,20 +306,23 @@ def _onset(case: Evaluation, span: Span) -> int:
     return min(rows, default=span.first)
 
 
-def _upwards(signal: Signal, row: int) -> bool:
-    """Whether this row is too high rather than too low."""
+def _upwards(signal: Signal, row: int, x: float) -> bool:
+    """Whether this row, of value ``x``, is too high rather than too low."""
     if signal.high is None or not np.isfinite(signal.high[row]):
         return False
     if signal.low is None or not np.isfinite(signal.low[row]):
         return True
-    return bool(signal.statistic[row] >= signal.threshold[row])
+    low, high = signal.low[row], signal.high[row]
+    if signal.threshold[row] in (low, high):
+        return bool(signal.statistic[row] >= signal.threshold[row])
+    return bool(x - low >= high - x)  # the statistic is a distance
 
 
 def _evidence(
     case: Evaluation, signal: Signal, span: Span, row: int, begin: int, worst: Level
 ) -> Evidence:
     x, steps = case.rows.x, case.rows.steps
-    up = _upwards(signal, row)
+    up = _upwards(signal, row, x[row])
     peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
     limits = signal.high if up else signal.low
     last = len(x) - 1
@@ -403,6 +406,6 @@ def _parameters(case: Evaluation, signal: Signal) -> Mapping[str, float]:
     return {}
 
 
-def _limit(signal: Signal, row: int) -> float | None:
-    side = signal.high if _upwards(signal, row) else signal.low
+def _limit(signal: Signal, row: int, x: float) -> float | None:
+    side = signal.high if _upwards(signal, row, x) else signal.low
     return None if side is None else finite(side[row])

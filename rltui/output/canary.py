@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from rltui.catalogue.catalogue import GENERIC
 from rltui.core.text import clean, fit
 from rltui.draw.prose import wrap
 from rltui.facts.alarms import alarms, names_of, wanted
@@ -62,7 +63,7 @@ def _failure(run: RunView, failure: Failure, canary: Canary, *, tries: bool) -> 
         "rules": [_trial(trial, run) for trial in found],
         "log": [
             {"metric": k, "title": metrics[k].title if k in metrics else k,
-             "names": list(names_of(run, k))}
+             "names": list(names_of(run, k) or names_of(run, k, GENERIC))}
             for k in wanted(run, failure)
         ],
     }  # fmt: skip
@@ -113,7 +114,7 @@ def _stays(failure: Json) -> str:
 def _speaks(failure: Json) -> str:
     spoke = [t for t in failure["rules"] if t["rows"] is not None]
     first, rows = spoke[0], spoke[0]["rows"]
-    when = f"after {rows} {'row' if rows == 1 else 'rows'}" if rows else "fires now"
+    when = f"after {rows} {'row' if rows == 1 else 'rows'}" if rows else "at once"
     more = f", {len(spoke) - 1} more" if len(spoke) > 1 else ""
     return f"{first['variant']} {when}, {first['level']}{more}"
 

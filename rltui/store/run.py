@@ -118,7 +118,11 @@ class RunData:
                 decimals += 1
             witnesses += other != tag and not _has_decimals(x, 0)
         hidden = 0.5 * 10.0**-decimals
-        if decimals > _DECIMALS or witnesses < _WITNESSES or own.max() > _NEXT_TO_NOTHING * hidden:
+        if (
+            decimals > _DECIMALS
+            or witnesses < _WITNESSES
+            or np.nanmax(own) > _NEXT_TO_NOTHING * hidden
+        ):
             return 0.0
         return hidden
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def test_a_torn_answer_is_as_good_as_none(cli: Cli) -> None:
 
 
 def test_a_run_that_hangs_has_a_next_step(cli: Cli, tmp_path: Path) -> None:
-    with DemoRun(tmp_path / "run", "hang", seed=7, total_steps=60) as run:
+    with closing(DemoRun(tmp_path / "run", "hang", seed=7, total_steps=60)) as run:
         run.write_history(60)
         out = cli("brief", tmp_path).out
     story, advice = out.splitlines()[2:4]

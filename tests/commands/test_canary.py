@@ -8,6 +8,7 @@ from pathlib import Path
 from rltui.core.text import cell_width
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
+from tests.places import FIXTURES
 
 
 def test_it_says_what_is_seen_and_what_to_log(cli: Cli, tmp_path: Path) -> None:
@@ -42,6 +43,11 @@ def test_the_document_holds_rules_rows_and_names(cli: Cli, tmp_path: Path) -> No
         "bad",
     )
     assert 0 < trial["rows"] < 40
+
+
+def test_where_the_framework_has_no_name_a_usual_one_is_told(cli: Cli) -> None:
+    asked = "the gradient explodes: log actor/grad_norm or grad_norm"
+    assert asked in cli("canary", FIXTURES / "labelled" / "sb3" / "ppo_cartpole_healthy").out
 
 
 def test_blind_spots_may_fail_a_job(cli: Cli, tmp_path: Path) -> None:

@@ -168,8 +168,13 @@ def test_the_worst_of_numbered_environments_stands_for_all_on_overview() -> None
     tags = {f"monitor/{n}/l": [200.0 + n] * 40 for n in range(5)}
     tags["monitor/3/l"][-1] = float("nan")
     tags |= {f"monitor/{n}/r": [float(i) for i in range(40)] for n in range(5)}
+    tags["rollout/ep_rew_mean"] = [float(i) for i in range(40)]
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     shown = [r.tag for s in tab_sections(run, OVERVIEW) for r in s.rows]
     assert [tag for tag in shown if tag.endswith("/l")] == ["monitor/3/l"]
+    assert "rollout/ep_rew_mean" in shown
+    assert not [
+        tag for tag in shown if tag.endswith("/r")
+    ]  # the mean speaks for those that are well
     everywhere = [r.tag for s in tab_sections(run, "all") for r in s.rows]
     assert {f"monitor/{n}/l" for n in range(5)} <= set(everywhere)

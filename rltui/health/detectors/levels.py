@@ -339,7 +339,7 @@ def off_best(
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
-        notes=((growth > 1 + NOTHING, ", though answers are {growth} times as long"),),
+        notes=((growth > 1 + NOTHING, ", allowing for answers {growth} times as long"),),
         evidence=lambda: relative(part, factor, beyond, event=event),
         event=event,
         silent=not (best > 0).any(),
