@@ -51,6 +51,8 @@ _KEYS: dict[str, tuple[bytes, ...]] = {
     "first and last": (_END, _HOME) * 10,
     "filter": (b"/", b"r", b"u", b"n", b"_", b"0", b"9", *(_BACK,) * 6, b"\r") * 2,
     "order": (b"o",) * 9,
+    "choose a column": (b"a", *(bytes([c]) for c in b"response_length/mean.best"), b"\r"),
+    "order, also by the column": (b"o", b"o", b"o", b"O", b"o") * 2,
 }
 
 

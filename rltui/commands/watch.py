@@ -31,6 +31,7 @@ from rltui.config import Config
 from rltui.core.text import cell_width, clean, fit
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
+from rltui.facts.columns import column_names
 from rltui.output.text_report import verdict_line
 from rltui.session import Session
 from rltui.tui.keys import keys_of
@@ -172,6 +173,7 @@ def _look(config: Config) -> AppOptions:
         config.view.smooth,
         marker=marker_of(config),
         colours=has_colours(os.environ),
+        columns=column_names(" ".join(config.view.columns)),
     )
     theme = load_theme(config.view.theme, config.theme_dirs)
 

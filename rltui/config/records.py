@@ -73,6 +73,8 @@ class ViewConfig:
     """The x axis of charts when the app starts."""
     smooth: float = setting(0.0, low=0.0, high=0.999)
     """Weight of the moving average that charts begin with, 0 (none) to 0.999."""
+    columns: tuple[str, ...] = setting(())
+    """Columns of the list of runs: ``reward.best``, ``entropy@200``, a hyperparameter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class View(NamedTuple):
     """The runs that are drawn in the charts of every other run, by slot."""
     shared: tuple[str, ...] = ()
     """The tags that are drawn in one chart, in the order in which they were marked."""
+    columns: tuple[str, ...] = ()
+    """Columns of the list of runs, see :mod:`rltui.facts.columns`."""
 
     @property
     def glyphs(self) -> GlyphSet:

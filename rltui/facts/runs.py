@@ -21,8 +21,10 @@ from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, clean
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
+from rltui.facts.columns import column_of, conditions_in
 from rltui.health.model import Finding
 from rltui.session import RunView
+from rltui.session.notes import note_on, notes_version
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -61,7 +63,7 @@ class ListedRun:
     by_verdict: tuple[bool, int, float, int, RunKey]
     by_newest: tuple[float, RunKey]
     says_more: bool
-    """Whether the list has a second line for it."""
+    """Whether the list has a finding or the like for it, in its line or in a second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,10 @@ class Names(NamedTuple):
     """Width of the widest without its folders."""
     state_cells: int
     """Width of the longest word for a state."""
+    says_more: bool = False
+    """Whether there is more to say of one of them."""
+    is_one_kind: bool = False
+    """Whether all have one framework and algorithm."""
 
     @classmethod
     def of(cls, listed: Sequence[ListedRun]) -> Names:
@@ -94,6 +100,8 @@ class Names(NamedTuple):
             max((x.cells for x in listed), default=8),
             max((x.own_cells for x in listed), default=8),
             max((len(x.state) for x in listed), default=0),
+            any(x.says_more for x in listed),
+            len({(k.framework, k.algorithm) for x in listed if (k := x.run.recognition)}) == 1,
         )
 
 
@@ -111,12 +119,12 @@ class ListedRuns:
 
     def refresh(self, runs: Iterable[RunView]) -> None:
         """Bring the list up to date: ``runs`` are all of them, in the order of their keys."""
-        before, found = self._kept, dict[RunView, ListedRun]()
+        before, found, noted = self._kept, dict[RunView, ListedRun](), notes_version()
 
         for run in runs:
             # Differs when anything may differ that the list knows.
             notes = len(run.data.files.notes)
-            stamp = run.version, run.progress, run.name, run.data.loading, notes
+            stamp = run.version, run.progress, run.name, run.data.loading, notes, noted
             kept = before.get(run)
             found[run] = kept if kept and kept.stamp == stamp else _listed(run, stamp)
 
@@ -137,16 +145,17 @@ class ListedRuns:
         return len(self._kept)
 
     def shown(self, order: str, text: str) -> list[ListedRun]:
-        """The runs that pass the filter ``text``, by ``order``: verdict, name or newest. See
+        """The runs that pass the filter ``text``: words (see
         :func:`rltui.core.text.words_match`; all runs for one word after the other, which takes a
-        tenth of the time."""
+        tenth of the time) and conditions. ``order``: verdict, name, newest or a column, see
+        :mod:`rltui.facts.columns`; behind a minus the other way round."""
         if order not in self._ordered:
-            found = list(self._kept.values())  # by name
-            self._ordered[order] = (
-                found if order == "name" else sorted(found, key=attrgetter(f"by_{order}"))
-            )
+            self._ordered[order] = self._sorted(order.removeprefix("-"), order.startswith("-"))
 
         found = self._ordered[order]
+        conditions, text = conditions_in(text)
+        for condition in conditions:
+            found = [x for x in found if condition.holds(x.run)]
 
         for word in text.lower().split():
             if not word.startswith("!"):
@@ -155,6 +164,13 @@ class ListedRuns:
                 found = [x for x in found if word[1:] not in x.words]
 
         return list(found)
+
+    def _sorted(self, order: str, reverse: bool) -> list[ListedRun]:
+        found = list(self._kept.values())  # by name
+        if order in ("name", "verdict", "newest"):
+            by = attrgetter("key" if order == "name" else f"by_{order}")
+            return sorted(found, key=by, reverse=reverse)
+        return [found[n] for n in column_of(order).ordered([x.run for x in found], reverse)]
 
 
 @per_version
@@ -177,13 +193,14 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
     reading, progress = run.data.files.reading, run.progress
     state = verdict.state_word if progress else ""
 
-    words = [name, run.key.name, verdict.level.word, state]
+    words = [name, run.key.name, verdict.level.word, state, note_on(run)]
     words += [path.authority] if isinstance(path, RemotePath) else []
     words += [known.framework, known.title, known.algorithm or ""] if known else []
 
     is_read = not (reading or run.data.loading)
     firing = run.report.firing() if run.report else ()
-    more = reading or verdict.crash is not None or not run.infos or firing or run.troubles
+    note = note_on(run)
+    more = any((reading, verdict.crash, not run.infos, firing, run.troubles, note))
     written = (progress.written_at if progress else run.data.files.modified) or 0.0
     cells = cell_width(name)
     return ListedRun(

@@ -30,6 +30,7 @@ from rltui.output.text_report import event_words
 from rltui.session import RunView, Session
 from rltui.session.event import Event
 from rltui.session.hook import Message
+from rltui.session.notes import note_on
 
 Json = dict[str, Any]
 LevelWord = Literal["ok", "watch", "bad", "unknown"]
@@ -231,6 +232,8 @@ class RunVerdict(TypedDict):
     last_wall_time: float | None
     restarts: int
     reference: str | None
+    note: str
+    """What the user noted on the run; "" for nothing."""
     sources: list[SourceDocument]
     findings: list[FindingDocument]
     diagnoses: list[DiagnosisDocument]
@@ -359,6 +362,7 @@ def _entry(run: RunView) -> Json:
         "last_wall_time": run.data.extent.last_wall_time,
         "restarts": len(run.points.extent.restarts),
         "reference": report.reference if report else None,
+        "note": note_on(run),
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in diagnoses],

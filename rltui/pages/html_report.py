@@ -46,6 +46,7 @@ from rltui.output.text_report import (
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView, Session
 from rltui.session.hyperparameters import value_text
+from rltui.session.notes import note_on
 from rltui.sources.side_files.settings_files import read_environment, read_settings
 from rltui.version import __version__
 
@@ -202,7 +203,8 @@ class _Page:
         with run.walled(NOT_SHOWN):
             parts += [*self._lists(), *self._settings()]
         name = f"{_text(run.name, _NAME)} {_badge(run.verdict.mark, 'chip', word=True)}"
-        head = _el("header", self._head(0, name), _el("p", _text(standing_words(run))))
+        own = _el("p", _text(f"Note: {without_secrets(note)}")) if (note := note_on(run)) else ""
+        head = _el("header", self._head(0, name), _el("p", _text(standing_words(run))), own)
         notes = [_text(note_text(n, str(n.path))) for n in run.troubles]
         parts += [self._head(1, "Notes"), _list(notes, "notes")] if notes else []
         return _el("article", head, *parts, id=f"r{self._number}")

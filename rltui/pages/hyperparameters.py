@@ -256,10 +256,14 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     MOST = 10_000
     title_words = "Hyperparameters"
 
-    def __init__(self, session: Session, run: RunView, among: Sequence[RunView] = ()) -> None:
-        """``among``: the runs to compare it with; by default the marked ones, or the reference."""
+    def __init__(
+        self, session: Session, run: RunView, among: Sequence[RunView] = (), text: str = ""
+    ) -> None:
+        """``among``: the runs to compare it with; by default the marked ones, or the reference.
+        ``text``: the filter that it opens with."""
         super().__init__()
         self._among = among
+        self._text = text
         self._session = session
         self._run = run
         self._in_files: dict[RunView, FileSettings] = {}
@@ -269,6 +273,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
     def on_mount(self) -> None:
         """Read the files next to the logs."""
+        self.status.filter = self._text
         session, runs = self._session, self._session.runs()
         folders = {}
         for run in self._runs():

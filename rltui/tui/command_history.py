@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-from textual.command import CommandPalette
-from textual.css.query import NoMatches
 
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean, kept_clean
@@ -104,12 +100,3 @@ def matching(text: str, candidates: Iterable[str]) -> tuple[str, ...]:
     words = text.count(" ")
     fitting = (c for c in dict.fromkeys(candidates) if c.rstrip().count(" ") == words)
     return tuple(c for c in fitting if c.lower().startswith(text.lower()))
-
-
-class CommandSearch(CommandPalette):
-    """Textual's palette, without an error that ends the app: a search that ends just after the
-    palette was closed finds no list for its results."""
-
-    def _refresh_command_list(self, *args: Any) -> None:
-        with suppress(NoMatches):
-            super()._refresh_command_list(*args)

@@ -21,6 +21,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.run.rewards": ("earning_lines",),
     "rltui.pages.metric.screen": ("MetricScreen",),
     "rltui.tui.overlay": ("ExplainScreen", "HelpScreen"),
+    "rltui.tui.palette": ("PaletteScreen",),
+    "rltui.pages.offers": ("finding_offers", "run_offers"),
     "rltui.pages.log": ("LogScreen",),
     "rltui.pages.comparison.screen": ("open_comparison",),
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -67,7 +68,7 @@ class _Dimmed(BackgroundScreen):
             header = header and "\n" not in text
 
 
-class _Raised(LineList[None]):
+class RaisedList(LineList[Any]):
     GROUND = Token.RAISED
 
 
@@ -91,7 +92,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield _Head(lambda width, _: indented(self.head(width - _FRAME + 1), 2), id="head")
-            yield _Raised(id="text")
+            yield RaisedList(id="text")
         yield Status(self.footer)
 
     @property

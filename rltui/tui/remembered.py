@@ -20,13 +20,14 @@ from rltui.core.address import identity
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import kept_clean
 from rltui.draw.view import View
+from rltui.facts.columns import column_names
 from rltui.health.model import MutedFinding
 
 _SCHEMA = "rltui.view/1"
 #: Longer files are none of ours, bytes.
 _MOST_BYTES = 1 << 20
 #: Options of the view that keys change.
-_OPTIONS = ("axis", "smooth", "log_y", "outliers")
+_OPTIONS = ("axis", "smooth", "log_y", "outliers", "columns")
 
 
 class SavedMark(NamedTuple):
@@ -88,7 +89,8 @@ def _usable(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return kept_clean(value)
     if name == "options":
-        return {n: v for n, v in value.items() if _is_option(n, v)}
+        kept = {n: v for n, v in value.items() if _is_option(n, v)}
+        return kept | {n: column_names(" ".join(v)) for n, v in kept.items() if n == "columns"}
     if name == "tabs":
         return {kept_clean(k): kept_clean(v) for k, v in value.items() if isinstance(v, str)}
     if name == "pins":
@@ -111,6 +113,8 @@ def _is_option(name: str, value: object) -> bool:
         return value in X_AXES
     if name == "smooth":
         return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < 1
+    if name == "columns":
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
     return name in _OPTIONS and isinstance(value, bool)
 
 

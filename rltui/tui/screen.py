@@ -11,7 +11,6 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from textual import events
-from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.widget import Widget
@@ -24,6 +23,7 @@ from rltui.draw.line import Line
 from rltui.facts import numbers
 from rltui.facts.findings import onset_of
 from rltui.session import RunView, Session
+from rltui.session.notes import note_on, write_note
 from rltui.tui import later
 from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
@@ -36,13 +36,13 @@ from rltui.tui.keys import (
     footer_line,
     keys_for,
 )
-from rltui.tui.shell import ShellApp, check_handler, shell_of
+from rltui.tui.shell import Offer, ShellApp, check_handler, shell_of
 from rltui.tui.widgets.lines import LineList
 from rltui.tui.widgets.status import Status
 
 Result = TypeVar("Result")
 #: Commands that take something more.
-_WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
+_WITH_ARGUMENT = ("at", "columns", "goto", "note", "tab", "theme", "w", "w!")
 #: (width, height) below which a screen has no room for tabs, and for anything but the verdict.
 TINY, LEAST = (40, 10), (20, 5)
 #: What Esc removes from a screen at most before it leads to another: a filter, a crosshair, a part
@@ -81,6 +81,25 @@ def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
         wanted = run
     session.reference.choose(wanted)
     shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
+
+
+async def ask_note(screen: ShellScreen[Any], run: RunView | None) -> None:
+    """Ask for the note on a run, with the present one as its beginning."""
+    if run is not None:
+        await screen.ask(f"note {note_on(run)}")
+
+
+def keep_note(screen: ShellScreen[Any], run: RunView | None, text: str) -> None:
+    """Keep a note on a run."""
+    if run is None:
+        return
+    try:
+        write_note(run, text)
+    except OSError as problem:
+        screen.shell.say(f"the note is not kept: {problem.strerror}")
+        return
+    screen.shell.say(f"noted on {run.name}" if text else f"no note on {run.name}")
+    screen.on_news()
 
 
 class ShellScreen(OnceScreen[Result], inherit_bindings=False):
@@ -174,6 +193,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         if not name:
             return
         run, hint = choose(name, self.commands())
+        if run is None and not hint and self.shell.search([*self.palette()], event.text.strip()):
+            return
         if run is None:
             hint = hint or ": tab NAME, goto STEP, now, at STEP, theme NAME, runs, q"
             self.shell.say(f"unknown command {name!r}{hint}")
@@ -195,12 +216,16 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
             **dict.fromkeys(in_a_run, lambda _: shell.say("open a run first")),
         }
 
-    def palette(self) -> Iterator[SystemCommand]:
-        """The commands of the palette: everything but moving."""
+    def palette(self) -> Iterator[Offer]:
+        """All that the palette lists: what keys do but for moving, and themes."""
         for key in self.keys:
             if key.group != MOVE and key.action not in ("palette", "quit"):
                 run = partial(self.run_action, key.call)
-                yield SystemCommand(key.words.capitalize(), f"key {key.shown}", run)
+                yield Offer("command", key.words.capitalize(), f"key {key.shown}", run)
+        for name in self.shell.themes():
+            choose_it = partial(self.shell.choose_theme, name)
+            yield Offer("command", f"Theme {name}", "colours", choose_it)
+        yield Offer("command", "Quit", "leave; the training is never touched", self.shell.exit)
 
     # -- keys of every screen --------------------------------------------------------------
 
@@ -489,10 +514,10 @@ class CrosshairKeys(ShellScreen[Any]):
     def commands(self) -> dict[str, Callable[[str], object]]:
         return {**super().commands(), "at": self._look_at}
 
-    def palette(self) -> Iterator[SystemCommand]:
+    def palette(self) -> Iterator[Offer]:
         yield from super().palette()
         ask = partial(self.ask, "at ")
-        yield SystemCommand("Look at a step", "the chart with the crosshair there", ask)
+        yield Offer("command", "Look at a step", "the chart with the crosshair there", ask)
 
 
 def stepped(steps: IntArray, at: int | None, by: int) -> int:

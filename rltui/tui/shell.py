@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.screen import Screen
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
+from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.draw.line import Token
 from rltui.draw.theme import DEFAULT, Theme, list_themes, load_theme
 from rltui.draw.view import View
-from rltui.tui import clipboard
+from rltui.tui import clipboard, later
 from rltui.tui.cell_diff import CellDiffApp
-from rltui.tui.command_history import CommandHistory, CommandSearch
+from rltui.tui.command_history import CommandHistory
 from rltui.tui.keys import KEYS, Key
 from rltui.tui.remembered import ViewState
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
@@ -46,6 +46,17 @@ class AppOptions:
     theme_dirs: tuple[Path, ...] = ()
 
 
+class Offer(NamedTuple):
+    """One line of the palette."""
+
+    kind: str
+    title: str
+    hint: str
+    call: Callable[[], object]
+    level: Callable[[], Level] | None = None
+    """Its badge; asked for when it is in sight."""
+
+
 class ShellApp(CellDiffApp[Result]):
     """An app of rltui."""
 
@@ -62,12 +73,6 @@ class ShellApp(CellDiffApp[Result]):
         background: $raised; color: $text-token; width: 100%; max-width: 100%; height: 1;
         margin: 0; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
     }
-    CommandPalette > Vertical { background: $raised; margin-top: 2; }
-    CommandPalette SearchIcon { display: none; }
-    CommandPalette #--input { border: none; padding: 0 1; }
-    CommandPalette CommandList { border: none; scrollbar-size-vertical: 1; }
-    CommandList > .option-list--option-highlighted { background: $sel; color: $text-token; }
-    CommandList:focus > .option-list--option-highlighted { background: $sel; color: $text-token; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", "quit", show=False, priority=True)
@@ -103,9 +108,18 @@ class ShellApp(CellDiffApp[Result]):
         self.set_keymap(changed)
 
     def action_command_palette(self) -> None:
-        """Search the commands."""
-        if not isinstance(self.screen, CommandSearch):
-            self.push_screen(CommandSearch(id="--command-palette"))
+        """Search all that the screen offers."""
+        if (palette := getattr(self.screen, "palette", None)) is not None:
+            self.search([*palette()])
+
+    def search(self, offers: Sequence[Offer], text: str = "") -> bool:
+        """Show the palette, for a ``text`` only if that finds anything. Returns whether it did."""
+        if not self.is_screen_installed("palette"):  # kept: making a screen takes time
+            self.install_screen(later.PaletteScreen(), "palette")
+        found: bool = self.get_screen("palette", later.PaletteScreen).begin(offers, text)
+        if found or not text:
+            self.push_screen("palette")
+        return found
 
     # -- themes ----------------------------------------------------------------------------
 
@@ -206,13 +220,6 @@ class ShellApp(CellDiffApp[Result]):
         super().copy_to_clipboard(text)
         if sequence.startswith("\x1bP"):
             self.write_terminal(sequence)
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: what the screen does, themes and the way out."""
-        yield from getattr(screen, "palette", tuple)()
-        for name in self.themes():
-            yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.choose_theme(n))
-        yield SystemCommand("Quit", "leave; the training is never touched", self.exit)
 
     async def action_quit(self) -> None:
         """Leave at once."""

@@ -323,7 +323,7 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
             await hand.press(*keys)
             screen = hand.app.screen
             assert isinstance(screen, ShellScreen)
-            names = {c.title: c.callback for c in hand.app.get_system_commands(screen)}
+            names = {c.title: c.call for c in screen.palette()}
             assert {"Tab Timing", "Go to a step", "Explain the selection", "Quit"} <= set(names)
             assert "Row up" not in names
         await names["Look at a step"]()  # type: ignore[misc]

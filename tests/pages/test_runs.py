@@ -17,10 +17,12 @@ from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.runs import ListedRuns, runs_matching
+from rltui.output.json_document import run_entry
 from rltui.pages.app import RltuiApp
+from rltui.pages.html_report import html_report
 from rltui.pages.run.header import runs_header
 from rltui.pages.runs.lines import RunRows
-from rltui.session import Session
+from rltui.session import Session, notes
 from rltui.session.session import Choice
 from tests.builders import LOGDIR, a_batch, a_block, a_source, steps
 from tests.commands.conftest import write_jsonl
@@ -334,3 +336,108 @@ def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> Non
         for text in ("", "calm")
     ]
     assert heads[0] == heads[1]
+
+
+def names_of(hand: Hand) -> list[str]:
+    return [key.name for key in hand.ids]
+
+
+async def test_columns_are_chosen_sorted_by_and_filtered_by() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("a", *"entropy.min,response_length@20", "enter")
+        head = next(line for line in hand.lines if "state" in line)
+        assert "entropy.min" in head
+        assert "response_length@20" in head
+        await hand.press("o", "o", "o")
+        assert "by entropy.min" in hand.footer
+        first = names_of(hand)
+        await hand.press("O")
+        assert names_of(hand) == first[::-1]
+        assert "by entropy.min, reversed" in hand.footer
+        assert first[-1] == "bad/run"
+        await hand.press("slash", *"entropy.min < 0.1", "enter")
+        assert names_of(hand) == ["bad/run"]
+        await hand.press("escape", "colon", *"columns", "enter")
+        assert "entropy.min" not in hand.text.replace("by entropy.min", "")
+        assert "by verdict" in hand.footer
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 24), (40, 20), (120, 36), (200, 50)])
+async def test_columns_fit_every_width(size: tuple[int, int]) -> None:
+    columns = ("entropy.best", "critic/rewards/mean.smooth", "lr", "reward@10", "no.such.metric")
+    async with open_app(*several(), size=size, look=a_look(columns=columns)) as hand:
+        for _ in range(7):
+            await hand.press("o")
+        order = hand.app.state.order
+        assert order == "no.such.metric"
+        assert order in next(line for line in hand.lines if "Run" in line), "what sorts stays"
+        assert all(name in hand.text for name in ("bad", "calm", "young"))
+
+
+@pytest.fixture
+def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state é"))
+    return tmp_path / "state é"
+
+
+@pytest.mark.usefixtures("own_state")
+async def test_a_note_is_shown_found_exported_and_taken_back() -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("G", "n", *"restart from 60", "enter")
+        assert "restart from 60" in hand.text
+        run = hand.app.session.views[hand.cursor]
+        await hand.press("slash", *"from 60", "enter")
+        assert names_of(hand) == [run.key.name]
+        await hand.press("enter")
+        assert "restart from 60" in hand.lines[0]
+        assert run_entry(run)["note"] == "restart from 60"
+        assert "Note: restart from 60" in html_report(hand.app.session)
+        await hand.press("n")
+        assert "note restart from 60" in hand.footer, "it is there to be changed"
+        await hand.press("ctrl+u", *"note", "enter")
+        assert "restart from 60" not in hand.lines[0]
+        assert run_entry(run)["note"] == ""
+
+
+async def test_a_note_outlives_the_app_and_a_broken_file(own_state: Path) -> None:
+    async with open_app(*several()) as hand:
+        await hand.press("n", *"try \\x1b[31m again", "enter")
+    async with open_app(*several()) as hand:
+        assert "again" in hand.text
+        assert "\x1b" not in hand.text
+        (own_state / "rltui" / "notes.json").write_text("{broken", encoding="utf-8")
+        notes._notes.cache_clear()
+        await hand.press("n", *"anew", "enter")
+        assert "anew" in hand.text
+
+
+async def test_a_note_that_cannot_be_kept_is_said_so(own_state: Path) -> None:
+    own_state.write_text("a file", encoding="utf-8")
+    async with open_app(*several()) as hand:
+        await hand.press("n", *"lost", "enter")
+        assert "the note is not kept" in hand.notices
+
+
+async def test_a_short_list_leaves_room_for_the_run_at_the_cursor_on_a_narrow_screen() -> None:
+    async with open_app(*several(), size=(80, 24)) as hand:
+        text = "\n".join(hand.lines[7:])
+        assert "check first" in text
+        assert "actor/entropy" in text, "the chart"
+        assert sum(not line.strip() for line in hand.lines) <= 3
+        await hand.press("G")
+        assert "check first" not in "\n".join(hand.lines[7:])
+        await hand.resize(80, 12)
+        assert "Enter opens it" not in hand.text, "no room"
+
+
+async def test_the_worst_finding_stands_in_the_line_of_a_run_where_it_fits() -> None:
+    async with open_app(*several(), size=(160, 45)) as hand:
+        assert any("✖ bad " in x and "entropy collapse  since 46" in x for x in hand.lines)
+        await hand.resize(80, 24)
+        row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
+        assert hand.lines[row + 1].split()[-2:] == ["since", "46"]
+        await hand.resize(160, 45)
+        await hand.press("c")
+        row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
+        assert "the others are compared with it   entropy collapse" in hand.lines[row + 1]
+        assert "entropy" not in hand.lines[row]

@@ -17,6 +17,7 @@ from rich.style import Style
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.geometry import Region, Size
 from textual.pilot import Pilot
@@ -33,7 +34,6 @@ from rltui.tui.cell_diff import (
     UnknownContentError,
     split_clusters,
 )
-from rltui.tui.command_history import CommandSearch
 from tests.tui.driving import driving
 
 _LOOKS = (
@@ -255,8 +255,8 @@ async def _modal(app: _Show, pilot: Pilot[None]) -> None:
 
 
 async def _palette(app: _Show, pilot: Pilot[None]) -> None:
-    if not CommandSearch.is_open(app):
-        app.push_screen(CommandSearch(id="--command-palette"))
+    if not CommandPalette.is_open(app):
+        app.push_screen(CommandPalette(id="--command-palette"))
 
 
 async def _toast(app: _Show, pilot: Pilot[None]) -> None:

@@ -57,7 +57,7 @@ WAYS = {
     LOG: ["enter", "t"],
     SETTINGS: ["enter", "H"],
 }
-#: What ends or suspends the app, and the palette, which is Textual's.
+#: What ends or suspends the app, and the palette.
 _LEAVING = {"q", "ctrl+c", "ctrl+z", "ctrl+p"}
 NAMES = [n for n in dict.fromkeys(n for k in KEYS for n in k.keys) if n not in _LEAVING]
 
@@ -176,8 +176,8 @@ def test_the_way_names_the_keys_of_the_user() -> None:
     assert elsewhere("v", LOG, table).endswith(" works once this is closed")
 
 
-#: What is replaced on purpose: writing differences, searching commands, painting once.
-ON_PURPOSE = {("CellDiffApp", "_display"), ("CommandSearch", "_refresh_command_list")}
+#: What is replaced on purpose: writing differences, painting once.
+ON_PURPOSE = {("CellDiffApp", "_display")}
 ONCE = {("OnceScreen", "_compositor_refresh"), ("OnceScreen", "_refresh_layout")}
 
 

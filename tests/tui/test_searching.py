@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.command import CommandList
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, Note
@@ -16,7 +15,7 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
-from rltui.tui.command_history import CommandHistory, CommandSearch, Completion
+from rltui.tui.command_history import CommandHistory, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
@@ -235,18 +234,3 @@ async def test_offers_that_do_not_fit_end_in_an_ellipsis() -> None:
     async with open_app(grpo_batch(20), size=(60, 24)) as hand:
         await hand.press("colon", *"theme ")
         assert hand.footer.rstrip().endswith("…")
-
-
-async def test_a_search_that_ends_after_it_was_closed_does_no_harm() -> None:
-    async with open_app(grpo_batch(20)) as hand:
-        hand.app.action_command_palette()
-        await hand.settle()
-        search = hand.app.screen
-        assert isinstance(search, CommandSearch)
-        found = search.query_one(CommandList)
-        found.display = True
-        search._list_visible = True
-        await found.remove()
-        search._refresh_command_list(found, [], True)
-        await hand.press("escape")
-        assert not CommandSearch.is_open(hand.app)

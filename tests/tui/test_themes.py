@@ -58,7 +58,7 @@ async def test_themes_are_chosen_by_name() -> None:
 
 async def test_the_palette_lists_every_theme_and_the_tabs() -> None:
     async with open_app(grpo_batch(60)) as hand:
-        titles = {c.title for c in hand.app.get_system_commands(hand.app.screen)}
+        titles = {c.title for c in hand.run.palette()}
         assert {f"Theme {n}" for n in (*OURS, "nord", "gruvbox")} <= titles
         assert "Tab Actor" in titles
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 
-from rltui.draw.line import Line
+from rltui.draw.line import Line, indented
 from rltui.facts.comparison import ORDERS, Comparison, MetricColumn, RowId, RunRow, compared_runs
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
@@ -21,6 +21,7 @@ from rltui.pages.comparison.lines import (
     cross_of,
     lines_of_words,
 )
+from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
@@ -67,6 +68,8 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
+        self._setting = ""
+        """The hyperparameter of the scatter; empty for curves."""
         self._rows: list[RunRow] = []
         self._table: ComparisonTable | None = None
 
@@ -182,7 +185,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         return [comparison_header(self._comparison, total, label, self.shell.view, width)]
 
     def _draw_chart(self, width: int, height: int) -> list[Line]:
-        view = self.shell.view
+        view, metric = self.shell.view, self._metric
+        if self._setting and metric is not None:
+            margin, comparison = 2 if width >= 110 else 1, self._comparison
+            room = width - margin - 1
+            more = self._setting, self._here, view, room, height
+            return indented(scatter_lines(comparison, metric, *more), margin)
         return comparison_charts(self._curves, self._chosen, self._here, view, width, height)
 
     def _draw_words(self, width: int, height: int) -> list[Line]:
@@ -226,6 +234,26 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Sort by the next order: metric, name, verdict."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self._sort()
+        self.update()
+
+    def action_scatter(self) -> None:
+        """Plot where the runs got to against a hyperparameter, or their curves again."""
+        names = settings_to_plot(self._comparison)
+        if not names:
+            self.shell.say("the runs differ in no hyperparameter that they log")
+        self._setting = names[0] if names and not self._setting else ""
+        self.update()
+
+    def action_axis(self) -> None:
+        """Choose the next x axis, or of a scatter the next hyperparameter."""
+        names = settings_to_plot(self._comparison)
+        if not self._setting or not names:
+            super().action_axis()
+            return
+        at = names.index(self._setting) if self._setting in names else -1
+        self._setting = names[(at + 1) % len(names)]
+        if len(names) == 1:
+            self.shell.say("the runs differ in no other hyperparameter")
         self.update()
 
     def action_group(self) -> None:

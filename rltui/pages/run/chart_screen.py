@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from textual import events
-from textual.app import SystemCommand
 
 from rltui.draw.line import Line
 from rltui.facts import numbers
@@ -22,10 +21,12 @@ from rltui.tui.screen import (
     NO_METRIC,
     ChartOptions,
     CrosshairKeys,
+    ask_note,
     compare,
+    keep_note,
     typed_step,
 )
-from rltui.tui.shell import ShellApp, shell_of
+from rltui.tui.shell import Offer, ShellApp, shell_of
 from rltui.tui.widgets.lines import Lines
 
 #: What a screen of a run does once it is shown.
@@ -127,12 +128,12 @@ class ReplayKeys(CrosshairKeys):
     def commands(self) -> dict[str, Callable[[str], object]]:
         return {**super().commands(), "goto": self._goto, "now": lambda _: self._now()}
 
-    def palette(self) -> Iterator[SystemCommand]:
+    def palette(self) -> Iterator[Offer]:
         yield from super().palette()
         ask = partial(self.ask, "goto ")
-        yield SystemCommand("Go to a step", "the whole run as it was then", ask)
+        yield Offer("command", "Go to a step", "the whole run as it was then", ask)
         if self.run.as_of is not None:
-            yield SystemCommand("Back to now", "the run as it is", self._now)
+            yield Offer("command", "Back to now", "the run as it is", self._now)
 
 
 class ChartScreen(ReplayKeys, ChartOptions):
@@ -224,6 +225,10 @@ class ChartScreen(ReplayKeys, ChartOptions):
         """Show the texts and samples at the step of the crosshair."""
         self.shell.push_screen(later.SampleScreen(self.session, self.run, self.chosen_step))
 
+    async def action_note(self) -> None:
+        """Ask for a note on the run."""
+        await ask_note(self, self.run)
+
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters."""
         self.shell.push_screen(later.HyperparametersScreen(self.session, self.run))
@@ -239,17 +244,23 @@ class ChartScreen(ReplayKeys, ChartOptions):
         mine: dict[str, Callable[[str], object]] = {
             "tab": self._tab_named,
             "runs": lambda _: self.action_runs(),
+            "note": lambda text: keep_note(self, self.run, text),
         }
         return {**super().commands(), **mine}
 
     def completions(self) -> list[str]:
         return [*super().completions(), *(f"tab {t.id}" for t in tabs_of(self.run))]
 
-    def palette(self) -> Iterator[SystemCommand]:
+    def palette(self) -> Iterator[Offer]:
+        opens, run = self.open_elsewhere, self.run
+        yield from later.run_offers(self.session, run, opens)
+        yield from later.finding_offers([run], opens, named=False)
+        others = (r for r in self.session.runs() if r is not run)
+        yield from later.finding_offers(others, opens, named=True)
         yield from super().palette()
         for tab in tabs_of(self.run):
             key = f"key {tab.key}" if tab.key else "[ and ] lead there"
-            yield SystemCommand(f"Tab {tab.title}", key, partial(self.select_tab, tab.id))
+            yield Offer("command", f"Tab {tab.title}", key, partial(self.select_tab, tab.id))
 
     # -- files -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rltui.core.level import ExitKind, Level, RunState
-from rltui.core.text import cell_width, fit_middle
+from rltui.core.text import cell_width, fit, fit_middle
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -27,6 +27,7 @@ from rltui.facts.findings import marks
 from rltui.facts.runs import RunCounts, age_words, exit_words, state_words
 from rltui.pages.findings.lines import muted_words
 from rltui.session import Progress, RunView
+from rltui.session.notes import note_on
 
 _STATE_TOKEN = {
     RunState.LIVE: Token.OK,
@@ -206,12 +207,18 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
+    parts += _note_parts(run, view, width)
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
     parts.append(_Piece(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
 
     return [*parts, *_progress_parts(progress, view, width), *ends]
+
+
+def _note_parts(run: RunView, view: View, width: int) -> list[_Piece]:
+    note = fit(view.glyphs.text(note_on(run)), width // 3) if width >= 110 else ""
+    return [_Piece([(note, STRONG)], 86)] if note else []
 
 
 def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, pad
+from rltui.core.text import cell_width, clean, fit, fit_middle, pad
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -22,6 +22,7 @@ from rltui.draw.line import (
     LazyEntries,
     Line,
     Span,
+    Token,
     column,
     fit_line,
     fixed,
@@ -35,6 +36,8 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
+from rltui.facts.cache import kept
+from rltui.facts.columns import column_of
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW, newest_of
@@ -45,62 +48,28 @@ from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line
 from rltui.pages.run.tab import chart_title, companions, tag_to_chart
+from rltui.pages.runs.columns import WIDE, RunColumns
 from rltui.session import RunView
+from rltui.session.notes import note_on
 from rltui.session.session import Search
 
 #: Cells from which the number of unreadable files stands in words after the worst finding.
 _WORST_AND_COUNT = 50
 #: Lines about hosts, servers and directories that cannot be read.
 _MOST_TROUBLES = 3
-#: Fewest cells of the screen, and cells of margin, framework, step, age, title and value there.
-_WIDTHS = (
-    (110, (2, 15, 8, 7, 11, 10)),
-    (100, (1, 13, 8, 7, 7, 10)),
-    (80, (1, 13, 8, 0, 7, 10)),
-    (60, (1, 0, 8, 0, 0, 10)),
-    (50, (1, 0, 0, 0, 0, 10)),
-    (0, (1, 0, 0, 0, 0, 0)),
-)
-#: Cells that a sparkline keeps in a wide terminal where names are cut.
-_LEAST_SPARK = 12
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8
 NONE_AWAITED: Mapping[Path, Path | None] = MappingProxyType({})
-#: Fewest cells of the screen, and lines under the list, that leave room for the preview.
-_LEAST_WIDTH, _LEAST_HEIGHT = 110, 14
+#: Fewest lines under the list that leave room for the preview.
+_LEAST_HEIGHT = 14
 #: Most lines of the preview: a taller chart says no more.
 _MOST_HEIGHT = 34
 #: Cells between the findings and the charts, and between two charts.
 _GAP = 4
 #: Most cells of the findings, and fewest of a chart.
 _FINDINGS, _CHART = 70, 50
-
-
-class _RunColumns:
-    """Widths of the columns at a screen width; 0 leaves a column out."""
-
-    def __init__(self, width: int, longest: int, marks: bool, state: int, own: int) -> None:
-        """``longest``: cells of the longest name; ``own``: of the longest without its folders;
-        ``marks``: with a column for the signs of marked runs; ``state``: cells of the longest state
-        with its glyph."""
-        fitting = next(cells for least, cells in _WIDTHS if width >= least)
-        self.left, self.framework, self.step, self.age, self.title, self.value = fitting
-        self.mark = 2 if marks else 0
-        self.state = 14 if width >= 110 else min(14, max(12, state + 1)) if width >= 60 else 0
-        self._share_out(width, longest)
-        if self.name < longest + 2:
-            self._share_out(width, longest, _LEAST_SPARK)
-        if self.framework and self.name < (longest if width < 110 else own) + 2:
-            self.framework = 0  # names differ, frameworks rarely do
-            self._share_out(width, longest, _LEAST_SPARK)
-
-    def _share_out(self, width: int, longest: int, spark: int = 24) -> None:
-        """Give what is left to the name and the sparkline."""
-        taken = (self.left, self.mark, self.framework, self.state, self.step, self.age, self.title)
-        rest = width - sum(taken) - self.value - (2 if self.value else 1) - 3
-        least_spark = spark if width >= 110 else 8 if width >= 80 else 0
-        self.name = max(8, min(longest + 2, rest - least_spark))
-        self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
+#: On a narrow screen: lines that the preview needs, and most lines of the findings above the chart.
+_LOW, _LEAST_CELLS, _FEW = 9, 60, 7
 
 
 class RunRows:
@@ -114,18 +83,20 @@ class RunRows:
         reading: float | None = None,
         reference: RunView | None = None,
         everyone: Names | None = None,
+        order: str = "",
     ) -> None:
         """``reading`` is the share of the logs that has been read, None when all has been;
         ``reference`` is the run that the others are compared with; ``everyone`` are the names
-        of all runs, with those that the filter hides: the column stays while it is typed."""
+        of all runs, with those that the filter hides: the column stays while it is typed. A column
+        that gives the ``order`` is underlined."""
         self._listed = listed
         self._view = view
         self._width = width
         self._reading = reading
         self._reference = reference
         all_of = everyone or Names.of(listed)
-        state = 2 + all_of.state_cells
-        self._columns = _RunColumns(width, all_of.cells, bool(view.marked), state, all_of.own_cells)
+        self._order = order
+        self._columns = RunColumns(width, all_of, view, order.removeprefix("-"))
         self._names = _short_names(all_of.names, self._columns.name - 1)
 
     def head(self) -> Line:
@@ -145,12 +116,21 @@ class RunRows:
         for head, room in (("step", columns.step), ("age", columns.age)):
             if room:
                 line.append((pad(head, room - 1, right=True) + " ", MUTED))
+        for text, room in columns.chosen.items():
+            here = text == self._order.removeprefix("-")
+            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            head = fit_middle(text, room - 1)
+            line += [(" " * (room - 1 - cell_width(head)), TEXT), (head, look), (" ", TEXT)]
         if columns.value:
             headline = pad("headline", columns.title + columns.value)
             line += [(" ", TEXT), (headline, MUTED)]
         if columns.spark:
             over = "over the run" if columns.spark >= 12 else "run"
+            over = "headline" if columns.chosen and columns.spark >= 8 else over
             line.append((" " + pad(over, columns.spark), MUTED))
+        if columns.says:
+            line = fit_line(line, self._width - 1 - columns.says)
+            line.append(("worst finding", MUTED))
 
         return fit_line(line, self._width - 1)
 
@@ -182,9 +162,21 @@ class RunRows:
 
         ids = [*(e.id for e in above), *(x.key for x in self._listed), *(e.id for e in below)]
         reference = self._reference
-        heights = [2 if x.says_more or x.run is reference else 1 for x in self._listed]
+        heights = [
+            2 if x.run is reference or (x.says_more and not self._has_room(x)) else 1
+            for x in self._listed
+        ]
 
         return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
+
+    def _has_room(self, listed: ListedRun) -> bool:
+        """Whether all there is to say of a run fits into its line."""
+        run, most = listed.run, self._columns.says
+        if not most or run.data.files.reading or note_on(run):
+            return False
+        return (
+            kept(run, "said", lambda: line_width(_second_line(run, self._view, 999, None))) <= most
+        )
 
     def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
         columns, view = self._columns, self._view
@@ -192,11 +184,18 @@ class RunRows:
 
         def draw(cursor: bool) -> list[Line]:
             lines = [_line(listed.run, self._names[listed.name], columns, view, cursor)]
+            if height == 1 and listed.says_more:
+                said = _second_line(listed.run, view, columns.says, self._reading)
+                lines[0] = [*fit_line(lines[0], cells - columns.says), *said]
             if height > 1:
                 room, said = cells - columns.mark - 5, list[Span]()
-                if listed.run is self._reference:
-                    said = [("the others are compared with it", MUTED)]
+                if note := note_on(listed.run):
+                    said = [(fit(view.glyphs.text(note), room // 2), STRONG)]
                     room -= line_width(said) + 3
+                if listed.run is self._reference:
+                    said += [("   ", TEXT)] if said else []
+                    said += [("the others are compared with it", MUTED)]
+                    room -= line_width(said[-1:]) + 3
                 more = _second_line(listed.run, view, room, self._reading)
                 gap = [("   ", TEXT)] if said and more else []
                 lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
@@ -212,7 +211,7 @@ def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
     return dict(zip(names, distinct(names, width), strict=True))
 
 
-def _line(run: RunView, name: str, columns: _RunColumns, view: View, here: bool) -> Line:
+def _line(run: RunView, name: str, columns: RunColumns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
     glyphs, level, progress = view.glyphs, run.verdict.mark, run.progress
     alarm = level >= Level.WATCH
@@ -239,7 +238,17 @@ def _line(run: RunView, name: str, columns: _RunColumns, view: View, here: bool)
         age = progress.age_s if progress else None
         line.append(column(numbers.age(age), columns.age, MUTED, right=True))
 
-    return [*line, *_headline(run, columns, view)]
+    return [*line, *_chosen(run, columns, view), *_headline(run, columns, view)]
+
+
+def _chosen(run: RunView, columns: RunColumns, view: View) -> Line:
+    """What the user chose."""
+    line: Line = []
+    for chosen, room in columns.chosen.items():
+        value = column_of(chosen).value(run)
+        text = view.glyphs.text(value) if isinstance(value, str) else numbers.aligned(value)
+        line.append(column(text, room, STRONG if value is not None else MUTED, right=True))
+    return line
 
 
 def _framework(run: RunView) -> str:
@@ -248,12 +257,12 @@ def _framework(run: RunView) -> str:
     return " · ".join(w for w in (known.title, known.algorithm) if w) if known else "–"
 
 
-def _headline(run: RunView, columns: _RunColumns, view: View) -> Line:
+def _headline(run: RunView, columns: RunColumns, view: View) -> Line:
     tag = run.headline()
-    if tag is None or not columns.value:
+    if tag is None:
         return []
-    value = numbers.aligned(newest_of(run, run.shown(tag)))
-    line: Line = [(" ", TEXT)]
+    value = numbers.aligned(newest_of(run, run.shown(tag))) if columns.value else ""
+    line: Line = [(" ", TEXT)] if columns.value else []
 
     if columns.title:
         title, blank = view.glyphs.text(run.infos[tag].title), len(value) - len(value.lstrip())
@@ -397,12 +406,15 @@ def tiny_lines(
 def preview_height(width: int, room: int) -> int:
     """Lines of the preview on a screen ``width`` cells wide with ``room`` lines under the list; 0
     for none."""
-    return min(room, _MOST_HEIGHT) if width >= _LEAST_WIDTH and room >= _LEAST_HEIGHT else 0
+    least = _LEAST_HEIGHT if width >= WIDE else _LOW
+    return min(room, _MOST_HEIGHT) if width >= _LEAST_CELLS and room >= least else 0
 
 
 def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """The preview of a run in ``width`` x ``height`` cells: a blank line, its name, then findings
-    beside one or two charts."""
+    beside one or two charts; on a narrow screen above one."""
+    if width < WIDE:
+        return [[], *indented(_narrow_preview(run, view, width - 2, height - 1), 1)]
     body = height - 3
     left = min(_FINDINGS, (width - _GAP - 3) // 2)
     space = width - 3 - left - _GAP
@@ -424,9 +436,24 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         charts = side_by_side(charts, chart, cells, _GAP, body) if at else chart
     lines = side_by_side(findings_pane(run, left, body, view), charts, left, _GAP, body)
 
-    note, glyphs, room = "Enter opens it", view.glyphs, width - 3
+    return [[], *indented([_preview_title(run, view, width - 3), [], *lines], 2)]
+
+
+def _narrow_preview(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    tag = tag_to_chart(run, OVERVIEW, None, run.headline())
+    drawn = tag is not None and tag in run.infos
+    most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1
+    # the head of the findings says no more than the header of the screen
+    lines = [_preview_title(run, view, width), *findings_pane(run, width, most + 1, view)[1:]]
+    lines = lines[: most + 1]
+    if drawn and tag is not None and (room := height - len(lines) - 1) >= _LOW - 3:
+        lines += [chart_title(run, tag, view, width)]
+        lines += chart_lines(run, tag, view, width, room)
+    return lines
+
+
+def _preview_title(run: RunView, view: View, room: int) -> Line:
+    note, glyphs = "Enter opens it", view.glyphs
     name = fit(glyphs.text(run.name), room - len(note) - 2)
     rule = glyphs.rule * max(0, room - cell_width(name) - len(note) - 2)
-    title: Line = [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
-
-    return [[], *indented([title, [], *lines], 2)]
+    return [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
 from rltui.draw.line import Entry, Line, Token, fit_line, heights_of, style, with_ground
+from rltui.facts.columns import STATS, column_names, names_in
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
 from rltui.facts.sentences import run_text
@@ -18,11 +19,14 @@ from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import RUNS
-from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
+from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, ask_note, compare, keep_note
+from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 _ORDERS = ("verdict", "name", "newest")
+#: Runs whose metrics and hyperparameters are offered as columns.
+_MOST_OFFERING = 20
 
 
 class RunsScreen(ListScreen, places=(RUNS,)):
@@ -39,8 +43,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         super().__init__()
         self._session = session
         self._from_picker = from_picker
-        order = self.shell.state.order
-        self._order = order if order in _ORDERS else _ORDERS[0]
+        self._order = self.shell.state.order
+        """One of the orders, behind a minus the other way round."""
         self._listed = ListedRuns()
         self._shown: list[ListedRun] = []
         self._rows: RunRows | None = None
@@ -63,7 +67,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         paused = self.shell.state_words(options=False)
         count = len(self.shell.view.marked)
         marked = f"{count} marked" if count else ""
-        return "  ".join(x for x in (paused, marked, f"by {self._order}") if x)
+        order = f"by {self._order.removeprefix('-')}" + ", reversed" * self._order.startswith("-")
+        return "  ".join(x for x in (paused, marked, order) if x)
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -73,6 +78,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     def update(self) -> None:
         session, (width, height) = self._session, self.size
         text = self.status.filter
+        if self._order.removeprefix("-") not in self._orders:
+            self._order = _ORDERS[0]
         self.shell.state.order, self.shell.state.runs_filter = self._order, text
         self._shown = self._listed.shown(self._order, text)
         bare = width < LEAST[0] or height < LEAST[1]
@@ -89,7 +96,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if listed:
             hidden = len(self._listed) - len(self._shown)
             view, reference, everyone = self.shell.view, session.reference.run, self._listed.names
-            self._rows = RunRows(self._shown, view, width, share, reference, everyone)
+            self._rows = RunRows(self._shown, view, width, share, reference, everyone, self._order)
             entries = self._rows.entries(hidden, session.reach.notes, session.reach.searching)
             room = height - 4 - sum(heights_of(entries))
             lines = preview_height(width, room) if share is None else 0
@@ -191,9 +198,34 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.shell.say(NO_WAY_BACK)
 
     def action_order(self) -> None:
-        """Sort by the next order: verdict, name, newest."""
-        self._order = _ORDERS[(_ORDERS.index(self._order) + 1) % len(_ORDERS)]
+        """Sort by the next order: verdict, name, newest, then each column."""
+        at = self._orders.index(self._order.removeprefix("-"))
+        self._order = self._orders[(at + 1) % len(self._orders)]
         self.update()
+
+    def action_other_way(self) -> None:
+        """Sort the other way round."""
+        plain = self._order.removeprefix("-")
+        self._order = plain if plain != self._order else f"-{plain}"
+        self.update()
+
+    @property
+    def _orders(self) -> tuple[str, ...]:
+        return (*_ORDERS, *self.shell.view.columns)
+
+    async def action_columns(self) -> None:
+        """Ask for the columns, behind those that there are."""
+        await self.ask(f"columns {self._columns_begun}")
+
+    @property
+    def _columns_begun(self) -> str:
+        return "".join(f"{text}," for text in self.shell.view.columns)
+
+    def _choose_columns(self, text: str) -> None:
+        columns = column_names(text)
+        self.shell.view = self.shell.view._replace(columns=columns)
+        self.update()
+        self.shell.say(f"o sorts by them, /{columns[0]} > 0.5 filters" if columns else "no columns")
 
     def action_compare(self) -> None:
         """Make the run at the cursor the reference, or clear it."""
@@ -252,6 +284,10 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if run is not None:
             self.shell.push_screen(later.SampleScreen(self._session, run, None))
 
+    async def action_note(self) -> None:
+        """Ask for a note on the run at the cursor."""
+        await ask_note(self, self._run_at_cursor)
+
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters of the run at the cursor."""
         run = self._run_at_cursor
@@ -262,5 +298,22 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         run = self._run_at_cursor
         return "" if run is None else run_text(run)
 
+    def palette(self) -> Iterator[Offer]:
+        run = self._run_at_cursor
+        if run is not None:
+            yield from later.run_offers(self._session, run, self._open_and)
+        yield from later.finding_offers(self._session.runs(), self._open_and, named=True)
+        yield from super().palette()
+
     def commands(self) -> dict[str, Callable[[str], object]]:
-        return {**super().commands(), "runs": lambda _: None}
+        mine: dict[str, Callable[[str], object]] = {
+            "runs": lambda _: None,
+            "columns": self._choose_columns,
+            "note": lambda text: keep_note(self, self._run_at_cursor, text),
+        }
+        return {**super().commands(), **mine}
+
+    def completions(self) -> list[str]:
+        names = names_in(x.run for x in self._shown[:_MOST_OFFERING])
+        offered = [*names, *(f"{n}.{stat}" for n in names for stat in STATS)]
+        return [*super().completions(), *(f"columns {self._columns_begun}{n}" for n in offered)]

@@ -25,6 +25,7 @@ _MOST_OFFERED = 6
 _HINTS = {
     "filter": "Enter keep  Esc clear  !word without",
     "command": "Tab completes  ↑ earlier ones",
+    "search": "Enter open  Esc close",
 }
 
 
@@ -77,7 +78,7 @@ class Status(Horizontal):
         self._draw_keys = keys
         self._note = note
         self.editing = ""
-        """"filter" or "command" while text is taken, else ""."""
+        """"filter", "command" or "search" while text is taken, else ""."""
         self.filter = ""
 
     def compose(self) -> ComposeResult:
@@ -103,13 +104,13 @@ class Status(Horizontal):
         return filter_line(self.filter, width, f"{note}  Esc clear" if note else "Esc clear")
 
     def _sign(self, _width: int, _height: int) -> list[Line]:
-        sign = ":" if self.editing == "command" else "/"
+        sign = {"command": ":", "search": ">"}.get(self.editing, "/")
         return [with_ground([(f" {sign}", ACCENT)], Token.SEL)]
 
     def _hint_text(self) -> str:
         """The rows that the filter leaves or completions of the command, and keys."""
         words = [_HINTS.get(self.editing, "")]
-        if self.editing == "filter":
+        if self.editing in ("filter", "search"):
             words.insert(0, self._note())
         for prompt in self.query(Prompt) if self.editing == "command" else ():
             fitting = matching(prompt.value, self._candidates) if prompt.value else ()
@@ -150,7 +151,8 @@ class Status(Horizontal):
         return text if found is None else found
 
     async def edit(self, what: str, text: str = "") -> None:
-        """Ask for a ``filter``, or for a ``command`` with ``text`` as its beginning."""
+        """Ask for a ``filter``, for a ``search`` that is one, too, but ends like a ``command``, or
+        for such a one with ``text`` as its beginning."""
         prompt = next(iter(self.query(Prompt)), None)
         if prompt is None:  # made when it is needed first
             prompt = Prompt(max_length=_MOST, select_on_focus=False)
@@ -158,7 +160,7 @@ class Status(Horizontal):
             await self.mount(Lines(self._sign, id="sign"), prompt, Lines(self._hint, id="hint"))
         self.editing = what
         with prompt.prevent(Input.Changed):
-            prompt.value = self.filter if what == "filter" else text
+            prompt.value = text if what == "command" else self.filter
         prompt.cursor_position = len(prompt.value)
         self._lay_out()
         self.update()
@@ -184,13 +186,15 @@ class Status(Horizontal):
         event.stop()
         if self.editing == "command":
             self.show_note()
-        if self.editing == "filter" and event.value != self.filter:
+        if self.editing in ("filter", "search") and event.value != self.filter:
             self._set_filter(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        command = self.editing == "command"
-        self.leave(keep=True)
-        if command:
+        kind = self.editing
+        if kind != "search":
+            self.leave(keep=True)
+        if kind == "command":
             self._history.add(event.value)
+        if kind != "filter":
             self.post_message(self.Entered(event.value))

@@ -1,0 +1,190 @@
+"""Columns of the list of runs that the user chooses, and conditions on them.
+
+``reward.best``, ``entropy@200`` (at a step), ``lr``; ``reward.best > 0.4 lr = 1e-5``. A name is
+that of a tag, a metric, the title of one, or a hyperparameter, in this order. Nothing is computed
+before it is asked for, and for a run again only after news of it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rltui.core.level import Direction
+from rltui.core.text import clean
+from rltui.facts.groups import level_at_end
+from rltui.session import RunView
+from rltui.session.hyperparameters import canonical, last_part, main_rank
+from rltui.store import Series
+
+#: What a metric can be shown as; ``smooth`` is the mean of the last tenth.
+STATS = ("last", "best", "min", "max", "mean", "smooth")
+_SPEC = re.compile(rf"(?P<name>\S+?)(?:\.(?P<stat>{'|'.join(STATS)})|@(?P<step>\d{{1,18}}))?")
+#: A condition in a filter; while its value is missing it holds for every run.
+_CONDITION = re.compile(r"(?<!\S)([^\s<>=!]+)\s*(>=|<=|!=|==?|<|>)\s*(\S*)")
+#: Logs round: a number is equal to one that is typed to this share.
+_SAME = 1e-6
+_SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": lambda a, b: math.isclose(a, b, rel_tol=_SAME),
+}
+_SIGNS["=="], _SIGNS["!="] = _SIGNS["="], lambda a, b: not _SIGNS["="](a, b)
+Value = float | str | None
+
+
+class _Kept(NamedTuple):
+    made_of: tuple[int, int]
+    value: Value
+    down: bool
+    """Whether lower is better, or it is a hyperparameter."""
+
+
+class RunColumn:
+    """One column."""
+
+    def __init__(self, text: str) -> None:
+        """``text`` names it, as the user writes it."""
+        self._text = text
+        self._kept: WeakKeyDictionary[RunView, _Kept] = WeakKeyDictionary()
+
+    def value(self, run: RunView) -> Value:
+        """The number of a run, as logged, or the text of a hyperparameter; None for none."""
+        return self._of(run).value
+
+    def _of(self, run: RunView) -> _Kept:
+        kept, made_of = self._kept.get(run), (run.version, run.hyperparameters.version)
+        if kept is None or kept.made_of != made_of:
+            found = _Kept(made_of, *_found(run, self._text))
+            if found.value is None and kept is not None and run.data.unloaded:
+                found = kept._replace(made_of=made_of)  # known from before its points went
+            kept = self._kept[run] = found
+        return kept
+
+    def ordered(self, runs: Sequence[RunView], reverse: bool = False) -> list[int]:
+        """Places of the runs, the best first: the largest, or the smallest where lower is better
+        and for hyperparameters; those without a value last."""
+        found = [self._of(run) for run in runs]
+        known = [n for n, k in enumerate(found) if k.value is not None and k.value == k.value]
+        down = any(found[n].down for n in known)
+        known.sort(key=lambda n: _sortable(found[n].value), reverse=down == reverse)
+        return [*known, *sorted(set(range(len(runs))) - set(known))]
+
+
+#: Columns by name, the newest last: conditions and lists share what they know.
+_COLUMNS: dict[str, RunColumn] = {}
+#: Name, framework and tags of a run -> the tag that is meant: the runs of a sweep log the same
+#: tags, and to look a name up takes longer than all else.
+_TAGS: dict[tuple[object, ...], str | None] = {}
+_MOST, _MOST_TAGS = 32, 4096
+
+
+def column_of(text: str) -> RunColumn:
+    """The column of this name."""
+    column = _COLUMNS[text] = _COLUMNS.pop(text) if text in _COLUMNS else RunColumn(text)
+    if len(_COLUMNS) > _MOST:
+        del _COLUMNS[next(iter(_COLUMNS))]
+    return column
+
+
+def column_names(text: str) -> tuple[str, ...]:
+    """The columns that a text names, parted by commas or blanks, each once."""
+    return tuple(dict.fromkeys(clean(x) for x in re.split(r"[,\s]+", text) if x))
+
+
+class Condition(NamedTuple):
+    """``reward.best > 0.4``."""
+
+    column: RunColumn
+    sign: str
+    wanted: str
+
+    def holds(self, run: RunView) -> bool:
+        """Whether a run meets it; one without a value meets ``!=`` only."""
+        value = self.column.value(run)
+        a, b = as_number(value), as_number(self.wanted)
+        if a is not None and b is not None:
+            return _SIGNS[self.sign](a, b)
+        same = value is not None and str(value).lower() == self.wanted.lower()
+        return not self.wanted or (self.sign in ("=", "==", "!=") and same != (self.sign == "!="))
+
+
+def conditions_in(text: str) -> tuple[list[Condition], str]:
+    """The conditions in a filter, and the words that are none."""
+    found = [Condition(column_of(m[1]), m[2], m[3]) for m in _CONDITION.finditer(text)]
+    return found, _CONDITION.sub(" ", text) if found else text
+
+
+def names_in(runs: Iterable[RunView]) -> list[str]:
+    """Names that columns can have: metrics and other tags, then hyperparameters."""
+    metrics, settings = dict[str, None](), dict[str, None]()
+    for run in runs:
+        metrics |= {(i.metric.key if i.metric else t): None for t, i in run.infos.items()}
+        names = run.hyperparameters.values
+        settings |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
+    return [clean(name) for name in (*metrics, *settings) if not re.search(r"[\s,]", name)]
+
+
+def _found(run: RunView, text: str) -> tuple[Value, bool]:
+    tag, parts = _tag_named(run, text), None
+    if tag is None and (parts := _SPEC.fullmatch(text)):  # "reward.max" is a metric of its own
+        tag = _tag_named(run, parts["name"])
+    if tag is None:
+        values = run.hyperparameters.values
+        named = (v for n, v in values.items() if last_part(n) == text and v is not None)
+        value = values.get(text, next(named, None))
+        return None if value is None else clean(canonical(value)), True
+    down = run.infos[tag].direction is Direction.DOWN
+    stat, step = (parts["stat"], parts["step"]) if parts else (None, None)
+    return _statistic(run.shown(tag), stat or "last", step, down), down
+
+
+def _tag_named(run: RunView, name: str) -> str | None:
+    """The tag that a name means in a run."""
+    if name in run.infos:
+        return name
+    key = name, run.recognition and run.recognition.framework, tuple(run.infos)
+    if key not in _TAGS:
+        if len(_TAGS) >= _MOST_TAGS:
+            _TAGS.clear()
+        tags = [t for k in (name, f"{name}.mean") for t in run.tags_of_metrics((k,))]
+        title = name.lower().replace("_", " ")
+        tags += [t for t, i in run.infos.items() if i.title.lower() == title]
+        _TAGS[key] = next(iter(tags), None)
+    return _TAGS[key]
+
+
+def _statistic(series: Series, stat: str, step: str | None, down: bool) -> float | None:
+    """One number of a series; None without a point for it."""
+    steps, values = series.steps, series.values
+    row = len(values) if step is None else int(np.searchsorted(steps, int(step), side="right"))
+    if not row or (step is not None and steps[-1] < int(step)):
+        return None
+    if stat == "last":
+        return float(values[row - 1])
+    if stat == "smooth":
+        return level_at_end(series)
+    finite = values if np.isfinite(values).all() else series.finite()[1]
+    name = stat if stat != "best" else "min" if down else "max"
+    return float(getattr(finite, name)()) if len(finite) else None
+
+
+def as_number(value: Value) -> float | None:
+    """A value as a number, if it is one."""
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return None
+
+
+def _sortable(value: Value) -> Any:
+    number = as_number(value)
+    return (0, number, "") if number is not None else (1, 0.0, value)

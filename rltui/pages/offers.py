@@ -1,0 +1,62 @@
+"""What the palette finds in runs: their metrics, findings and hyperparameters, and the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from rltui.core.text import clean
+from rltui.facts.findings import finding_rows
+from rltui.facts.metrics import FINDINGS
+from rltui.facts.runs import by_verdict, since_words
+from rltui.health.model import Finding
+from rltui.pages.hyperparameters import HyperparametersScreen
+from rltui.pages.run.chart_screen import ChartScreen, Open
+from rltui.pages.run.screen import RunScreen
+from rltui.session import RunView, Session
+from rltui.session.hyperparameters import value_text
+from rltui.tui.shell import Offer
+
+
+def run_offers(session: Session, run: RunView, opens: Open) -> Iterator[Offer]:
+    """Metrics and hyperparameters of a run, which ``opens`` shows."""
+    for tag, info in run.infos.items():
+        key = info.metric.key if info.metric is not None else ""
+        hint = tag if key in ("", tag) else f"{tag}  {key}"
+        call, level = partial(opens, run, partial(_metric, tag)), run.verdict.tag_level
+        yield Offer("metric", info.title, hint, call, partial(level, tag))
+    for name, value in run.hyperparameters.values.items():
+        show = partial(_settings, session, run, clean(name))
+        yield Offer("setting", clean(name), clean(value_text(value)), partial(opens, run, show))
+
+
+def finding_offers(runs: Iterable[RunView], opens: Open, *, named: bool) -> Iterator[Offer]:
+    """What fires in some runs, the worst runs first; with ``named`` each with its run, and the runs
+    themselves."""
+    for run in sorted(runs, key=by_verdict):
+        for finding in run.report.firing() if run.report is not None else ():
+            hint = f"{run.name}  " * named + since_words(run, finding)
+            call = partial(opens, run, partial(_finding, finding))
+            yield Offer("finding", finding.title, hint, call, partial(getattr, finding, "level"))
+        if named:
+            known = run.recognition
+            words = (known.title, known.algorithm or "") if known is not None else ()
+            call = partial(opens, run, lambda _: None)
+            level = partial(getattr, run.verdict, "mark")
+            yield Offer("run", run.name, " · ".join(filter(None, words)), call, level)
+
+
+def _metric(tag: str, screen: ChartScreen) -> None:
+    if isinstance(screen, RunScreen) and tag in screen.run.infos:
+        screen.open_metric(screen.run.infos[tag].category.value, tag)
+
+
+def _finding(finding: Finding, screen: ChartScreen) -> None:
+    if isinstance(screen, RunScreen):
+        screen.select_tab(FINDINGS)
+        for row in (r for r in finding_rows(screen.run) if r.finding == finding):
+            screen.items.put(row.id)
+
+
+def _settings(session: Session, run: RunView, name: str, screen: ChartScreen) -> None:
+    screen.shell.push_screen(HyperparametersScreen(session, run, text=name))

@@ -1,0 +1,86 @@
+"""How the columns of the list of runs share the width of the screen."""
+
+from __future__ import annotations
+
+from rltui.core.text import cell_width
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.runs import Names
+
+#: Fewest cells of a wide screen.
+WIDE = 110
+#: Fewest cells of the screen, and cells of margin, framework, step, age, title and value there.
+_WIDTHS = (
+    (110, (2, 15, 8, 7, 11, 10)),
+    (100, (1, 13, 8, 7, 7, 10)),
+    (80, (1, 13, 8, 0, 7, 10)),
+    (60, (1, 0, 8, 0, 0, 10)),
+    (50, (1, 0, 0, 0, 0, 10)),
+    (0, (1, 0, 0, 0, 0, 0)),
+)
+#: Cells that a sparkline keeps in a wide terminal where names are cut.
+_LEAST_SPARK = 12
+#: Fewest and most cells for the worst finding in the line of a run.
+_SAYS = (26, 46)
+#: Most cells of a column that the user chose, and of the name where these have no room.
+_WIDEST, _NAME = 22, 22
+
+
+class RunColumns:
+    """Widths of the columns at a screen width; 0 leaves a column out."""
+
+    def __init__(self, width: int, names: Names, view: View, sorted_by: str) -> None:
+        """``sorted_by``: the column that stays."""
+        longest, own = names.cells, names.own_cells
+        fitting = next(cells for least, cells in _WIDTHS if width >= least)
+        self.left, self.framework, self.step, self.age, self.title, self.value = fitting
+        self.mark = 2 * bool(view.marked)
+        self.state = (
+            14 if width >= WIDE else min(14, max(12, names.state_cells + 3)) if width >= 60 else 0
+        )
+        self._says_more = names.says_more
+        least = numbers.ALIGNED_WIDTH
+        self.chosen = {c: min(_WIDEST, max(least, cell_width(c))) + 1 for c in view.columns}
+        """Columns that the user chose -> their widths."""
+        if self.chosen:
+            self.title = self.value = 0
+            self._fit_chosen(width, longest, sorted_by)
+        self._share_out(width, longest)
+        if self.name < longest + 2:
+            self._share_out(width, longest, _LEAST_SPARK)
+        if self.framework and self.name < (longest if width < 110 else own) + 2:
+            self.framework = 0  # names differ, frameworks rarely do
+            self._share_out(width, longest, _LEAST_SPARK)
+        kind = self.framework
+        for framework in (0, kind) if names.is_one_kind and names.says_more else ():
+            if not self.says:  # what all share gives way to the worst finding of each
+                self.framework = framework
+                self._share_out(width, longest)
+
+    def _fit_chosen(self, width: int, longest: int, sorted_by: str) -> None:
+        """Leave out the age, the framework, the step, then the last columns until they fit."""
+
+        def lacks() -> bool:
+            taken = (self.left, self.mark, self.framework, self.state, self.step, self.age)
+            return sum(taken) + sum(self.chosen.values()) + min(longest + 2, _NAME) + 4 > width
+
+        for name in ("age", "framework", "step"):
+            if lacks():
+                setattr(self, name, 0)
+        while lacks() and len(self.chosen) > 1:
+            del self.chosen[[c for c in self.chosen if c != sorted_by][-1]]
+
+    def _share_out(self, width: int, longest: int, spark: int = 24) -> None:
+        """Give what is left to the name and the sparkline."""
+        taken = (self.left, self.mark, self.framework, self.state, self.step, self.age, self.title)
+        rest = width - sum(taken) - self.value - (2 if self.value else 1) - 3
+        rest -= sum(self.chosen.values())
+        least_spark = 0 if width < 80 or self.chosen else spark if width >= 110 else 8
+        self.name = max(8, min(longest + 2, rest - least_spark))
+        self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
+        least, most = _SAYS
+        room = rest - self.name - _LEAST_SPARK - 2 if self._says_more else 0
+        self.says = min(most, room) if room >= least and width >= WIDE else 0
+        """Cells for what else there is to say of a run, behind its sparkline."""
+        if self.says:
+            self.spark = min(60, rest - self.name - self.says - 2)
