@@ -75,16 +75,18 @@ def _newest(run: RunView, tag: str) -> float | None:
 
 
 def answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
-    """The tags of some metrics: of synonyms the first, of numbered environments the worst, and
-    none where their mean is logged and all are well."""
+    """The tags of some metrics: of synonyms the first, of cards and numbered environments the
+    worst, and none of these where their mean is logged and all are well."""
     tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
     for tag in run.tags_of_metrics(metrics):
         info = run.infos[tag]
-        numbered = bool(info.labels) and all(x.isdigit() for x in info.labels.values())
-        labels = "numbered" if numbered else str(sorted(info.labels.items()))
+        drop = ("n", "node", "rank") if "part" in info.labels else ()  # Perf has each of them
+        apart = {k: v for k, v in info.labels.items() if k not in drop}
+        numbered = bool(info.labels) and all(x.isdigit() for x in apart.values())
+        labels = "numbered" if numbered else str(sorted(apart.items()))
         place = info.metric.key if info.metric else tag, labels
         known = tags.setdefault(place, tag)
-        tags[place] = tag if numbered and level(tag) > level(known) else known
+        tags[place] = tag if (numbered or drop) and level(tag) > level(known) else known
     spoken_for = {key for key, labels in tags if labels == "[]"}
     return [
         tag

@@ -186,13 +186,19 @@ def _advice_about(text: str) -> str:
     return next((s.advice for s in signs if any(p.search(text) for p in s.says)), "")
 
 
-def bare(line: str) -> str:
-    """A line without the prefixes of Ray, torchrun, srun and vLLM."""
+def without_prefixes(line: str) -> str:
+    """A line without the prefixes of Ray, torchrun and srun."""
     for _ in range(4):
         found = _PREFIX.match(line)
         if found is None:
             break
         line = line[found.end() :]
+    return line
+
+
+def bare(line: str) -> str:
+    """The same without the prefix of vLLM."""
+    line = without_prefixes(line)
     return _LOGGED.sub("", line[:_LOOKED_AT]).rstrip()
 
 

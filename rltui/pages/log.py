@@ -1,22 +1,88 @@
-"""The end of a run's console log."""
+"""The end of a run's console log, and the errors and warnings in all of its logs."""
 
 from __future__ import annotations
 
-from rltui.draw.line import Line
+from functools import partial
+
+from rltui.core.level import Level
+from rltui.core.text import pad, words_match
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Span,
+    fit_line,
+    longest,
+    style,
+)
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.log_digest import AGAIN_S, LogDigest
+from rltui.facts.samples import root_of
 from rltui.pages.findings.lines import log_head, log_lines
-from rltui.session import RunView
+from rltui.session import RunView, Session
 from rltui.tui.keys import LOG
 from rltui.tui.overlay import Overlay
+from rltui.tui.screen import ReadingScreen
+
+_TITLE = "Errors and warnings"
+#: Most cells of the steps and of the ranks of a message.
+_WHEN, _WHO = 22, 14
 
 
-class LogScreen(Overlay, places=(LOG,)):
-    """Shows the end of the log, and follows it until the user scrolls back."""
+def digest_head(digest: LogDigest, view: View, width: int) -> list[Line]:
+    """What is listed, and how much of the logs was read."""
+    gap = max(2, width - len(_TITLE) - len(digest.note))
+    head: Line = [(_TITLE + " " * gap, TITLE), (digest.note, MUTED)]
+    return [fit_line(head, width), [(view.glyphs.rule * width, RULE)]]
+
+
+def digest_lines(
+    run: RunView, digest: LogDigest, view: View, width: int, text: str = "", shift: int = 0
+) -> list[Line]:
+    """The messages after the filter ``text``, without their first ``shift`` characters: how often,
+    which steps and ranks, and below it the finding that began then."""
+    found = [s for s in digest.said if words_match(f"{s.text} {s.who}", text)]
+    if not found:
+        empty = "no line matches the filter" if digest.said else "no errors or warnings"
+        return [[("reading" if digest.is_reading else empty, MUTED)]]
+    when = min(_WHEN, max(5, longest([s.when for s in found])))
+    who = min(_WHO, longest([s.who for s in found]))
+
+    def row(kind: Span, times: str, steps: str, ranks: str, message: Span) -> Line:
+        line: Line = [kind, (f"{times:>8}  ", STRONG), (pad(steps, when + 2), MUTED)]
+        line += [(pad(ranks, who + 2), MUTED)] if who else []
+        return fit_line([*line, message], width)
+
+    blank = " " * 7, TEXT
+    lines = [row(blank, "times", f"{run.step_word}s", "ranks", ("message", MUTED))]
+    for said in found:
+        level = Level.BAD if said.is_error else Level.WATCH
+        kind = "error  " if said.is_error else "warning", style(LEVEL_TOKEN[level])
+        shown = view.glyphs.text(said.text)[shift:], STRONG if said.is_error else TEXT
+        lines.append(row(kind, numbers.step(said.times), said.when, said.who, shown))
+        if said.onset:
+            lines.append(row(blank, "", "", "", (view.glyphs.text(said.onset), MUTED)))
+    return lines
+
+
+class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
+    """Shows the end of the log, and follows it until the user scrolls back; or the errors and
+    warnings, which are read only while they are shown."""
 
     MOST = 10_000
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, session: Session, run: RunView) -> None:
         super().__init__()
+        self._session = session
         self._run = run
+        self._digest: LogDigest | None = None
+        """What has been read of the errors and warnings; None before they were asked for."""
+        self._is_digest = False
         self._follows = True
         self._at = 0
         """First visible line."""
@@ -25,19 +91,52 @@ class LogScreen(Overlay, places=(LOG,)):
 
     action_tail = Overlay.action_close
 
+    @property
+    def _shown(self) -> LogDigest | None:
+        return self._digest if self._is_digest else None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_interval(AGAIN_S, self._read_on)
+
+    def action_digest(self) -> None:
+        """Show the errors and warnings of all logs, or the log again."""
+        self._is_digest = not self._is_digest
+        self._shift = 0
+        if self._digest is None:
+            logdir = self._session.logdirs[self._run.key.logdir]
+            root = partial(root_of, self._run, self._session.runs(), logdir)
+            self._digest = LogDigest(self._run, root, self._session.clock)
+        self._follows = not self._is_digest
+        self.update()
+        if self._is_digest:
+            self.items.scroll_home(animate=False)
+
+    def _read_on(self) -> None:
+        """Read the next piece while somebody looks."""
+        wanted = None if self._shown is None or self.reading else self._shown.request()
+        if wanted is not None:
+            self.read(wanted)
+
     def head(self, width: int) -> list[Line]:
+        if self._shown is not None:
+            return digest_head(self._shown, self.shell.view, width)
         return log_head(self._run, self.shell.view, width)
 
     def text(self, width: int) -> list[Line]:
-        return log_lines(self._run, self.shell.view, width, self.status.filter, self._shift)
+        view, text, shift = self.shell.view, self.status.filter, self._shift
+        if self._shown is not None:
+            return digest_lines(self._run, self._shown, view, width, text, shift)
+        return log_lines(self._run, view, width, text, shift)
 
     def update(self) -> None:
         super().update()
-        if self._follows:
+        self._read_on()
+        if self._follows and not self._is_digest:
             self.call_after_refresh(self._to_end)
 
     def _to_end(self) -> None:
-        if self._follows:
+        if self._follows and not self._is_digest:
             self.items.scroll_end(animate=False)
 
     def on_line_list_scrolled(self) -> None:
@@ -53,7 +152,9 @@ class LogScreen(Overlay, places=(LOG,)):
     def action_scroll_sideways(self, by: int) -> None:
         """Scroll by half the width, as far as the longest line reaches."""
         tails = self._run.data.files.tails.values()
-        longest = max((len(line) for tail in tails for line in tail.lines), default=0)
-        step = self.size.width // 2
-        self._shift = max(0, min(self._shift + by * step, longest - step))
+        texts = (line for tail in tails for line in tail.lines)
+        if self._shown is not None:
+            texts = (said.text for said in self._shown.said)
+        step, most = self.size.width // 2, max(map(len, texts), default=0)
+        self._shift = max(0, min(self._shift + by * step, most - step))
         self.update()

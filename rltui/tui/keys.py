@@ -223,6 +223,8 @@ KEYS: tuple[Key, ...] = (
     _key("pin", "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
     _key("scroll_left", "left h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
     _key("scroll_right", "right l", "sideways", MOVE, (LOG,)),
+    _key("digest", "v", "errors and warnings of all logs, the log", _SCREEN, (LOG,),
+         "errors/log", 2),
     _key("order", "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
     _key("other_way", "O", "the other way round", _SCREEN, (RUNS,)),
     _key("columns", "a", "columns: metrics, settings", _SCREEN, (RUNS,), "columns", 6),

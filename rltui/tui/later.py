@@ -19,6 +19,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.findings.findings_detail": ("check_table", "detail_lines"),
     "rltui.pages.metric.lines": ("explain_finding", "explain_tag", "related"),
     "rltui.pages.run.rewards": ("earning_lines",),
+    "rltui.pages.run.devices": ("device_lines",),
     "rltui.pages.metric.screen": ("MetricScreen",),
     "rltui.tui.overlay": ("ExplainScreen", "HelpScreen"),
     "rltui.tui.palette": ("PaletteScreen",),

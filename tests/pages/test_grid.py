@@ -66,13 +66,14 @@ def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> 
     assert len(bad) == 2 * sum(r.level.name == "BAD" for r in rows[:4])
 
 
-def test_a_short_tab_has_small_charts_below_its_list(run: RunView) -> None:
+def test_a_short_tab_has_small_charts_of_its_other_rows_below_its_list(run: RunView) -> None:
     rows = actor(run)
     layout = tab_layout("actor", 160, 41, len(rows))
     for row in (rows[0], rows[-1]):
         lines = texts(below_lines(run, row.tag, VIEW, layout, layout.below, rows))
         assert len(lines) == layout.below
-        assert any(f"▌{badge} {row.title}" in x for x in lines for badge in "✔✖▲·")
+        assert not any(f"{badge} {row.title}  " in x for x in lines for badge in "✔✖▲·"), "beside"
+    assert any(f"{badge} {rows[-2].title}  " in x for x in lines for badge in "✔✖▲·")
     assert sum(x.count("│") > 0 for x in lines) > 10
     few = texts(below_lines(run, rows[0].tag, VIEW, layout, 20, rows))
     assert not any("│" in x for x in few), "no room beside what is known of the row"

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from rltui.core.batch import Batch, LogTail
 from rltui.draw.line import plain
@@ -16,7 +19,7 @@ from rltui.session import RunView, Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_clock, grpo_tags
-from tests.tui.hand import open_app
+from tests.tui.hand import open_app, read_at_once
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 CRASH = ("Traceback (most recent call last):", '  File "train.py", line 3, in <module>', OOM)
@@ -81,6 +84,31 @@ async def test_a_long_log_is_filtered_and_scrolled_sideways() -> None:
         assert "step 39 " in hand.text
         await hand.press("escape")
         assert "Log" not in hand.lines[1]
+
+
+async def test_errors_and_warnings_of_all_logs_are_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_at_once(monkeypatch)
+    log, found = tmp_path / "stdout.log", tmp_path / "torchrun" / "attempt_0"
+    log.write_text("step:4 - x:1\nWARNING: [bold] retry 3\nstep:6 - x:1\nWARNING: [bold] retry 4\n")
+    for rank in range(3):
+        (found / str(rank)).mkdir(parents=True)
+        (found / str(rank) / "stderr.log").write_text(f"x.NcclError: {rank} is gone\n")
+    source = a_source(str(log), format="console", precision_rank=1)
+    batch = a_batch(steps(1, grpo_tags(60)), source=source)
+    batch = replace(batch, run_path=tmp_path, tail=LogTail(("end",), 1))
+    async with open_app(batch, size=(80, 24), logdirs=(tmp_path,)) as hand:
+        await hand.press("t", "v")
+        assert "Errors and warnings" in hand.lines[1]
+        assert "4 logs" in hand.lines[1]
+        first, second = (x for x in hand.lines if "#" in x)
+        assert re.search(r"error +3 .* 0-2 +x.NcclError: # is gone", first)
+        assert re.search(r"warning +2 +4 to 6 +.*\[bold\] retry #", second)
+        await hand.press("slash", *"retry", "enter")
+        assert "is gone" not in hand.text
+        await hand.press("escape", "v")
+        assert "Log" in hand.lines[1]
 
 
 # -- a job that died before its first row ---------------------------------------------------

@@ -173,7 +173,7 @@ def test_the_way_names_the_keys_of_the_user() -> None:
     words = covered("tail", OVERLAY, table)
     assert words == "t (tail of the console log) works once this is closed: press f10 first"
     table = keys_of(replace(Config(), keys={"close": ()}))
-    assert elsewhere("v", LOG, table).endswith(" works once this is closed")
+    assert elsewhere("m", LOG, table).endswith(" works once this is closed")
 
 
 #: What is replaced on purpose: writing differences, painting once.

@@ -219,7 +219,7 @@ class ChartScreen(ReplayKeys, ChartOptions):
 
     def action_tail(self) -> None:
         """Show the end of the console log."""
-        self.shell.push_screen(later.LogScreen(self.run))
+        self.shell.push_screen(later.LogScreen(self.session, self.run))
 
     def action_samples(self) -> None:
         """Show the texts and samples at the step of the crosshair."""

@@ -36,6 +36,7 @@ from rltui.facts.metrics import (
     TagRow,
     tab_of_parts,
     tab_sections,
+    tabs_of,
 )
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
@@ -53,6 +54,7 @@ from rltui.pages.run.tab import (
     side_lines,
     tab_layout,
     tag_to_chart,
+    tags_beside,
 )
 from rltui.session import RunView
 from rltui.session.limits import session_limits
@@ -278,7 +280,7 @@ def below_lines(
     rows: Sequence[TagRow] = (),
 ) -> list[Line]:
     """The lines under the list: without a side pane the chart of the row at the cursor, else what
-    is known of that row and, if there is room, charts of the ``rows`` of the list."""
+    is known of that row and, if there is room, charts of the other ``rows`` of the list."""
     if cursor not in run.infos or height < 3:
         return []
     info, words = run.infos[cursor], view.glyphs.text
@@ -293,17 +295,23 @@ def below_lines(
         chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
         return indented([heading(title, layout.rows, view, note), *chart], layout.margin)
 
-    charts: list[Line] = []
-    if len(rows) > 1 and height - _ABOUT >= _CHARTS_BELOW:
-        places = grid_layout(layout.rows + MARGIN, height - _ABOUT, len(rows))
-        at = next((i for i, r in enumerate(rows) if r.tag == cursor), 0)
-        first = places.scrolled(0, at, len(rows)) * places.columns
-        charts = grid_lines(run, rows[first:], cursor, None, view, places)
-
+    beside = tags_beside(run, cursor, layout.side - 1)
+    others = [r for r in rows if r.tag not in beside]
+    charts = _charts_below(run, others, view, layout.rows, height - _ABOUT)
     room = height - len(charts) - 1
     lines = _about(run, cursor, view, layout.rows)[:room]
 
     return [[], *lines, *([[]] * (room - len(lines))), *charts]
+
+
+def _charts_below(
+    run: RunView, rows: Sequence[TagRow], view: View, width: int, height: int
+) -> list[Line]:
+    """As many charts of rows as there is room for."""
+    if not rows or height < _CHARTS_BELOW:
+        return []
+    places = grid_layout(width + MARGIN, height, len(rows))
+    return grid_lines(run, rows, None, None, view, places)
 
 
 def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
@@ -321,19 +329,28 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     return [fit_line(x, width + 2) for x in lines]
 
 
+def tab_of_devices(run: RunView) -> str:
+    """The id of the tab above whose metrics GPUs and nodes stand beside each other."""
+    found = {tab.id for tab in tabs_of(run)}
+    return next((t for t in ("perf", BALANCE, "system") if t in found), "")
+
+
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
-    and the cost of waiting for the fullest rank, elsewhere what earns the reward, where its parts
-    are."""
+    and the cost of waiting for the fullest rank, on Perf (else Balance) GPUs and nodes, elsewhere
+    what earns the reward, where its parts are."""
     if tab == tab_of_parts(run):
         lines: list[Line] = later.earning_lines(run, view, width, height)
         return lines
-    if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
-        return []
+    above: list[Line] = []
+    if tab == tab_of_devices(run):
+        above = later.device_lines(run, view, width, height)
+    if tab != BALANCE or height - len(above) < _LEAST_HEIGHT or width < 58:
+        return above
     found = loads(run)
 
     if not found:
-        return []
+        return above
     rows = f"newest {session_limits().stages.recent} {run.step_word}s"
     note = f"least, mean and most loaded rank, {rows}"
     lines = [heading("Spread", width, view, note)]
@@ -344,7 +361,7 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
         lines.append(_load_line(load, scale, width, view))
     lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]
 
-    return [*lines, []]
+    return [*above, *lines, []]
 
 
 def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -> Line:

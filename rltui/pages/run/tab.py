@@ -261,6 +261,11 @@ def side_lines(
     return lines
 
 
+def tags_beside(run: RunView, cursor: str, width: int) -> list[str]:
+    """The tags whose charts stand in a pane of ``width`` right of the list."""
+    return [cursor, *(companions(run, cursor)[:3] if width >= _TWO_CHARTS else ())]
+
+
 def _linked(run: RunView, tag: str) -> list[str]:
     """The two tags that move with a tag most clearly; none for the first paint, which does not wait
     for it: before there is a verdict."""

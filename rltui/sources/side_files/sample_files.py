@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from io import BytesIO
@@ -163,7 +163,8 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
     """The sets of samples below a directory, by name; ``logs`` are files that are read as logs.
     Never raises: what cannot be listed is left out."""
     found: dict[tuple[str, str], dict[int | None, Path]] = {}
-    for path in _files(root):
+    wanted = lambda path: path.stem.isdecimal() or bool(_NAMES.search(str(path)))  # noqa: E731
+    for path in files_below(root, _SUFFIXES, wanted):
         if path not in logs:
             name, step, pattern = _name_of(path.relative_to(root))
             found.setdefault((name, pattern), {})[step] = path
@@ -179,8 +180,11 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
     return sorted(sets, key=lambda s: (bool(re.search(r"val|eval|test", s.name)), s.name))
 
 
-def _files(root: Path) -> Iterator[Path]:
-    """The files below a directory whose names say that they hold samples."""
+def files_below(
+    root: Path, suffixes: tuple[str, ...], wanted: Callable[[Path], bool]
+) -> Iterator[Path]:
+    """The files below a directory with one of some endings whose path from there is ``wanted``;
+    of very many directories the nearest ones. Never raises."""
     waiting, left, expected = deque([(root, 0)]), _MAX_ENTRIES, 0
     while waiting and left > 0:
         if not expected:
@@ -189,25 +193,25 @@ def _files(root: Path) -> Iterator[Path]:
             expect(next_ones, lambda _: False)
         folder, depth = waiting.popleft()
         expected -= 1
-        listed = _listed(folder)
+        listed = _listed(folder, suffixes)
         left -= len(listed)
         for name, is_folder in listed:
             path = folder / name
             if is_folder:
                 if depth < _MAX_DEPTH and not _SKIPPED.fullmatch(name):
                     waiting.append((path, depth + 1))
-            elif path.stem.isdecimal() or _NAMES.search(str(path.relative_to(root))):
+            elif wanted(path.relative_to(root)):
                 yield path
 
 
-def _listed(folder: Path) -> list[tuple[str, bool]]:
+def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
     """The names in a directory that may be of interest, sorted, and whether they are directories;
     none where it cannot be listed. A pipe, which would never end, is none."""
     found = []
     try:
         for entry in listing(folder):
             is_folder = entry.is_dir(follow_symlinks=False)
-            if is_folder or (entry.name.endswith(_SUFFIXES) and entry.is_file()):
+            if is_folder or (entry.name.endswith(suffixes) and entry.is_file()):
                 found.append((entry.name, is_folder))
     except OSError:
         return []

@@ -1,0 +1,89 @@
+"""One line for each GPU, engine or node, above the metrics of Perf."""
+
+from __future__ import annotations
+
+import math
+
+from rltui.core.level import Level
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Span,
+    Style,
+    column,
+    fit_line,
+    longest,
+    style,
+)
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.devices import Device, Devices, devices_of
+from rltui.pages.findings.lines import heading
+from rltui.session import RunView
+
+_UNSURE = style(LEVEL_TOKEN[Level.UNSURE])
+#: Cells of a value with its unit, and of a name at most.
+_VALUE, _NAME = 10, 24
+#: Lines that the metrics below keep, and the share of a tab that devices get.
+_KEPT, _SHARE = 8, 0.4
+
+
+def device_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """The devices in a tab ``height`` lines high: the odd ones first where not all fit."""
+    lines: list[Line] = []
+    for kind in devices_of(run):
+        room = min(height - _KEPT, int(height * _SHARE)) - len(lines)
+        lines += _kind_lines(kind, view, width, room)
+    return lines
+
+
+def _kind_lines(found: Devices, view: View, width: int, room: int) -> list[Line]:
+    """Heading, odd one, heads and devices in at most ``room`` lines, with a blank one below."""
+    words, devices = view.glyphs.text, found.devices
+    room -= 3 + bool(found.words)
+    if room < 1:
+        return []
+    if len(devices) > room:
+        devices = _chosen(devices, room - 1)
+    name = min(_NAME, longest([words(d.name) for d in found.devices]) + 2)
+    silent = any(d.is_silent for d in found.devices)
+    heads = [" ".join(head).strip() for head in found.heads] + ["behind"] * silent
+
+    title = f"{found.kind[0].upper()}{found.kind[1:]}s"
+    lines = [heading(title, width, view, str(len(found.devices)))]
+    if found.words:
+        badge = f"{view.glyphs.badge(Level.UNSURE)} "
+        lines.append([(badge, _UNSURE), (words(found.words), STRONG)])
+    lines.append([(" " * (2 + name), TEXT), *(_cell(words(h), MUTED) for h in heads)])
+    lines += [_device_line(d, name, silent, view) for d in devices]
+    rest = [d for d in found.devices if d not in devices]
+    if rest:
+        alike = "" if any(d.is_odd for d in rest) else ", like the others"
+        lines.append([(f"  {len(rest)} more{alike}", MUTED)])
+    return [*(fit_line(x, width) for x in lines), []]
+
+
+def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
+    """The odd ones and the first of the others, in order."""
+    chosen = sorted(devices, key=lambda d: not d.is_odd)[:count]
+    return tuple(d for d in devices if d in chosen)
+
+
+def _device_line(device: Device, name: int, silent: bool, view: View) -> Line:
+    """Badge, name and values; with ``silent`` how old its newest row is."""
+    badge = f"{view.glyphs.badge(Level.UNSURE)} " if device.is_odd else "  "
+    line: Line = [(badge, _UNSURE), column(view.glyphs.text(device.name), name, TEXT)]
+    for n, value in enumerate(device.values):
+        shown = numbers.short(value) if math.isfinite(value) else ""
+        line.append(_cell(view.glyphs.text(shown), _UNSURE if n in device.odd else STRONG))
+    if silent and device.behind > 0:
+        look = _UNSURE if device.is_silent else MUTED
+        line.append(_cell(numbers.duration(device.behind), look))
+    return line
+
+
+def _cell(text: str, look: Style) -> Span:
+    return column(text, _VALUE, look, right=True)

@@ -1,0 +1,102 @@
+"""Errors and warnings of console logs: what counts as one, how they are put together, when."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.health.complaints import MOST_MESSAGES, ComplaintScan, Message, rank_of_file
+
+
+def scanned(*lines: str, rank: str = "") -> list[Message]:
+    scan = ComplaintScan()
+    scan.scan("\n".join(lines).encode(), rank, None)
+    return list(scan.messages.values())
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "is_error"),
+    [
+        ("2026-01-01 12:00:00,123 - trainer - ERROR - bad batch 7", "bad batch #", True),
+        ("ERROR:root:bad batch", "bad batch", True),
+        ("ERROR 08-04 20:51:08 [core.py:1] engine died", "engine died", True),
+        ("WARNING 08-04 20:51:08 [core.py:1] 12 preempted", "# preempted", False),
+        ("x.OutOfMemoryError: CUDA is full.", "x.OutOfMemoryError: CUDA is full.", True),
+        ("/a/b.py:85: UserWarning: slow path", "UserWarning: slow path", False),
+        ("[rank3]:[E1128 09:01:03.1 NCCL.cpp:616] [Rank 3] late", "[Rank #] late", True),
+        ("slurmstepd: error: step 7.0 exceeded memory", "step # exceeded memory", True),
+        ("n1:12:34 [0] transport.cc:12 NCCL WARN Call failed", "Call failed", False),
+        ("ERROR 08-04 20:51:08 [core.py:1] at 0x7fd3a1 of a1b2c3d4e5f6", "at # of #", True),
+    ],
+)  # fmt: skip
+def test_what_complains(line: str, text: str, is_error: bool) -> None:
+    (found,) = scanned(line)
+    assert (found.text, found.is_error) == (text, is_error)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step:3 - actor/error_rate:0.1 - ERROR_RATE:0.2",
+        "{'error': 0.1, 'warning': 2}",
+        "Traceback (most recent call last):",
+        'ERROR 08-04 20:51:08 [core.py:1]   File "x.py", line 3, in load_error',
+        "an error rate of 3 %",
+    ],
+)
+def test_what_does_not(line: str) -> None:
+    assert not scanned(line)
+
+
+def test_numbers_are_masked_and_ranks_put_together() -> None:
+    lines = [f"[rank{n}]: ERROR:root:loss {n}.5 at 09:00:0{n}" for n in (0, 1, 2, 9)]
+    (found,) = scanned(*lines)
+    assert (found.text, found.times, found.ranks) == ("loss # at #", 4, set("0129"))
+    ray = "(WorkerDict pid=7, ip=10.0.0.1) WARNING: slow [repeated 3x across cluster]"
+    (found,) = scanned(ray, ray.replace("=7", "=8"))
+    assert (found.text, found.times, len(found.ranks)) == ("slow", 6, 2)
+
+
+def test_the_steps_are_those_that_were_printed_before() -> None:
+    lines = ["ERROR: a", "step:1 - x:0.5", "ERROR: a", "{'global_step': 7}", "ERROR: a",
+             "max_step: 900", "timing_s/step:12", "ERROR: a"]  # fmt: skip
+    (found,) = scanned(*lines)
+    assert (found.first[0], found.last[0]) == (1, 7)
+    bar = " 12%|█▏        | 12/100 [00:10<01:00, 1.2it/s]"
+    (found,) = scanned(bar, "ERROR: b", "Map: 40%|██ | 400/1000 [00:01<00:01]", "ERROR: b")
+    assert (found.first[0], found.last[0]) == (12, 12)
+
+
+def test_the_step_is_kept_between_pieces_and_the_earliest_of_all_files_is_the_first() -> None:
+    scan = ComplaintScan()
+    step = scan.scan(b"step:9 - x:1\n", "0", None)
+    scan.scan(b"ERROR: a\n", "0", step)
+    scan.scan(b"step:4 - x:1\nERROR: a\n", "1", None)
+    (found,) = scan.messages.values()
+    assert (found.first[0], found.last[0], found.ranks) == (4, 9, {"0", "1"})
+
+
+def test_hostile_text_stays_inert_and_memory_bounded() -> None:
+    (found,) = scanned("ERROR: \x1b[31mred\x1b]0;title\x07 \u202e[bold]" + "x" * 5000)
+    assert "\x1b" not in found.text
+    assert "\u202e" not in found.text
+    assert len(found.text) <= 300
+    scan = ComplaintScan()
+    names = [
+        f"{a}{b}{c}" for a in "ghijklmnop" for b in "ghijklmnopqrstu" for c in "ghijklmnopqrstuvw"
+    ]
+    scan.scan("\n".join(f"ERROR: {n}" for n in names).encode(), "", None)
+    assert len(scan.messages) == MOST_MESSAGES
+    assert scan.lost.times == len(names) - MOST_MESSAGES
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("torchrun/ab/attempt_0/3/stderr.log", "3"),
+        ("logs/rank_12.log", "12"),
+        ("train.err", ""),
+        ("notes.txt", None),
+    ],
+)
+def test_logs_of_ranks(path: str, rank: str | None) -> None:
+    assert rank_of_file(path) == rank
