@@ -19,6 +19,7 @@ from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import TagRow, make_row, tab_sections
+from rltui.facts.runs import Names
 from rltui.health.model import Judgement
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text, verdict_line
@@ -34,7 +35,8 @@ from rltui.pages.run.metric_table import (
     list_head,
 )
 from rltui.pages.run.tab import side_lines
-from rltui.pages.runs.lines import _line, _RunColumns
+from rltui.pages.runs.columns import RunColumns
+from rltui.pages.runs.lines import _line
 from rltui.session import RunView, Session
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
@@ -115,14 +117,16 @@ def check_row(found: list[str], row: TagRow, width: int, view: View) -> None:
 _CHANGES = (numbers.value(1.3e-10), numbers.value(1.3e300), numbers.value(12_344.0))
 
 
-@pytest.mark.parametrize("marks", [False, True])
-def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
+@pytest.mark.parametrize("chosen", [(), ("reward.best", "lr", "entropy@20")])
+def test_columns_of_the_list_of_runs_never_touch(chosen: tuple[str, ...]) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     for width in range(40, 201):
         for state in (6, 13):
-            columns = _RunColumns(width, 60, marks, state, 60)
+            names = Names((), 60, 60, state - 2)
+            view = View(columns=chosen)
+            columns = RunColumns(width, names, view, "")
             assert not columns.state or columns.state > state
-            found = cells(_line(run, "name", columns, View(), here=False))
+            found = cells(_line(run, "name", columns, view, here=False))
             at = columns.mark + 2
             for size in (columns.name, columns.framework, columns.state, columns.step, columns.age):
                 at += size

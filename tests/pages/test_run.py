@@ -184,7 +184,7 @@ async def test_the_filter_is_edited_like_a_line(rich: tuple[Any, ...]) -> None:
 async def test_an_overlay_opens_dims_and_closes(
     key: str, kind: type, rich: tuple[Any, ...]
 ) -> None:
-    async with open_app(*rich) as hand:
+    async with open_app(*rich, size=(120, 45)) as hand:
         before = hand.lines
         for close in ("q", "escape", key):
             await hand.press(key)

@@ -276,7 +276,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show the end of the console log of the run at the cursor."""
         run = self._run_at_cursor
         if run is not None:
-            self.shell.push_screen(later.LogScreen(run))
+            self.shell.push_screen(later.LogScreen(self._session, run))
 
     def action_samples(self) -> None:
         """Show the texts and samples of the run at the cursor."""
