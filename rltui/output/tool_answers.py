@@ -86,8 +86,13 @@ def some(names: Sequence[str]) -> str:
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
-    found = nearest(name, known)
-    return f"did you mean {quoted(found)}?" if found else ""
+    """Names that begin with it, or contain it, or the one that is most like it."""
+    text, found = name.lower(), list[str]()
+    if text:
+        found = [x for x in known if x.lower().startswith(text)]
+        found = found or [x for x in known if text in x.lower()]
+    found = found or list(filter(None, [nearest(name, known)]))
+    return f"did you mean {some(list(dict.fromkeys(found)))}?" if found else ""
 
 
 def _nothing(session: Session) -> str:
@@ -107,7 +112,9 @@ def _nothing(session: Session) -> str:
 
 def runs_text(session: Session, match: str) -> str:
     """A line for each run, the worst first."""
-    runs = sorted(runs_matching(session.runs(), match), key=by_verdict)
+    known = session.runs()
+    found = runs_matching(known, match) or called(match, {run: run.names for run in known})
+    runs = sorted(found, key=by_verdict)
     if not runs:
         chosen(session, [])
         return f"no run matches {quoted(match)}; call list_runs without match\n"
@@ -152,9 +159,14 @@ def series_text(
     if run.data.unloaded or run.data.loading:
         return None
     first, last = span
+    if first is not None and last is not None and first > last:
+        raise UsageError(f"first_step {first} is after last_step {last}: exchange them")
     begin = 0 if first is None else int(np.searchsorted(series.steps, first))
     end = series.count if last is None else int(np.searchsorted(series.steps, last, "right"))
     steps, values = series.steps[begin:end], series.values[begin:end]
+    if not len(steps) and series.count:
+        has = f"{quoted(tags[0])} has points from {series.steps[0]} to {series.steps[-1]}"
+        raise UsageError(f"no point between these steps; {has}")
     kept = _thinned(values, most)
     rows = "\n".join(
         f"{s},{v:.6g}" for s, v in zip(steps[kept].tolist(), values[kept].tolist(), strict=True)
