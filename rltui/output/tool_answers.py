@@ -148,7 +148,7 @@ def series_text(
 ) -> str | None:
     """The points of a metric between two steps, at most ``most``, with the smallest and largest of
     each stretch; None while they are read again. Raises UsageError for a metric that is not
-    there."""
+    there, and for steps without a point."""
     tags = run.tags_of_metrics((name,)) or find_tags([run], name)
     if not tags:
         keys = [info.metric.key for info in run.infos.values() if info.metric]
