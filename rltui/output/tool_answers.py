@@ -158,21 +158,27 @@ def series_text(
     series = run.shown(tags[0])
     if run.data.unloaded or run.data.loading:
         return None
-    first, last = span
-    if first is not None and last is not None and first > last:
-        raise UsageError(f"first_step {first} is after last_step {last}: exchange them")
-    begin = 0 if first is None else int(np.searchsorted(series.steps, first))
-    end = series.count if last is None else int(np.searchsorted(series.steps, last, "right"))
+    begin, end = _rows(series, *span)
     steps, values = series.steps[begin:end], series.values[begin:end]
-    if not len(steps) and series.count:
-        has = f"{quoted(tags[0])} has points from {series.steps[0]} to {series.steps[-1]}"
-        raise UsageError(f"no point between these steps; {has}")
     kept = _thinned(values, most)
     rows = "\n".join(
         f"{s},{v:.6g}" for s, v in zip(steps[kept].tolist(), values[kept].tolist(), strict=True)
     )
     others = f"also: {', '.join(map(quoted, tags[1 : 1 + _NAMED]))}\n" if len(tags) > 1 else ""
     return f"{_series_head(run, series, begin, end)}{others}step,value\n{rows}\n"
+
+
+def _rows(series: Series, first: int | None, last: int | None) -> tuple[int, int]:
+    """The rows of two steps. Raises UsageError where there is none."""
+    steps = series.steps
+    if first is not None and last is not None and first > last:
+        raise UsageError(f"first_step {first} is after last_step {last}: exchange them")
+    begin = 0 if first is None else int(np.searchsorted(steps, first))
+    end = series.count if last is None else int(np.searchsorted(steps, last, "right"))
+    if begin == end and series.count:
+        has = f"{quoted(series.tag)} has points from {steps[0]} to {steps[-1]}"
+        raise UsageError(f"no point between these steps; {has}")
+    return begin, end
 
 
 def _series_head(run: RunView, series: Series, begin: int, end: int) -> str:
