@@ -72,14 +72,13 @@ def _target(options: argparse.Namespace) -> Path | None:
         raise UsageError("--junit, --history and --json go with --expect, --output with --learn")
     if options.json and options.annotate == "github":
         raise UsageError("--annotate github marks the text, which --json takes the place of")
-    if options.force and not options.output:
-        raise UsageError("--force goes with --output")
     given, where = options.junit or options.output, (*options.logdirs, *options.history)
-    target = None if given is None else check_target(given, where)
-    if options.learn and target is not None and target.is_file() and not options.force:
-        raise UsageError(
-            f"{clean(str(given))} is there already, perhaps edited: --force writes it anew"
-        )
+    if given is None:
+        return None
+    target = check_target(given, where)
+    if options.output and not options.force and target.is_file():
+        there = f"{clean(str(given))} is there already, perhaps edited"
+        raise UsageError(f"{there}: --force writes it anew")
     return target
 
 

@@ -89,15 +89,9 @@ class Guard:
     """Guards the first run of a session that is live. Owned by the command."""
 
     def __init__(
-        self,
-        session: Session,
-        action: Action,
-        hold: Hold,
-        audit: AuditLog,
-        *,
-        again: bool = False,
-        waits: bool = False,
-    ) -> None:
+        self, session: Session, action: Action, hold: Hold, audit: AuditLog,
+        *, again: bool = False, waits: bool = False,
+    ) -> None:  # fmt: skip
         """``again``: whether to act on a run on which an earlier guard has acted; ``waits``: for a
         live run, although all that are there have ended."""
         self._session = session
@@ -301,10 +295,9 @@ def _rehearse(options: argparse.Namespace, action: Action | None, hold: Hold) ->
         runs = [run for run in session.runs() if run.data.last_step is not None]
         if not runs:
             return nothing_readable(options, session)
-        refused = _refusal(action)
-        if refused:
+        if refused := _refusal(action):
             tell(f"rltui: a guard that begins now would be refused: {refused}\n")
-        acts = [_rehearse_run(options, session, run, action, hold, refused) for run in runs]
+        acts = [_rehearse_run(options, session, run, action, hold) for run in runs]
         return with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
 
 
@@ -319,16 +312,11 @@ def _refusal(action: Action | None) -> str | None:
 
 
 def _rehearse_run(
-    options: argparse.Namespace,
-    session: Session,
-    run: RunView,
-    action: Action | None,
-    hold: Hold,
-    refused: str | None,
+    options: argparse.Namespace, session: Session, run: RunView, action: Action | None, hold: Hold
 ) -> bool:
     what = "act" if action is None else action.words
     facts: Json = {"schema": "rltui.guard/1", "event": "dry run", "run": run.name, "acts": False}
-    facts["refused"] = refused
+    facts["refused"] = _refusal(action)
     try:
         found = rehearsed(session, run, hold)
         if isinstance(found, str):
