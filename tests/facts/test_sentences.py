@@ -147,7 +147,7 @@ def test_longer_answers_that_excuse_a_part_are_named() -> None:
     (finding,) = findings("throughput_drop", time__step="2x20 40x20", response_length__mean=longer)
     assert number_of(finding, "growth") == 3
     assert "20 times its best" not in summary(finding)
-    assert "though answers are 3 times as long; bad limit 3.7 times" in summary(finding)
+    assert "allowing for answers 3 times as long; bad limit 3.7 times" in summary(finding)
 
 
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
