@@ -18,6 +18,7 @@ from rltui.commands.standard_output import emit, tell
 from rltui.commands.verbs import Exit
 from rltui.config import Config
 from rltui.core.errors import UsageError
+from rltui.core.text import clean
 from rltui.facts.gate import (
     Condition,
     Known,
@@ -72,7 +73,13 @@ def _target(options: argparse.Namespace) -> Path | None:
     if options.json and options.annotate == "github":
         raise UsageError("--annotate github marks the text, which --json takes the place of")
     given, where = options.junit or options.output, (*options.logdirs, *options.history)
-    return None if given is None else check_target(given, where)
+    if given is None:
+        return None
+    target = check_target(given, where)
+    if options.output and not options.force and target.is_file():
+        there = f"{clean(str(given))} is there already, perhaps edited"
+        raise UsageError(f"{there}: --force writes it anew")
+    return target
 
 
 def _conditions(options: argparse.Namespace, config: Config) -> Sequence[Condition]:
@@ -127,6 +134,8 @@ def _learned(runs: Sequence[RunView]) -> str:
     good = _good(runs)
     jobs = [" ".join(filter(None, job)) for job in sorted({*map(job_of, good)})]
     if len(good) < 2 or len(jobs) > 1:
-        found = f"{len(good)} good runs of {len(jobs)} jobs ({'; '.join(jobs[:_SOME])})"
-        raise UsageError(f"two good runs of one job are needed, and there are {found}; see --run")
+        found = "is 1 good run" if len(good) == 1 else f"are {len(good) or 'no'} good runs"
+        if len(jobs) > 1:
+            found += f" of {len(jobs)} jobs ({'; '.join(jobs[:_SOME])})"
+        raise UsageError(f"two good runs of one job are needed, and there {found}; see --run")
     return learned_text(learned(good), good)

@@ -75,7 +75,7 @@ def _guard(options: argparse.Namespace, action: Action, hold: Hold) -> int:
             f"rltui: waits for a live run; will {action.words} after {hold.words} of bad, once; "
             f"log: {clean(str(audit.path))}\n"
         )
-        watch = Guard(session, action, hold, audit, again=options.again)
+        watch = Guard(session, action, hold, audit, again=options.again, waits=options.wait)
         code: int | None = None
         with closing(updates(session)) as each:
             for _ in each:
@@ -89,14 +89,16 @@ class Guard:
     """Guards the first run of a session that is live. Owned by the command."""
 
     def __init__(
-        self, session: Session, action: Action, hold: Hold, audit: AuditLog, *, again: bool = False
-    ) -> None:
-        """``again``: whether to act on a run on which an earlier guard has acted."""
+        self, session: Session, action: Action, hold: Hold, audit: AuditLog,
+        *, again: bool = False, waits: bool = False,
+    ) -> None:  # fmt: skip
+        """``again``: whether to act on a run on which an earlier guard has acted; ``waits``: for a
+        live run, although all that are there have ended."""
         self._session = session
         self._action = action
         self._hold, self._held = hold, Held(hold)
         self._audit = audit
-        self._again = again
+        self._again, self._waits = again, waits
         self._run: RunView | None = None
         self._report: Report | None = None
         self._reason: Reason | None = None
@@ -105,7 +107,9 @@ class Guard:
         """Look at the run once, and act if that is due; returns the exit code of a guard that has
         nothing more to do, else None. Raises UsageError where several runs are live."""
         run = self._run or self._live()
-        if run is None or run.progress is None:
+        if run is None:
+            return None if self._waits else self._over()
+        if run.progress is None:
             return None
         if self._run is None:
             self._run = run
@@ -136,9 +140,9 @@ class Guard:
 
     def _live(self) -> RunView | None:
         """The run that is live, once all has been read that there is."""
-        runs = self._session.runs()
-        if self._session.busy or any(run.data.files.reading for run in runs):
+        if self._is_reading:
             return None
+        runs = self._session.runs()
         live = [r for r in runs if r.report and r.progress and r.progress.state is RunState.LIVE]
         if len(live) > 1:
             names = ", ".join(r.name for r in live[:_MOST_NAMES])
@@ -147,6 +151,24 @@ class Guard:
                 f"guard is for one run, and {len(live)} are live: choose with --run ({names})"
             )
         return live[0] if live else None
+
+    @property
+    def _is_reading(self) -> bool:
+        return self._session.busy or any(r.data.files.reading for r in self._session.runs())
+
+    def _over(self) -> int | None:
+        """The exit code where all runs have ended once all has been read; None later, too: what
+        ends while this waits is no reason to leave."""
+        runs, state = self._session.runs(), self._session.reader.state
+        elsewhere = state.searching or state.out_of_reach or state.unread
+        unread = self._is_reading or self._session.run_count > len(runs)
+        if elsewhere or unread or any(run.progress is None for run in runs):
+            return None
+        self._waits = True
+        if not runs or not all(run.verdict.has_ended for run in runs):
+            return None
+        self._say("all runs have ended, so none is guarded; --wait waits for the next one")
+        return Exit.NOTHING
 
     def _act(self, run: RunView, reason: Reason) -> int:
         facts = _facts(run, reason)
@@ -273,8 +295,20 @@ def _rehearse(options: argparse.Namespace, action: Action | None, hold: Hold) ->
         runs = [run for run in session.runs() if run.data.last_step is not None]
         if not runs:
             return nothing_readable(options, session)
+        if refused := _refusal(action):
+            tell(f"rltui: a guard that begins now would be refused: {refused}\n")
         acts = [_rehearse_run(options, session, run, action, hold) for run in runs]
         return with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
+
+
+def _refusal(action: Action | None) -> str | None:
+    """Why a guard with this action would not begin now; None if it would."""
+    try:
+        if action is not None:
+            action.prepare()
+    except UsageError as error:
+        return str(error)
+    return None
 
 
 def _rehearse_run(
@@ -282,10 +316,13 @@ def _rehearse_run(
 ) -> bool:
     what = "act" if action is None else action.words
     facts: Json = {"schema": "rltui.guard/1", "event": "dry run", "run": run.name, "acts": False}
-    text = f"would not {what}"
+    facts["refused"] = _refusal(action)
     try:
         found = rehearsed(session, run, hold)
-        if found is not None:
+        if isinstance(found, str):
+            facts["why_not"] = found
+            text = f"would not {what}: {found}"
+        else:
             facts |= _facts(run, found.reason)
             facts |= {"acts": True, "held_since": found.begun, "rows_left": found.rows_left}
             at, last, begun = map(numbers.step, (found.step, found.last_step, found.begun))

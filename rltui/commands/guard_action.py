@@ -127,7 +127,7 @@ class Signal:
         del facts
         try:
             handle = os.pidfd_open(self._pid)  # stays with this process, whatever gets its number
-        except OSError:  # it has ended, or the kernel is older than 5.3
+        except (OSError, AttributeError):  # it has ended, or kernel or libc are older
             handle = None
         try:
             now = _process(self._pid)

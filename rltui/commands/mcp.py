@@ -63,6 +63,7 @@ _MOST = {
 #: Types of arguments in JSON schema; to look for what is like a name takes long for a long one.
 _TYPES: dict[str, dict[str, Any]] = {
     "str": {"type": "string", "maxLength": 300},
+    "bool": {"type": "boolean"},
     "int": {"type": "integer", "minimum": 1},
     "int | None": {"type": "integer"},
     "tuple[str, ...]": {
@@ -222,14 +223,14 @@ class Tools:
 
     async def list_runs(self, match: str = "") -> str:
         """The runs, worst first: trainer, step, state, level, worst finding. match: words of name,
-        framework or state; !word excludes."""
+        framework or state, !word excludes; or a glob of names."""
         return await self._desk.tell(lambda: texts.runs_text(self._session, match))
 
-    async def judge(self, run: str = "", since: str = "") -> str:
+    async def judge(self, run: str = "", since: str = "", whole: bool = False) -> str:
         """Verdict on a run (default: the worst): what is wrong and since when, evidence, what moved
         first, the next step; what looks odd but is no reason to stop; what cannot be judged. since:
-        id of an earlier answer, for changes only."""
-        return await self._desk.tell(lambda: self._judged(self._one(run), since))
+        id of an earlier answer, for changes only. whole: with the rest."""
+        return await self._desk.tell(lambda: self._judged(self._one(run), since, whole=whole))
 
     async def series(
         self,
@@ -357,13 +358,16 @@ class Tools:
         texts.check_inside(self._session, run, *([path] if path else []))
         return browser.request(row, now)
 
-    def _judged(self, run: RunView, since: str) -> str:
-        """The brief of a run, or what changed in it."""
+    def _judged(self, run: RunView, since: str, *, whole: bool = False) -> str:
+        """The brief of a run, or what changed in it; ``whole``: as long as one of many runs."""
         texts.check_inside(self._session, run, run.data.path, *run.data.files.sources)
         document = brief.brief_document(self._session, [run])
         if (share := self._session.reading()) is not None:
             document["note"] = f"Still reading the logs ({share:.0%}): no verdict on a part."
-        return brief.text_of(brief.answered(document, since or None, self._answers))
+        document = brief.answered(document, since or None, self._answers)
+        if whole:
+            return brief.text_of(document, "", brief.MOST_OF_ALL)
+        return brief.text_of(document, "call judge with this run and whole=true")
 
 
 class _Waiting:

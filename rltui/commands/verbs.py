@@ -270,6 +270,7 @@ _GATE = (
     Option("--learn", "write conditions that the next good run will meet, from good runs of one "
            "job"),
     Option("-o --output FILE", "with --learn: write to FILE, whole or not at all", type=Path),
+    Option("--force", "with --output: also over a FILE that is there already"),
     *_READING, *_REFERENCE,
 )
 _SNAPSHOT = (
@@ -374,6 +375,7 @@ _GUARD = (
     Option("--dry-run", "do nothing: say when it would have acted in each recorded run"),
     Option("--json", "with --dry-run: a line of JSON for each run"),
     Option("--again", "act although a guard has acted on this run before"),
+    Option("--wait", "wait for the next run although all that are there have ended"),
     *_READING,
 )
 

@@ -10,8 +10,8 @@ import re
 
 #: What stands in place of a secret.
 MASK = "***"
-#: Characters of a text that is searched.
-_MOST_SEARCHED = 2048
+#: Characters of a text that is searched, and of the end of a name.
+_MOST_SEARCHED, _MOST_OF_NAME = 2048, 256
 
 # -- by name ---------------------------------------------------------------------------------
 
@@ -26,8 +26,8 @@ def _words(text: str) -> frozenset[str]:
 
 #: Words at the end of a name that say nothing of what it is.
 _TAIL = re.compile(
-    r"(?: (?:\d+|value|old|new|prod|dev|staging|backup|primary|secondary|base|hash|b64|default)"
-    r"|(?<= key) id)+$"
+    r"(?: (?:(?:v )?\d+|value|old|new|prod|dev|staging|backup|primary|secondary|base|hash|b64"
+    r"|default)|(?<= key) id)+$"
 )
 #: Last words of the names of secrets, each with words before it that make it something else: a
 #: token of a vocabulary or a text, a pass through a network, a pattern.
@@ -52,13 +52,20 @@ _LAST = {
         _words(""),
     ),
 }
-#: What a key opens; others are keys of a dictionary.
-_KEY_TO = _words(
-    "api access secret private ssh encryption auth account signing master service storage rsa gpg"
-    " subscription license deploy admin wandb openai anthropic azure aws gcp hf comet neptune slack"
+#: Words that make a secret of a name wherever they stand in it, but for a last word of the others.
+_ANYWHERE = _words("secret password passwd passphrase credential apikey")
+_ABOUT = _words("name file path dir error")
+#: What a key opens; others are keys of a dictionary, unless the value looks like that of a secret.
+_SERVICES = _words("api hub hf wandb openai anthropic azure aws gcp comet neptune slack github")
+_KEY_TO = _SERVICES | _words(
+    "access secret private ssh encryption auth account signing master service storage rsa gpg"
+    " subscription license deploy admin salt"
 )
+_PUBLIC_KEYS = _words("public cache hash")
 _PAIRS = {
     *((to, "key") for to in _KEY_TO),
+    *((what, of) for of in _SERVICES for what in ("key", "token")),
+    ("aws", "session"),
     *(("webhook", "url"), ("hook", "url"), ("connection", "string"), ("session", "id")),
 }
 #: Names that are written as one word.
@@ -71,16 +78,23 @@ _GLUED = re.compile(
 _GIVEN = re.compile(
     r"(?<![\w.-])(?P<option>--?(?=\w))?(?P<name>(?:(?(option)(?!)|[A-Za-z]{1,20} ))?[\w.-]+)"
     r"\\?['\"]?"
-    r"(?:\s{0,3}[=:]\s{0,3}|(?(option)[\s,]{1,3}|(?!)))\\?(?P<quote>['\"])?"
+    r"(?:\s{0,3}[=:](?P<space>\s{0,3})|(?(option)[\s,]{1,3}|(?!)))(?P<quote>\\?['\"])?"
 )
 _SCHEMES = r"(?:(?:Bearer|Basic|Token|Digest)\s+)?"
+_BARE = r"(?:[^\s,;&'\"}\])]|(?<=\w)'(?=\w))+"
+#: By the quote before them; in one that is escaped, what is escaped has two more backslashes.
 _VALUES = {
     None: re.compile(
-        _SCHEMES + r"(?:\[[^\]\n]*\]|\([^)\n]*\)|\{[^}\n]*\}|[^\s,;&'\"}\])]+)", re.IGNORECASE
+        _SCHEMES + rf"(?:\[[^\]\n]*\]|\([^)\n]*\)|\{{[^}}\n]*\}}|{_BARE})", re.IGNORECASE
     ),
-    "'": re.compile(r"(?:(?!\\?').)+"),
-    '"': re.compile(r'(?:(?!\\?").)+'),
+    "'": re.compile(r"(?:\\.|[^'\\\n])+"),
+    '"': re.compile(r'(?:\\.|[^"\\\n])+'),
+    "\\'": re.compile(r"(?:\\{2,}.|(?!\\?').)+"),
+    '\\"': re.compile(r'(?:\\{2,}.|(?!\\?").)+'),
 }
+#: Further words of a passphrase, up to the next name or option.
+_PHRASE = re.compile(r"pass(?:word|wd|phrase)s?$", re.IGNORECASE)
+_FURTHER = re.compile(rf"(?: (?!-|[\w.-]+ ?[=:]){_BARE})*")
 #: A truth value, a token of a vocabulary, a variable that holds the secret, a masked secret.
 _STANDS_FOR = re.compile(
     r"(?i:none|null|empty|true|false|[-+]?inf(?:inity)?)|<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+",
@@ -102,12 +116,22 @@ _HOOK = re.compile(r"(?<![a-z\d])(?:web)?hooks?(?![a-z\d])", re.IGNORECASE)
 #: Of what is random; words of a long name have more letters each.
 _RANDOM = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
 _LETTERS_OF_WORD, _CHARACTERS_OF_PIECE = 3.5, 8
+#: Of what may be a key where something is called so.
+_LONG, _HEX = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}"), re.compile(r"[A-Fa-f\d]{32,}")
 _FORMS = (
     (re.compile(r"(?<![\w/.:-])[\w.-]+:[^\s:@/'\"]{3,}@(?=[\w-]+(?:\.\w|:\d))"), ""),
     (re.compile(r"/bot\d{6,}:[\w-]{20,}"), f"/bot{MASK}"),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END[^-]*-----|$)", re.DOTALL), MASK),
 )
 _TOKENS = (
+    (
+        re.compile(
+            r"((?<![a-z])(?:log(?:ged )?in|api[ _-]?key)\b"
+            r"(?:(?!commit|revision|sha|git|branch|head)[^\n]){0,80}?)\b[a-f\d]{40}\b",
+            re.IGNORECASE,
+        ),
+        rf"\1{MASK}",
+    ),
     (
         re.compile(r"\b(Bearer)\s+(?=[\w~+/=-]*[\d._=-]|\w{16})[\w.~+/=-]{6,}", re.IGNORECASE),
         rf"\1 {MASK}",
@@ -158,21 +182,30 @@ def _without_given(text: str) -> str:
         parts.append(text[at : given.end()])
         at = given.end()
         value = _VALUES[given["quote"]].match(text, at)
-        if value is not None and _is_secret(given["name"], value[0]):
+        if value is None:
+            continue
+        end = value.end()
+        if given["space"] and not given["quote"] and _PHRASE.search(given["name"]):
+            further = _FURTHER.match(text, end)
+            end = further.end() if further else end
+        if _is_secret(given["name"], text[at:end]):
             parts.append(MASK)
-            at = value.end()
+            at = end
     return "".join([*parts, text[at:]])
 
 
 def _is_secret(name: str, value: str) -> bool:
     """Whether a value is the secret that its name says it is."""
-    words = _TAIL.sub("", " ".join(_WORD.findall(name)).lower()).split()
+    found = _WORD.findall(name[-_MOST_OF_NAME:])
+    words = _TAIL.sub("", " ".join(found).lower()).split()
     *_, before, last = ["", "", *words]
     one = last if last in _LAST else last.removesuffix("s")
     if one in _LAST:
         is_named = before not in _LAST[one]
     else:
         is_named = (before, one) in _PAIRS or _GLUED.search(last) is not None
+        is_named |= one == "key" and before not in _PUBLIC_KEYS and _is_key(value)
+        is_named |= one not in _ABOUT and any(word.removesuffix("s") in _ANYWHERE for word in words)
     is_directory = last == "pwd" and value.startswith("/")
     return is_named and not is_directory and not _is_plain(value, counts=last == "tokens")
 
@@ -190,14 +223,22 @@ def _is_plain(value: str, *, counts: bool) -> bool:
     )
 
 
+def _is_key(value: str) -> bool:
+    """Whether it looks like what opens something: long, and neither words nor a number."""
+    value = value.strip(" '\"")
+    is_long = _LONG.fullmatch(value) is not None and any(map(str.isdigit, value))
+    return is_long and (_HEX.fullmatch(value.replace("-", "")) is not None or _is_wordless(value))
+
+
 def _is_random(text: str) -> bool:
     """Whether it is more like the base64 of a key than like words, or a path."""
-    words = _WORD.findall(text)
-    letters = "".join(words)
+    letters = "".join(_WORD.findall(text))
     is_mixed = letters.lower() != letters != letters.upper() and any(map(str.isdigit, letters))
-    pieces = len(re.findall(r"[+/_-]", text))
-    return (
-        is_mixed
-        and pieces * _CHARACTERS_OF_PIECE <= len(text)
-        and len(letters) < _LETTERS_OF_WORD * len(words)
-    )
+    return is_mixed and _is_wordless(text)
+
+
+def _is_wordless(text: str) -> bool:
+    """Whether its letters and digits change too often for words, and it has few separators."""
+    words, pieces = _WORD.findall(text), len(re.findall(r"[+/_-]", text))
+    is_short = sum(map(len, words)) < _LETTERS_OF_WORD * len(words)
+    return is_short and pieces * _CHARACTERS_OF_PIECE <= len(text)

@@ -17,7 +17,7 @@ from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.errors import RltuiError
-from rltui.core.level import Direction, Level
+from rltui.core.level import Direction, Level, similar
 from rltui.core.text import clean, kept_clean
 from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.facts.groups import folded_name
@@ -56,6 +56,8 @@ _NOT_LEARNED = {Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANC
 _NOT_LEARNED |= {Category.PROGRESS, Category.OTHER}
 #: Numbers are equal to this share: to the last digit that logs write.
 _SAME = 1e-6
+#: How like a name must be that a run logs instead: more than by its first part alone.
+_NEAR = 0.8
 
 Parts = Mapping[str, str | None]
 #: What is allowed, both ends included; None where it is open.
@@ -233,8 +235,8 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
     if not found:
         keys = {info.metric.key for info in run.infos.values() if info.metric is not None}
-        hint = nearest(metric, keys) if tag is None else nearest(tag, run.infos)
-        like = f"; it logs {clean(hint)}" if hint else ""
+        near = similar(tag or metric, keys if tag is None else run.infos, most=1, cutoff=_NEAR)
+        like = f"; it logs {clean(near[0])}" if near else ""
         name = metric if tag is None else f"tag {clean(tag)!r}"
         raise NotLoggedError(f"the run logs no {name}{like}")
     return found
@@ -267,8 +269,8 @@ def _from_others(parts: Parts, info: TagInfo, others: Others) -> Interval:
     if parts["runs"]:
         values = np.array([*_values_of(others.good[: int(parts["runs"])], info, parts)])
         if len(values) < 2:
-            count = f"{len(values)} good runs of this job have {clean(info.tag)}"
-            raise NotMeasuredError(f"{count}, 2 show how far seeds differ")
+            count = "1 good run of this job has" if len(values) else "no good run of this job has"
+            raise NotMeasuredError(f"{count} {clean(info.tag)}, 2 are needed")
         return expected(values, info.direction, others.conditions)
     reference = [] if others.reference is None else [others.reference]
     for value in _values_of(reference, info, parts):

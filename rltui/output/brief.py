@@ -97,9 +97,11 @@ class _Told:
             self._items.append((rank + 10 * place, len(self._lines), place, short))
         self._lines.append((head, between))
 
-    def text(self, most: int) -> str:
-        """As many items, in at most that many characters, as there is room for."""
+    def text(self, most: int, rest: str) -> str:
+        """As many items, in at most that many characters, as there is room for; ``rest``: where
+        to find the others."""
         ranked = sorted(self._items)
+        more = f": {rest}" * bool(rest)
 
         def told(left: int) -> str:
             kept = sorted(item[1:] for item in ranked[: len(ranked) - left])
@@ -107,7 +109,7 @@ class _Told:
             for number, (head, between) in enumerate(self._lines):
                 texts = [text for line, _, text in kept if line == number]
                 lines += [head + between.join(texts)] if texts else []
-            return "\n".join([*lines, *([f"  and {left} more: {_REST}"] if left else []), ""])
+            return "\n".join([*lines, *([f"  and {left} more{more}"] if left else []), ""])
 
         fewest = bisect_left(range(len(ranked)), True, key=lambda left: len(told(left)) <= most)
         return told(fewest)
@@ -152,8 +154,9 @@ def _calm(run: Mapping[str, Any]) -> str:
     return "".join(f", {textwrap.shorten(word, _SENTENCE, placeholder=' …')}" for word in words)
 
 
-def brief_text(document: Json) -> str:
-    """The document as text of at most 300 tokens a run, and 2,000 for all; the rest is counted."""
+def brief_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN) -> str:
+    """The document as text of at most 300 tokens a run, and 2,000 for all; what is left out is
+    counted, with the call that tells the ``rest``."""
     runs = document["runs"]
     counts = Counter(_LEVELS[run["level"]] for run in runs)
     words = ", ".join(f"{counts[level]} {level.word}" for level in sorted(counts, reverse=True))
@@ -164,8 +167,9 @@ def brief_text(document: Json) -> str:
     shown = [run for run in runs if _is_sick(run)] if is_many else runs
     calm = Counter(run["level"] for run in runs if not _is_sick(run)) if is_many else {}
     tail = [f"and {_runs(n)} {level} without a finding" for level, n in sorted(calm.items())]
-    most = min(MOST_OF_RUN * max(1, len(runs)), MOST_OF_ALL)
-    return _fitted(head, [_run_told(n, run) for n, run in _numbered(shown)], shown, tail, most)
+    most = min(most_of_run * max(1, len(runs)), MOST_OF_ALL)
+    told = [_run_told(n, run) for n, run in _numbered(shown)]
+    return _fitted(head, told, shown, tail, most, rest, most_of_run)
 
 
 def _notes(document: Mapping[str, Any]) -> str:
@@ -198,22 +202,28 @@ def _numbered(runs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
 
 
 def _fitted(
-    head: str, told: Sequence[_Told], runs: Sequence[Json], tail: Sequence[str], most: int
+    head: str,
+    told: Sequence[_Told],
+    runs: Sequence[Json],
+    tail: Sequence[str],
+    most: int,
+    rest: str,
+    most_of_run: int,
 ) -> str:
     """``told`` are the first of ``runs``; the others are counted."""
     left = runs[len(told) :]
     some = ", ".join(
         [quoted(run["name"]) for run in left[:_NAMES]] + ["..."] * (len(left) > _NAMES)
     )
-    tail = [*([f"and {_runs(len(left))} more ({some}): {_REST}"] if left else []), *tail]
+    tail = [*([f"and {_runs(len(left))} more ({some}): {rest}"] if left else []), *tail]
     end = "".join(f"{line}\n" for line in tail)
     room = most - len(head) - len(end)
-    for limit in range(min(MOST_OF_RUN, room), _LEAST_OF_RUN, -50):
-        texts = [one.text(limit) for one in told]
+    for limit in range(min(most_of_run, room), _LEAST_OF_RUN, -50):
+        texts = [one.text(limit, rest) for one in told]
         if sum(map(len, texts)) <= room:
             break
     else:
-        texts = [one.text(_LEAST_OF_RUN) for one in told]
+        texts = [one.text(_LEAST_OF_RUN, rest) for one in told]
     return head + "".join(texts) + end
 
 
@@ -270,7 +280,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Json
     yield from ({"kind": "gone", **story} for story in old.values())
 
 
-def changes_text(document: Json) -> str:
+def changes_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN) -> str:
     """What changed, within the limits of :func:`brief_text`."""
     name = f"id {document['id']}, " if document.get("id") else ""
     head = f"{name}since {document['since']}. {_DATA}\n{_notes(document)}"
@@ -286,7 +296,7 @@ def changes_text(document: Json) -> str:
     rest = f"; {_runs(len(same))} as before{steps}" if same else ""
     tail.append(f"Nothing {'else ' * bool(runs or gone)}changed{rest}.")
     told = [_changes_told(n, run) for n, run in _numbered(runs)]
-    return _fitted(head, told, runs, tail, MOST_OF_ALL)
+    return _fitted(head, told, runs, tail, MOST_OF_ALL, rest, most_of_run)
 
 
 def _changes_told(number: int, run: Mapping[str, Any]) -> _Told:
@@ -331,7 +341,7 @@ def _lost(before: Json, now: Json) -> list[Json]:
     return [run for run in before["runs"] if now["unread"] and run["path"] not in paths]
 
 
-def text_of(document: Json) -> str:
-    """What :func:`answered` returned, as text."""
-    is_brief = document["schema"] == "rltui.brief/1"
-    return brief_text(document) if is_brief else changes_text(document)
+def text_of(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN) -> str:
+    """What :func:`answered` returned, as text: see :func:`brief_text`."""
+    text = brief_text if document["schema"] == "rltui.brief/1" else changes_text
+    return text(document, rest, most_of_run)

@@ -86,8 +86,13 @@ def some(names: Sequence[str]) -> str:
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
-    found = nearest(name, known)
-    return f"did you mean {quoted(found)}?" if found else ""
+    """Names that begin with it, or contain it, or the one that is most like it."""
+    text, found = name.lower(), list[str]()
+    if text:
+        found = [x for x in known if x.lower().startswith(text)]
+        found = found or [x for x in known if text in x.lower()]
+    found = found or list(filter(None, [nearest(name, known)]))
+    return f"did you mean {some(list(dict.fromkeys(found)))}?" if found else ""
 
 
 def _nothing(session: Session) -> str:
@@ -107,7 +112,9 @@ def _nothing(session: Session) -> str:
 
 def runs_text(session: Session, match: str) -> str:
     """A line for each run, the worst first."""
-    runs = sorted(runs_matching(session.runs(), match), key=by_verdict)
+    known = session.runs()
+    found = runs_matching(known, match) or called(match, {run: run.names for run in known})
+    runs = sorted(found, key=by_verdict)
     if not runs:
         chosen(session, [])
         return f"no run matches {quoted(match)}; call list_runs without match\n"
@@ -141,7 +148,7 @@ def series_text(
 ) -> str | None:
     """The points of a metric between two steps, at most ``most``, with the smallest and largest of
     each stretch; None while they are read again. Raises UsageError for a metric that is not
-    there."""
+    there, and for steps without a point."""
     tags = run.tags_of_metrics((name,)) or find_tags([run], name)
     if not tags:
         keys = [info.metric.key for info in run.infos.values() if info.metric]
@@ -151,9 +158,7 @@ def series_text(
     series = run.shown(tags[0])
     if run.data.unloaded or run.data.loading:
         return None
-    first, last = span
-    begin = 0 if first is None else int(np.searchsorted(series.steps, first))
-    end = series.count if last is None else int(np.searchsorted(series.steps, last, "right"))
+    begin, end = _rows(series, *span)
     steps, values = series.steps[begin:end], series.values[begin:end]
     kept = _thinned(values, most)
     rows = "\n".join(
@@ -161,6 +166,19 @@ def series_text(
     )
     others = f"also: {', '.join(map(quoted, tags[1 : 1 + _NAMED]))}\n" if len(tags) > 1 else ""
     return f"{_series_head(run, series, begin, end)}{others}step,value\n{rows}\n"
+
+
+def _rows(series: Series, first: int | None, last: int | None) -> tuple[int, int]:
+    """The rows of two steps. Raises UsageError where there is none."""
+    steps = series.steps
+    if first is not None and last is not None and first > last:
+        raise UsageError(f"first_step {first} is after last_step {last}: exchange them")
+    begin = 0 if first is None else int(np.searchsorted(steps, first))
+    end = series.count if last is None else int(np.searchsorted(steps, last, "right"))
+    if begin == end and series.count:
+        has = f"{quoted(series.tag)} has points from {steps[0]} to {steps[-1]}"
+        raise UsageError(f"no point between these steps; {has}")
+    return begin, end
 
 
 def _series_head(run: RunView, series: Series, begin: int, end: int) -> str:

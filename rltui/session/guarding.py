@@ -5,8 +5,7 @@ For ``rltui guard``, which looks at a live run, and for its rehearsal on a recor
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -139,30 +138,50 @@ class Rehearsal(NamedTuple):
     reason: Reason
 
 
-def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | None:
-    """What a guard would have done; None for nothing. The run is shown as it was then until the
-    session's replay ends. Raises ValueError for a run that has no step, or not the times that
-    ``hold`` asks for."""
+def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
+    """What a guard would have done; why nothing, in a few words, where it would not. The run is
+    shown as it was then until the session's replay ends. Raises ValueError for a run that has no
+    step, or not the times that ``hold`` asks for."""
     replay = session.replay
     replay.goto(run, 0 if run.data.last_step is None else run.data.last_step)
     steps = replay.steps
     times = times_of(run, steps) if hold.seconds else np.zeros(len(steps))
+    asked = dict[int, Reason | None]()
 
-    @cache
     def reason(row: int) -> Reason | None:
-        replay.goto(run, int(steps[row]))
-        replay.judge()
-        return reason_to_stop(run.report)
+        if row not in asked:
+            replay.goto(run, int(steps[row]))
+            replay.judge()
+            asked[row] = reason_to_stop(run.report)
+        return asked[row]
 
     found = first_held(reason, times, hold)
     if found is None:
-        return None
+        last = len(steps) - 1
+        first = int(np.searchsorted(times, times[-1] - hold.seconds))
+        first = first if hold.seconds else max(0, last - hold.rows)
+        for row in range(last, first, -max(1, (last - first) // _LOOKS)):  # few looks come so far
+            if reason(row) is None:
+                break
+        return _too_short(asked, times, hold)
     begun, end = found
     why = reason(end)
     assert why is not None
     replay.goto(run, int(steps[end]))
     replay.judge()
     return Rehearsal(int(steps[begun]), int(steps[end]), len(steps) - 1 - end, int(steps[-1]), why)
+
+
+def _too_short(asked: Mapping[int, Reason | None], times: FloatArray, hold: Hold) -> str:
+    """The longest time for which there was a reason, by the rows that were asked."""
+    longest, begun = -1.0, None
+    for row in sorted(asked):
+        begun = (row if begun is None else begun) if asked[row] else None
+        if begun is not None:
+            held = (times[row] - times[begun]) / 60 if hold.seconds else row - begun
+            longest = max(longest, float(held))
+    words = f"held {longest:.{1 if hold.seconds else 0}f} of {hold.words}"
+    return f"no reason held for {hold.words}" if longest < 0 else words
 
 
 def times_of(run: RunView, steps: IntArray) -> FloatArray:

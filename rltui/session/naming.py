@@ -35,12 +35,14 @@ class Naming:
     the main thread may both add runs.
     """
 
-    def __init__(self, labels: Sequence[str] = (), chosen: str | None = None) -> None:
+    def __init__(
+        self, labels: Sequence[str] = (), chosen: str | None = None, beside: str | None = None
+    ) -> None:
         """``labels``: the names of the logdirs; ``chosen``: the name or glob of the runs to
-        read, None for all."""
+        read, None for all; ``beside``: the name of one to read even so, but not to show."""
         self.labels = tuple(labels)
         """Names of the logdirs for people."""
-        self._chosen = chosen
+        self._chosen, self._beside = chosen, beside
         self._lock = Lock()
         self._names: Mapping[RunKey, str] = {}
         self._wanted: frozenset[RunKey] = frozenset()
@@ -52,7 +54,8 @@ class Naming:
             self._add(keys)
             names = {key: self.names_of(key) for key in keys}
             self._wanted |= {*(names if self._chosen is None else called(self._chosen, names))}
-            return self._wanted
+            beside = self.called(self._beside) if self._beside is not None else ()
+            return self._wanted.union(beside)
 
     def wants(self, key: RunKey) -> bool:
         """Whether a log that was joined to a run by its place is of a run to read, by the name
@@ -125,8 +128,13 @@ class Naming:
         return {key for key in keys if self.is_chosen(key)}
 
     def called(self, text: str) -> list[RunKey]:
-        """The runs to read that ``text`` means, no glob: see :func:`called`."""
-        return called(text, {k: self.names_of(k) for k in sorted(self._wanted)}, globs=False)
+        """The runs that ``text`` means, no glob: of those to show, else of all. See
+        :func:`called`."""
+        groups = (self._wanted, self._names)
+        found = (
+            called(text, {k: self.names_of(k) for k in sorted(g)}, globs=False) for g in groups
+        )
+        return next(filter(None, found), [])
 
     def _unique_names(self, keys: Iterable[RunKey]) -> dict[RunKey, str]:
         """A name for each run: a short one where no other run has it, else its path with the name

@@ -97,6 +97,8 @@ class ReferenceRun:
             return _several_at(wanted, self._several)
         names = [run.name for run in self._runs.in_order()]
         message = f"--reference {wanted}: no run of this name, and no log of a single run"
+        if not self._naming.is_whole:
+            message += "; one that --run leaves out is found by its name, not by its path"
         return UsageError(message, hint=nearest(wanted, names))
 
 

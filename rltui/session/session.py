@@ -110,7 +110,7 @@ class Session:
         """Runs of which a file is still to be read."""
         catalogue = open_catalogue(config)
         check_choice(choice, catalogue)
-        self.naming = Naming(logdir_labels(self.logdirs), choice.run_glob)
+        self.naming = Naming(logdir_labels(self.logdirs), choice.run_glob, choice.reference)
         """What runs and logdirs are called, and which of them ``--run`` means."""
         self.run_list = RunList(self.naming, catalogue)
         """The runs; those on screen can be frozen."""

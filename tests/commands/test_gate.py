@@ -160,7 +160,19 @@ def test_a_gate_is_learned_and_finds_what_is_different(cli: Cli, tmp_path: Path)
     write_jsonl(mixed / "b" / "metrics.jsonl", grpo_tags(60))
     result = cli("gate", mixed, "--learn")
     assert result.code == 2
-    assert "2 good runs of 2 jobs (verl GRPO a; verl GRPO b)" in result.err
+    assert "there are 2 good runs of 2 jobs (verl GRPO a; verl GRPO b)" in result.err
+    result = cli("gate", mixed, "--learn", "--run", "a")
+    assert "and there is 1 good run; see --run" in result.err
+
+
+def test_what_was_edited_is_not_learned_anew_unasked(cli: Cli, tmp_path: Path) -> None:
+    good, learned = nightlies(tmp_path / "good", 2), tmp_path / "learned.yaml"
+    learned.write_text("mine")
+    result = cli("gate", good, "--learn", "-o", learned)
+    assert (result.code, learned.read_text()) == (2, "mine")
+    assert f"{learned} is there already, perhaps edited: --force writes it anew" in result.err
+    assert cli("gate", good, "--learn", "-o", learned, "--force").code == 0
+    assert "no bad" in learned.read_text()
 
 
 def test_a_run_is_compared_with_earlier_good_ones_and_a_reference(cli: Cli, tmp_path: Path) -> None:

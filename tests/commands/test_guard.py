@@ -244,8 +244,28 @@ def test_several_live_runs_are_refused(audit: AuditLog) -> None:
 def test_a_run_that_is_not_live_is_not_its_own(audit: AuditLog) -> None:
     training, action = Training(audit, range(2, 201)), Recorder()
     training.clock.advance(90_000)
-    assert training.grow(training.guard(action, rows=0), 60, every=60) is None
+    assert training.grow(training.guard(action, rows=0, waits=True), 60, every=60) is None
     assert not action.done
+
+
+def test_where_all_runs_have_ended_it_leaves_at_once(
+    audit: AuditLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    training = Training(audit)
+    training.clock.advance(90_000)
+    assert training.grow(training.guard(Recorder()), 60, every=60) == 3
+    assert "all runs have ended" in capsys.readouterr().out
+
+
+def test_a_run_that_ends_later_is_waited_for_and_so_is_one_out_of_reach(audit: AuditLog) -> None:
+    training, empty = Training(audit), Training(audit)
+    guard = empty.guard(Recorder())
+    assert guard.look() is None  # no run yet
+    empty.clock.advance(90_000)
+    assert empty.grow(guard, 60, every=60) is None
+    training.clock.advance(90_000)
+    training.reader.out_of_reach = (Path("host:/logs"),)
+    assert training.grow(training.guard(Recorder()), 60, every=60) is None
 
 
 def test_it_ends_with_the_run(audit: AuditLog, capsys: pytest.CaptureFixture[str]) -> None:
@@ -326,16 +346,34 @@ def test_a_dry_run_says_when_and_does_nothing(
     command = ["guard", str(logdir), "--dry-run", "--on-bad", f"touch '{flag}'"]
     assert main(command) == 1
     good, sick = capsys.readouterr().out.splitlines()
-    assert good == f"good: would not make the file {flag}"
+    assert good == f"good: would not make the file {flag}: no reason held for 20 rows"
     assert sick.startswith(f"sick: would make the file {flag} at step 61 of 90, 29 rows before")
     assert sick.endswith("held since 41")
     assert main([*command, "--json", "--hold", "5"]) == 1
     good, sick = map(json.loads, capsys.readouterr().out.splitlines())
     assert good["acts"] is False
     assert (sick["acts"], sick["step"], sick["rows_left"]) == (True, 46, 44)
+    assert (sick["refused"], good["why_not"]) == (None, "no reason held for 5 rows")
+    assert main([*command, "--hold", "60"]) == 0
+    assert capsys.readouterr().out.endswith(": held 49 of 60 rows\n")
     assert main(["guard", str(logdir / "good"), "--dry-run"]) == 0
     assert not flag.exists()
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [("signal TERM 1", "1 is no process"), ("run no-such-program", "no program no-such-program")],
+)
+def test_a_dry_run_says_that_the_action_would_be_refused(
+    action: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_rows(tmp_path / "log.jsonl", 1, 30)
+    assert main(["guard", str(tmp_path), "--dry-run", "--on-bad", action, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "would be refused: --on-bad" in err
+    assert why in err
+    assert why in json.loads(out)["refused"]
 
 
 @pytest.mark.parametrize(

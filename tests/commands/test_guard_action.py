@@ -120,6 +120,16 @@ def test_an_older_kernel_sends_by_number(
     assert child.wait(60) == -signal.SIGTERM
 
 
+def test_so_does_a_python_that_lacks_the_call(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = parse_action(f"signal TERM {child.pid}")
+    action.prepare()
+    monkeypatch.delattr(os, "pidfd_open")  # built with an older libc
+    assert action.do(FACTS).error == ""
+    assert child.wait(60) == -signal.SIGTERM
+
+
 def test_a_process_of_another_user_is_refused(
     child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

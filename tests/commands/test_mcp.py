@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.commands.test_brief import ASKS
 from tests.fakes import FakeReader, a_session, grpo_tags
+from tests.places import FIXTURES
 from tests.remote.ssh.far_host import FarHost, far_host
 
 __all__ = ["far_host"]
@@ -170,6 +172,36 @@ async def test_wrong_names_and_arguments_get_the_right_ones(bad_logs: Path, tmp_
         assert len(found) < 400
         assert "unknown name 'klx'" in await ask("explain", name="klx")
         assert "is the name of 3 runs" in await ask("judge", run="*")
+        found = await ask("series", metric="entropy", first_step=80, last_step=20)
+        assert found.startswith("error: first_step 80 is after last_step 20: exchange them")
+        found = await ask("series", metric="entropy", first_step=9_000)
+        assert re.fullmatch(r"error: no point between .* has points from 1 to \d+", found)
+
+
+@needs_sdk
+async def test_runs_are_found_by_a_glob_and_by_a_part_of_the_name(tmp_path: Path) -> None:
+    for run in ("grpo_kl_blowup", "grpo_nan", "my_grpo_kl"):
+        write_jsonl(tmp_path / "logs" / run / "log.jsonl", grpo_tags(30))
+    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+        assert (await ask("list_runs", match="*kl*")).startswith("2 runs. ")
+        assert (await ask("list_runs", match="kl")).startswith("2 runs. ")
+        assert "no run matches" in await ask("list_runs", match="kl*")
+        assert 'did you mean "grpo_kl_blowup"?' in await ask("judge", run="grpo_kl")
+        assert 'did you mean "grpo_kl_blowup", "my_grpo_kl"?' in await ask("judge", run="kl")
+
+
+@needs_sdk
+async def test_what_a_verdict_leaves_out_is_one_call_away(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "labelled" / "verl" / "grpo_kl_blowup", tmp_path / "logs" / "kl")
+    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+        short = await ask("judge")
+        assert re.search(
+            r"and \d+ more: call judge with this run and whole=true$", short, re.MULTILINE
+        )
+        assert len(short) <= 4 * 300
+        whole = await ask("judge", run="kl", whole=True)
+    assert "more:" not in whole
+    assert len(short) < len(whole) <= 4 * 2_000
 
 
 @needs_sdk

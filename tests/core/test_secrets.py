@@ -32,6 +32,11 @@ SECRET_NAMES = [
     "HFToken",
     "Authorization",
     "SENTRY_DSN",
+    "aws_session",
+    "my_secret_stuff",
+    "token_hub",
+    "access_key_secret_v2",
+    "encryption_salt_key",
 ]
 ORDINARY_NAMES = [
     "max_tokens",
@@ -51,7 +56,10 @@ ORDINARY_NAMES = [
     "key_dim",
     "reward_fn_key",
     "data.image_key",
-    "secret_santa",
+    "secret_name",
+    "session",
+    "salt",
+    "token_type",
     "include_pat",
     "KeyError",
     "author",
@@ -112,6 +120,11 @@ def test_a_setting_that_only_sounds_like_a_secret_stands(name: str, value: str) 
         ("repository", "git+https://github.com/a/b@v1.2"),
         ("base_url", "http://127.0.0.1:8000/v1"),
         ("commit", "0123456789abcdef0123456789abcdef01234567"),
+        ("said", "login of commit 0123456789abcdef0123456789abcdef01234567"),
+        ("cache_key", "0123456789abcdef0123456789abcdef01234567"),
+        ("key", "val-core/gsm8k_test/acc/mean@8"),
+        ("key", "gsm8k-gsm8k-gsm8k"),
+        ("said", "sort key=len, key='critic/rewards/mean_of_16_best', key: 1234567890123456789012"),
         ("run_name", "Qwen2.5-7B-Instruct-GRPO-gsm8k-lr1e-6-bs256-seed42"),
         ("path", "/mnt/Data9/Users/Someone/Projects/rl/checkpoints/GlobalStep100"),
         ("backend", "hf_transformers"),
@@ -163,6 +176,32 @@ def test_what_has_the_form_of_a_secret_is_taken_out_under_any_name(form: str) ->
         assert text.endswith(" there")
 
 
+HEX = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"wandb.login(key='{HEX}')", "wandb.login(key='***')"),
+        (f"bad login key={HEX}, retry", "bad login key=***, retry"),
+        (f"--key {HIDDEN}xY2 --lr 1", "--key *** --lr 1"),
+        (f"wandb login --relogin {HEX} now", "wandb login --relogin *** now"),
+        (f"enter your API key {HEX}", "enter your API key ***"),
+        (r"password = 'it\'s hunter2' lr=1", "password = '***' lr=1"),
+        (
+            r'{"a": "{\"password\": \"x\\\"hunter2\", \"lr\": 1}"}',
+            r'{"a": "{\"password\": \"***\", \"lr\": 1}"}',
+        ),
+        ("password=it's4me lr=1", "password=*** lr=1"),
+        ("passphrase: correct horse don't staple", "passphrase: ***"),
+        ("passphrase: correct horse, lr: 1", "passphrase: ***, lr: 1"),
+        ("db_password = correct horse seed = 2 --lr 1", "db_password = *** seed = 2 --lr 1"),
+    ],
+)
+def test_the_whole_of_a_secret_is_taken_out_and_no_more(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
+
+
 def test_random_keys_are_known_from_names() -> None:
     chosen = random.Random(0)
     characters = string.ascii_letters + string.digits + "+/"
@@ -188,3 +227,7 @@ def test_what_is_masked_once_stays_so(text: str) -> None:
 )
 def test_of_a_long_value_only_the_beginning_is_searched(text: str) -> None:
     assert len(masked("prompt", text)) <= 2048  # took minutes: patterns can be quadratic
+
+
+def test_of_a_long_name_only_the_end_is_searched() -> None:
+    assert masked(" value" * 200_000 + " token", "hunter2") == MASK  # took minutes

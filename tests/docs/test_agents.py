@@ -40,6 +40,21 @@ def test_the_mail_of_cron_comes_once_and_again_when_something_changed(desk: Desk
     assert "[not_finite]" in desk.called("mail")
 
 
+def test_the_mail_of_cron_says_what_cannot_be_read(desk: Desk) -> None:
+    assert desk.run(RECIPES[0]).code == 0
+    (desk.home / "runs").rename(desk.home / "away")
+    for number in (2, 3):
+        assert desk.run(RECIPES[0]).code == 0
+        assert desk.called("mail").count("mail -s") == number
+    assert desk.called("mail").count("no such file or directory") == 2
+    (desk.home / "away").rename(desk.home / "runs")
+    desk.program("ssh", "#!/bin/sh\necho 'ssh: No route to host' >&2\nexit 255\n")
+    assert desk.run(RECIPES[0].replace("run.sh runs/", "run.sh node1:/runs")).code == 0
+    assert "No route to host" in desk.called("mail")
+    assert desk.run(RECIPES[0]).code == 0  # the id of the first is still known
+    assert desk.called("mail").count("mail -s") == 4
+
+
 def test_the_end_of_a_job_leaves_a_brief_and_a_report(desk: Desk) -> None:
     done = desk.run(RECIPES[1], SLURM_JOB_ID="7")
     assert done.code == 0, done.err

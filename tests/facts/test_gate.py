@@ -121,7 +121,8 @@ def test_a_limit_is_met_or_not(text: str, met: bool, run: RunView, read: Read) -
         ("reward.mean slope last > 0",
          "critic/rewards/mean has no slope: a single step, or too large numbers"),
         ("reward.mean last like last 8 good runs",
-         "0 good runs of this job have critic/rewards/mean, 2 show how far seeds differ"),
+         "no good run of this job has critic/rewards/mean, 2 are needed"),
+        ("reward.std last > 1", "the run logs no reward.std"),
         ("state is finished or crashed", "the run is ended"),
     ],
 )  # fmt: skip

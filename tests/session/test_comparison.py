@@ -90,6 +90,18 @@ def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:
     assert len(session.runs()) == 2
 
 
+def test_a_run_that_is_not_chosen_may_be_the_reference(logs: Path) -> None:
+    session = Session([logs], choice=Choice("w*", reference="good"))
+    session.scan()
+    session.read_all()
+    assert off(session) == {"weak": Level.WATCH}
+    assert [run.name for run in session.runs()] == ["weak"]
+    session = Session([logs], choice=Choice("w*", reference=str(logs / "good.jsonl")))
+    session.scan()
+    with pytest.raises(UsageError, match="found by its name, not by its path"):
+        session.read_all()
+
+
 def test_a_reference_that_is_not_there(logs: Path) -> None:
     with pytest.raises(UsageError, match=r"goood: no run of this name.* 'good'"):
         read(logs, "goood")

@@ -141,7 +141,7 @@ def test_a_recorded_run_is_judged_as_it_was() -> None:
     session = a_session(with_nan(60, 20), clock=grpo_clock())
     (run,) = session.runs()
     found = rehearsed(session, run, Hold(rows=10))
-    assert found is not None
+    assert not isinstance(found, str)
     assert (found.begun, found.step, found.rows_left, found.last_step) == (20, 30, 30, 60)
     session.replay.end()
     assert run.data.last_step == 60
@@ -159,5 +159,19 @@ def test_minutes_are_those_of_the_rows() -> None:
     session = a_session(with_nan(60, 20), clock=grpo_clock())  # a step a second
     (run,) = session.runs()
     found = rehearsed(session, run, Hold(seconds=6.0))
-    assert found is not None
+    assert not isinstance(found, str)
     assert (found.begun, found.step) == (20, 26)
+
+
+@pytest.mark.parametrize(
+    ("last", "hold", "words"),
+    [
+        (24, Hold(rows=10), "held 4 of 10 rows"),
+        (60, Hold(seconds=60.0), "held 0.7 of 1 min"),
+        (19, Hold(rows=10), "no reason held for 10 rows"),
+    ],
+)
+def test_a_reason_that_held_too_short_is_told(last: int, hold: Hold, words: str) -> None:
+    session = a_session(with_nan(60, 20, last), clock=grpo_clock())
+    (run,) = session.runs()
+    assert rehearsed(session, run, hold) == words
