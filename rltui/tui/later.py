@@ -25,6 +25,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.comparison.screen": ("open_comparison",),
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),
     "rltui.pages.samples": ("SampleScreen",),
+    "rltui.pages.media": ("MediaScreen", "media_entries"),
     "rltui.tui.writing": ("default_name", "write_screen"),
     "rltui.output.text_report": ("event_words",),
     "rltui.output.json_document": ("event_message",),

@@ -118,6 +118,8 @@ class Value:
     plugin: bytes | None = None
     content: tuple[int, int] | None = None
     """Span of the plugin's own data."""
+    message: tuple[int, int, int] | None = None
+    """Field number and span of an image (4) or a histogram (5) that is no tensor."""
 
     def is_number(self, plugins: Mapping[bytes, bytes]) -> bool:
         """Whether it is a float or double scalar.
@@ -189,6 +191,8 @@ def _value(data: bytes, pos: int, end: int) -> Value:
             if (1, BYTES) in found:
                 value.plugin = data[slice(*found[1, BYTES])]
             value.content = found.get((2, BYTES))
+        elif number in (4, 5) and wire == BYTES:
+            value.message = number, start, stop
 
     if value.tensor is not None and value.kind == OTHER:
         value.kind = TENSOR
