@@ -51,12 +51,20 @@ class TextPoint(NamedTuple):
     text: str
 
 
+class MediaKind(str, Enum):
+    """What a log holds besides numbers and texts."""
+
+    HISTOGRAM = "histogram"
+    PICTURE = "picture"
+    CURVE = "curve"
+    """Precision over recall."""
+
+
 class MediaPlace(NamedTuple):
     """Where a histogram, picture or curve stands in a log. The value itself stays there."""
 
     tag: str
-    kind: str
-    """``histogram``, ``picture`` or ``curve``."""
+    kind: MediaKind
     step: int
     offset: int
     """Of its record, in bytes from the beginning of the file."""

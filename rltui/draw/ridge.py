@@ -9,7 +9,16 @@ import numpy as np
 from rltui.core.block import FloatArray
 from rltui.core.text import cell_width
 from rltui.draw.chart.axis import linear_scale, x_ticks
-from rltui.draw.chart.canvas import RESOLUTION, Canvas, checkerboard, encode, fill, sparse, texts_at
+from rltui.draw.chart.canvas import (
+    BLANK,
+    RESOLUTION,
+    Canvas,
+    checkerboard,
+    encode,
+    fill,
+    sparse,
+    texts_at,
+)
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import ACCENT, MUTED, RULE, STRONG, TEXT, Line, Style, Token, style
 from rltui.facts import numbers
@@ -76,7 +85,7 @@ def ridge_lines(
     canvas, codes = Canvas(cells, rows), encode(raster, glyphs.marker)
     for n, i in enumerate(chosen.tolist()):
         look = _HERE if i == at else _AGES[min(2, 3 * n // max(1, len(chosen)))]
-        canvas.paint(codes, look, (owner == n) & (codes != 0x20))
+        canvas.paint(codes, look, (owner == n) & (codes != BLANK))
     lines = [
         [(text.rjust(_LABEL - 1) + "  ", look), *line]
         for (text, look), line in zip(labels, canvas.rows(), strict=True)
@@ -131,10 +140,6 @@ def band_lines(
     low, inner, middle, outer, high = np.round(lines)
     canvas = Canvas(cells, rows)
 
-    if len(x) > 1 and x[-1] > x[0]:
-        column = round((x[at] - x[0]) / (x[-1] - x[0]) * (cells - 1))
-        for row in range(rows):
-            canvas.put(row, column, glyphs.vertical, ACCENT)
     tones = sparse, (lambda raster: raster) if glyphs.ascii else checkerboard
     for a, b, tone, look, char in (
         (low, high, tones[0], _AGES[0], "."),
@@ -143,7 +148,14 @@ def band_lines(
         canvas.paint(encode(tone(fill(a, b, down * rows)), glyphs.marker, char=char), look)
     beside = np.append(middle[:1], middle[:-1])
     drawn = fill(np.minimum(middle, beside), np.maximum(middle, beside), down * rows)
-    canvas.paint(encode(drawn, glyphs.marker), _AGES[2])
+    codes = encode(drawn, glyphs.marker)
+    canvas.paint(codes, _AGES[2])
+    canvas.lines |= codes != BLANK
+    if len(x) > 1 and x[-1] > x[0]:
+        column = round((x[at] - x[0]) / (x[-1] - x[0]) * (cells - 1))
+        for row in range(rows):
+            if canvas.free(row, column, column + 1):
+                canvas.put(row, column, glyphs.vertical, ACCENT)
     labels = dict(scale.ticks)
     plotted: list[Line] = []
 

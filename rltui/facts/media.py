@@ -21,6 +21,8 @@ Pixels = NDArray[np.uint8]
 _GONE = "its place in the log holds something else by now"
 #: Pixels of a picture that is decoded: larger ones may be made to fill the memory.
 _MOST_PIXELS = 1 << 24
+#: Bytes of a record, however many a remote reader says.
+_MOST_BYTES = 1 << 23
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 
 
@@ -40,7 +42,9 @@ def _read(path: Path, key: MediaKey, places: Sequence[Kept]) -> dict[Kept, Media
     try:
         with opened(path) as read:
             for place in places:
-                value = media_in(read(place.length, place.offset), *key, place.step)
+                value = media_in(
+                    read(min(place.length, _MOST_BYTES), place.offset), *key, place.step
+                )
                 found[place] = _GONE if value is None else value
     except OSError as error:
         words = f"cannot be read: {reason_of(error)}"

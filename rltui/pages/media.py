@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.geometry import Region
 from textual.strip import Strip
 
+from rltui.core.batch import MediaKind
 from rltui.core.text import cell_width, words_match
 from rltui.draw.line import (
     MUTED,
@@ -44,13 +45,20 @@ from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.store.media import Kept, MediaKey
-from rltui.tui.keys import MEDIA
+from rltui.tui.keys import MEDIA, Key
 from rltui.tui.screen import LEAST, ReadingScreen
+from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: Kind -> what one and the tag of several are called.
-_WORDS = {"histogram": "Histogram", "picture": "Picture", "curve": "Precision and recall"}
+#: Kind -> the title of the screen.
+_WORDS = {
+    MediaKind.HISTOGRAM: "Histogram",
+    MediaKind.PICTURE: "Picture",
+    MediaKind.CURVE: "Precision and recall",
+}
+#: Cells of the steps of a line of the list.
+_NEWEST = 21
 #: Dark to light.
 _RAMP = " .:-=+*#%@"
 
@@ -64,18 +72,18 @@ class Picture(Lines):
         if self.pixels is None:
             return super().render_lines(crop)
         eight = self.app.console.color_system == "256"
-        width = self.size.width
+        width, ground = self.size.width, shell_of(self).palette.rich(TEXT)
         strips = []
         for y in range(crop.y, crop.bottom):
             rows = self.pixels[2 * y : 2 * y + 2].tolist()
             cells = zip(rows[0], rows[1] if len(rows) > 1 else rows[0], strict=True) if rows else ()
-            line = [Segment("  ")]
+            line = [Segment("  ", ground)]
             for upper, lower in cells:
                 front, back = Color.from_rgb(*upper), Color.from_rgb(*lower)
                 if eight:
                     front, back = (c.downgrade(ColorSystem.EIGHT_BIT) for c in (front, back))
                 line.append(Segment("▀", RichStyle(color=front, bgcolor=back)))
-            strips.append(Strip(line).adjust_cell_length(width).crop(crop.x, crop.right))
+            strips.append(Strip(line).adjust_cell_length(width, ground).crop(crop.x, crop.right))
         return strips
 
 
@@ -125,7 +133,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         self.status.display = self.size.height >= LEAST[1]
         body, places = self.query_one(Picture), self._places
         here = places[self._at : self._at + 1] if places else []
-        wanted = places if self._key.kind == "histogram" else here
+        wanted = places if self._key.kind is MediaKind.HISTOGRAM else here
         missing = [p for p in wanted if p not in self._read]
         value = self._read.get(here[0]) if here else None
         body.pixels = None
@@ -175,7 +183,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         keys, places, words = self._run.data.media.keys, self._places, self.shell.view.glyphs.text
         line: Line = [(f"{_WORDS[self._key.kind]} ", TITLE), (words(self._key.tag), STRONG)]
         if len(keys) > 1 and self._key in keys:
-            line.append((f"   {keys.index(self._key) + 1} of {len(keys)}", MUTED))
+            line.append((f"   {words('↑ ↓')}  {keys.index(self._key) + 1} of {len(keys)}", MUTED))
         right: Line = []
         if places:
             right = [(f"{self._run.step_word} ", MUTED)]
@@ -213,17 +221,34 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         steps, found = [s for s, _ in pairs], [h for _, h in pairs]
         at = next(i for i, h in enumerate(found) if h is value)
         room = height - 2
-        ridge = not self._bands and width >= RIDGE_CELLS and room >= RIDGE_ROWS
+        ridge = self._is_ridge(width + 2, height)
         lines: list[Line] = []
         if room >= 4 and width >= 24:
             draw = ridge_lines if ridge or len(found) == 1 else band_lines
             lines = draw(steps, found, at, view.glyphs, width, room)
         return [*lines, [], [("  ", TEXT), *quantile_line(value, width - 2)]]
 
+    def _is_ridge(self, width: int, height: int) -> bool:
+        return not self._bands and width >= RIDGE_CELLS and height >= RIDGE_ROWS
+
+    @property
+    def keys(self) -> list[Key]:
+        """Without the one that only histograms have."""
+        return [
+            k for k in super().keys if k.action != "bands" or self._key.kind is MediaKind.HISTOGRAM
+        ]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action works here now."""
+        if action == "bands" and self._key.kind is not MediaKind.HISTOGRAM:
+            return False
+        return super().check_action(action, parameters)
+
     def state_words(self) -> str:
-        if self._key.kind != "histogram":
+        if self._key.kind is not MediaKind.HISTOGRAM:
             return ""
-        return "" if self._bands else "values between 0.5 and 99.5 %"
+        ridge = self._is_ridge(self.size.width, self.size.height - 3)
+        return "values from 0.5 to 99.5 %" if ridge else "median, middle 50 % and 90 %"
 
     # -- keys ------------------------------------------------------------------------------
 
@@ -249,7 +274,10 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
 
     def action_bands(self) -> None:
         """Draw a ridge, or the bands of the quantiles."""
-        self._bands = not self._bands
+        body = self.query_one(Picture).size
+        self._bands = self._is_ridge(*body)
+        if not self._bands and not self._is_ridge(*body):
+            self.shell.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 
     def action_close(self) -> None:
@@ -261,7 +289,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
 
 def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) -> list[Entry[str]]:
     """A line for each tag of the run that passes the filter, below a heading."""
-    keys = [k for k in run.data.media.keys if words_match(f"{k.tag} {k.kind}", text)]
+    keys = [k for k in run.data.media.keys if words_match(f"{k.tag} {k.kind.value}", text)]
     if not keys:
         return []
 
@@ -272,9 +300,9 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
             (f"{view.glyphs.unknown} ", MUTED),
             (view.glyphs.text(key.tag), STRONG if cursor else TEXT),
         ]
-        right = f"{len(steps)} steps, newest {last}"
-        room = cells - len(right) - 12
-        return [*fit_line(line, room), column(f" {key.kind}", 12, MUTED), (right, MUTED)]
+        right = f"  {numbers.exact(len(steps)):>3} to {last}"
+        name = fit_line(line, max(4, cells - 12 - _NEWEST))
+        return [*name, column(f"  {key.kind.value}", 12, MUTED), column(right, _NEWEST, MUTED)]
 
     head = heading("Histograms and pictures", cells, view, f"{len(keys)}, Enter opens")
     rows = [row_entry(k.id, partial(draw, k), cells, margin, view) for k in keys]

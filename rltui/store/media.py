@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from rltui.core.batch import Batch
+from rltui.core.batch import Batch, MediaKind
 
 #: Steps of one tag that are kept besides the newest, and places of all tags of a run: with many
 #: tags each keeps fewer steps.
@@ -18,13 +18,12 @@ class MediaKey(NamedTuple):
     """Names the values of one kind under one tag."""
 
     tag: str
-    kind: str
-    """``histogram``, ``picture`` or ``curve``."""
+    kind: MediaKind
 
     @property
     def id(self) -> str:
         """Of its line in a list of tags; no tag has a NUL."""
-        return f"{self.tag}\0{self.kind}"
+        return f"{self.tag}\0{self.kind.value}"
 
 
 class Kept(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rltui.core.batch import MediaPlace, TextPoint
+from rltui.core.batch import MediaKind, MediaPlace, TextPoint
 from rltui.core.level import Level
 from rltui.formats.base import (
     MAX_TEXT,
@@ -69,10 +69,13 @@ _DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 _TEXT, _HPARAMS = b"text", b"hparams"
 _STRING_VAL = 8
 #: Plugin, or field of a value that is no tensor -> what it holds.
-_MEDIA: dict[bytes | int, str] = {
-    b"histograms": "histogram", b"images": "picture", b"pr_curves": "curve",
-    4: "picture", 5: "histogram",
-}  # fmt: skip
+_MEDIA: dict[bytes | int, MediaKind] = {
+    b"histograms": MediaKind.HISTOGRAM,
+    b"images": MediaKind.PICTURE,
+    b"pr_curves": MediaKind.CURVE,
+    4: MediaKind.PICTURE,
+    5: MediaKind.HISTOGRAM,
+}
 #: Bytes of the first scan. A further one covers twice as many, or a quarter if most of them were
 #: scanned in vain, so that records which end a scan do not make the whole quadratic.
 _FIRST_WINDOW = 1 << 18
@@ -333,7 +336,7 @@ class TfEventsDecoder(Decoder):
         for value in event.values:
             self._value(data, event, value)
             kind = _media_kind(value, self._plugins)
-            if kind:
+            if kind is not None:
                 at, size = self._offset + pos, length + FRAME_BYTES
                 self._media.append(MediaPlace(clean_tag(value.tag), kind, event.step, at, size))
         return length + FRAME_BYTES
@@ -359,11 +362,11 @@ class TfEventsDecoder(Decoder):
             self._sink.point(layout, event.step, group.wall, number)
 
 
-def _media_kind(value: Value, plugins: Mapping[bytes, bytes]) -> str:
-    """What a value is that is neither a number nor a text; "" for these."""
+def _media_kind(value: Value, plugins: Mapping[bytes, bytes]) -> MediaKind | None:
+    """What a value is that is neither a number nor a text; None for these."""
     if value.message is not None:
         return _MEDIA[value.message[0]]
-    return _MEDIA.get(plugins.get(value.tag, SCALARS), "") if value.tensor is not None else ""
+    return _MEDIA.get(plugins.get(value.tag, SCALARS)) if value.tensor is not None else None
 
 
 def _protobuf() -> ModuleType:

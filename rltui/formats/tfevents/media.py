@@ -8,11 +8,13 @@ content=4 float_val=5 double_val=6 string_val=8.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import error
 from typing import NamedTuple
 
 import numpy as np
 
+from rltui.core.batch import MediaKind
 from rltui.core.block import FloatArray
 from rltui.formats.base import clean_tag
 from rltui.formats.tfevents.event_record import Value, parse_event
@@ -58,7 +60,7 @@ Media = Histogram | Curve | bytes
 """A picture is the bytes of an encoded image."""
 
 
-def media_in(record: bytes, tag: str, kind: str, step: int) -> Media | None:
+def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | None:
     """What a record, frame included, holds of a tag; None when it is not that record any more, or
     broken."""
     if len(record) < FRAME_BYTES or valid_header(record, 0) != len(record) - FRAME_BYTES:
@@ -140,4 +142,8 @@ def _numbers(data: bytes, value: Value) -> FloatArray:
     return np.frombuffer(b"".join(found), _TYPES[kind]).astype(np.float64)
 
 
-_READ = {"histogram": _histogram, "picture": _picture, "curve": _curve}
+_READ: dict[MediaKind, Callable[[bytes, Value], Media | None]] = {
+    MediaKind.HISTOGRAM: _histogram,
+    MediaKind.PICTURE: _picture,
+    MediaKind.CURVE: _curve,
+}

@@ -22,7 +22,6 @@ from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
-from rltui.store.media import MediaKey
 from rltui.tui import later
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen, stepped
@@ -297,11 +296,10 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_enter(self) -> None:
         """Open the metric at the cursor, or the one that a finding is about."""
         if self.tab != FINDINGS_TAB:
-            cursor = self.items.cursor
+            key = next((k for k in self.run.data.media.keys if k.id == self.items.cursor), None)
             if self.tag is not None:
                 self.open_metric(self.tab, self.tag)
-            elif cursor is not None and "\0" in cursor:
-                key = MediaKey(*cursor.split("\0"))
+            elif key is not None:
                 self.shell.push_screen(later.MediaScreen(self.session, self.run, key))
             else:
                 self.shell.say(NO_METRIC)
