@@ -29,7 +29,9 @@ RIDGE_CELLS, RIDGE_ROWS = 60, 16
 #: Shares of the values below the lines that bound the bands, and of those that a ridge leaves out
 #: at either end.
 _SHARES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-_CUT = np.array([0.005, 0.995])
+_CUT = np.array([0.02, 0.98])
+#: Outlines are smoothed over these dots, as is usual for ridges.
+_KERNEL = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
 #: Rows that the highest peak of a ridge takes: a share of all, within bounds.
 _PEAK, _LEAST_PEAK, _MOST_PEAK = 5, 3, 8
 #: Rows from one outline to the next, at least.
@@ -62,7 +64,7 @@ def ridge_lines(
     chosen[np.abs(chosen - at).argmin()] = at
     across, down = RESOLUTION[glyphs.marker]
     borders = np.linspace(low, high, across * cells + 1)
-    shares = np.array([_shares(found[i], borders) for i in chosen])
+    shares = np.array([np.convolve(_shares(found[i], borders), _KERNEL, "same") for i in chosen])
     tops = shares.max(axis=1)
     most = float(np.quantile(tops[tops > 0], 0.9)) if (tops > 0).any() else 1.0
 

@@ -248,7 +248,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         if self._key.kind is not MediaKind.HISTOGRAM:
             return ""
         ridge = self._is_ridge(self.size.width, self.size.height - 3)
-        return "values from 0.5 to 99.5 %" if ridge else "median, middle 50 % and 90 %"
+        return "2 to 98 % of values" if ridge else "median, 50 % and 90 %"
 
     # -- keys ------------------------------------------------------------------------------
 

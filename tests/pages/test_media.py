@@ -65,7 +65,7 @@ async def test_all_lists_them_and_enter_opens_one(tmp_path: Path) -> None:
         ridge = hand.text
         await hand.press("v")
         assert hand.text != ridge
-        assert "middle 50 %" in hand.footer
+        assert "50 % and 90 %" in hand.footer
         await hand.press("q")
         assert "Histograms and pictures" in hand.text
 
