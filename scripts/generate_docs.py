@@ -52,8 +52,8 @@ The framework is recognised from the set of tags; `--framework` overrides. Tags 
 know are shown all the same, in the category that their name suggests, or in Other.
 """
 _KEY_HABITS = """
-`q` closes what was opened over a screen (help, an explanation, the log, settings, samples, media) and
-quits on the screens themselves. `Esc` goes back one level and never quits; `Ctrl+C` quits
+`q` closes what was opened over a screen (help, an explanation, the log, settings, samples, media)
+and quits on the screens themselves. `Esc` goes back one level and never quits; `Ctrl+C` quits
 everywhere.
 """
 _NOISE = "benchmarks/verdicts/noise.csv"

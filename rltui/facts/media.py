@@ -58,7 +58,7 @@ def pixels_of(encoded: bytes, width: int, height: int) -> Pixels | str:
     cannot be shown."""
     if find_spec("PIL") is None:
         return f"Pictures need Pillow: {to_add('pillow')}"
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image  # optional, and heavy
 
     try:
         with Image.open(BytesIO(encoded), formats=_FORMATS) as image:
@@ -73,7 +73,7 @@ def pixels_of(encoded: bytes, width: int, height: int) -> Pixels | str:
             flat = Image.alpha_composite(ground, shown).convert("RGB")
             how = Image.Resampling.NEAREST if share >= 1 else Image.Resampling.BOX
             return np.asarray(flat.resize(size, how))
-    except (OSError, ValueError, SyntaxError, UnidentifiedImageError, EOFError, IndexError):
+    except (OSError, ValueError, SyntaxError, EOFError, IndexError):
         return "The picture is broken."
     except Image.DecompressionBombError:
         return "The picture has too many pixels to be shown."

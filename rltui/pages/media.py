@@ -122,6 +122,12 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         return self._run.data.media.steps(self._key, self._run.as_of)
 
     @property
+    def _here(self) -> Kept | None:
+        """The place of the value at the chosen step."""
+        places = self._places
+        return places[self._at] if places else None
+
+    @property
     def _at(self) -> int:
         """The number of the chosen step among those that are kept."""
         places, step = self._places, self._step
@@ -131,31 +137,24 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
 
     def update(self) -> None:
         self.status.display = self.size.height >= LEAST[1]
-        body, places = self.query_one(Picture), self._places
-        here = places[self._at : self._at + 1] if places else []
-        wanted = places if self._key.kind is MediaKind.HISTOGRAM else here
-        missing = [p for p in wanted if p not in self._read]
-        value = self._read.get(here[0]) if here else None
-        body.pixels = None
-        if isinstance(value, bytes) and not self.shell.view.glyphs.lettered:
-            made_of = here[0], body.size
-            if self._pixels is not None and self._pixels[0] == made_of:
-                found = self._pixels[1]
-                body.pixels = None if isinstance(found, str) else found
+        body, here = self.query_one(Picture), self._here
+        value = None if here is None else self._read.get(here)
+        made_of = here, body.size
+        known = self._pixels[1] if self._pixels and self._pixels[0] == made_of else None
+        drawn = isinstance(value, bytes) and not self.shell.view.glyphs.lettered
+        body.pixels = None if not drawn or isinstance(known, str) else known
         body.repaint_all()
-        self.query_one("#header", Lines).update()
-        self.query_one("#head", Lines).update()
+        for name in ("#header", "#head"):
+            self.query_one(name, Lines).update()
         self.status.update()
 
-        if self.reading:
-            return
-        if missing:
+        wanted = self._places if self._key.kind is MediaKind.HISTOGRAM else [here] if here else []
+        missing = [p for p in wanted if p not in self._read]
+        width, height = body.size.width - 4, 2 * body.size.height
+        if not self.reading and missing:
             self.read(partial(self._load, self._key, missing, wanted))
-        elif isinstance(value, bytes):
-            size = body.size.width - 4, 2 * body.size.height
-            made_of = here[0], body.size
-            if (self._pixels is None or self._pixels[0] != made_of) and min(size) > 0:
-                self.read(partial(self._decode, made_of, value, *size))
+        elif not self.reading and isinstance(value, bytes) and known is None and width > 0 < height:
+            self.read(partial(self._decode, made_of, value, width, height))
 
     def _load(
         self, key: MediaKey, missing: Sequence[Kept], wanted: Sequence[Kept]
@@ -197,7 +196,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         if not places:
             return indented([[], [("none so early in the run", MUTED)]], 2)
         value = self._read.get(places[self._at])
-        if value is None:
+        if value is None or (isinstance(value, bytes) and self._pixels is None):
             return indented([[], [("reading", MUTED)]], 2)
         if isinstance(value, str):
             return indented([[], *paragraph(view.glyphs.text(value), width - 4, MUTED)], 2)
@@ -209,7 +208,8 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
 
     def _picture_lines(self, view: View, width: int) -> list[Line]:
         """The picture in letters, where there are no colours, or why there is none."""
-        found = self._pixels[1] if self._pixels is not None else "reading"
+        assert self._pixels is not None
+        found = self._pixels[1]
         if isinstance(found, str):
             return indented([[], *paragraph(view.glyphs.text(found), width - 4, MUTED)], 2)
         grey = found[::2].mean(axis=2) / 256 * len(_RAMP)
