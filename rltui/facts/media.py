@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rltui.core.installation import to_add
 from rltui.files.disk import opened
 from rltui.files.trouble import reason_of
-from rltui.formats.tfevents.media import Media, media_in
+from rltui.formats.tfevents.media import Histogram, Media, media_in
+from rltui.formats.tracker_log.media import media_in as wandb_media_in
 from rltui.store.media import Kept, MediaKey
 
 #: (height, width, 3) red, green and blue.
@@ -23,6 +24,7 @@ _GONE = "its place in the log holds something else by now"
 _MOST_PIXELS = 1 << 24
 #: Bytes of a record, however many a remote reader says.
 _MOST_BYTES = 1 << 23
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 
 
@@ -42,15 +44,29 @@ def _read(path: Path, key: MediaKey, places: Sequence[Kept]) -> dict[Kept, Media
     try:
         with opened(path) as read:
             for place in places:
-                value = media_in(
-                    read(min(place.length, _MOST_BYTES), place.offset), *key, place.step
-                )
+                record = read(min(place.length, _MOST_BYTES), place.offset)
+                if path.suffix == ".wandb":
+                    value = _of_wandb(path, wandb_media_in(record, place.offset, *key))
+                else:
+                    value = media_in(record, *key, place.step)
                 found[place] = _GONE if value is None else value
     except OSError as error:
         words = f"cannot be read: {reason_of(error)}"
         return {place: found.get(place, words) for place in places}
 
     return found
+
+
+def _of_wandb(path: Path, value: Histogram | str | None) -> Media | None:
+    """A value of a W&B log; that of an image is a path below ``files``, which must stay there."""
+    if not isinstance(value, str):
+        return value
+    folder = path.parent / "files"
+    image = folder / value
+    if ".." in image.parts or folder not in image.parents or image.suffix not in _SUFFIXES:
+        return None
+    with opened(image) as read:
+        return read(_MOST_BYTES, 0)
 
 
 def pixels_of(encoded: bytes, width: int, height: int) -> Pixels | str:
