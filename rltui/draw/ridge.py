@@ -30,6 +30,8 @@ RIDGE_CELLS, RIDGE_ROWS = 60, 16
 #: at either end.
 _SHARES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 _CUT = np.array([0.02, 0.98])
+#: Share of the steps that may reach beyond the axis.
+_FEW = 0.05
 #: Outlines are smoothed over these dots, as is usual for ridges.
 _KERNEL = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
 #: Rows that the highest peak of a ridge takes: a share of all, within bounds.
@@ -54,7 +56,9 @@ def ridge_lines(
     All share an axis of values, and a scale of how many lie there. ``steps`` ascend."""
     cells, rows = width - _LABEL - 1, height - 2
     ends = np.array([h.quantiles(_CUT) for h in found])
-    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    # a few steps with wide tails must not press all others together
+    low = float(np.quantile(ends[:, 0], _FEW))
+    high = float(np.quantile(ends[:, 1], 1 - _FEW))
     if not low < high:
         pad = abs(low) * 0.01 or 1.0
         low, high = low - pad, high + pad
@@ -74,14 +78,16 @@ def ridge_lines(
     gap = (rows - peak) / max(1, len(chosen) - 1)
     for n, (i, share) in enumerate(zip(chosen.tolist(), shares, strict=True)):
         row = rows - 1 - int((len(chosen) - 1 - n) * gap)  # where its base lies, from the top
-        base = down * (rows - 1 - row)
         y = np.minimum(share / most, 1.0) * (down * peak - 1)
         y = np.where(y >= 0.5, np.round(y), np.nan)  # what is next to nothing has no line
-        raster &= ~fill(np.where(np.isnan(y), np.nan, base), base + y, len(raster))
+        top = max(0, row + 1 - peak)
+        part = raster[down * top : down * (row + 1)]
+        part &= ~fill(np.where(np.isnan(y), np.nan, 0), y, len(part))
         beside = np.fmin(np.append(y[1:], np.nan), np.append(np.nan, y[:-1])) + 1
-        own = fill(base + np.fmin(y, beside), base + y, len(raster))
-        raster |= own
-        owner[own.reshape(rows, down, cells, across).any(axis=(1, 3))] = n
+        own = fill(np.fmin(y, beside), y, len(part))
+        part |= own
+        drawn = own.reshape(-1, down, cells, across).any(axis=(1, 3))
+        owner[top : row + 1][drawn] = n
         labels[row] = numbers.step(steps[i]), ACCENT if i == at else MUTED
 
     canvas, codes = Canvas(cells, rows), encode(raster, glyphs.marker)

@@ -148,13 +148,22 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
             self.query_one(name, Lines).update()
         self.status.update()
 
+        if not self.reading and (work := self._missing(value, known)) is not None:
+            self.read(work)
+
+    def _missing(
+        self, value: Media | str | None, known: Pixels | str | None
+    ) -> Callable[[], Callable[[], None]] | None:
+        """What is to be read next: values, then the pixels of a picture."""
+        here, body = self._here, self.query_one(Picture)
         wanted = self._places if self._key.kind is MediaKind.HISTOGRAM else [here] if here else []
         missing = [p for p in wanted if p not in self._read]
+        if missing:
+            return partial(self._load, self._key, missing, wanted)
         width, height = body.size.width - 4, 2 * body.size.height
-        if not self.reading and missing:
-            self.read(partial(self._load, self._key, missing, wanted))
-        elif not self.reading and isinstance(value, bytes) and known is None and width > 0 < height:
-            self.read(partial(self._decode, made_of, value, width, height))
+        if isinstance(value, bytes) and known is None and width > 0 < height:
+            return partial(self._decode, (here, body.size), value, width, height)
+        return None
 
     def _load(
         self, key: MediaKey, missing: Sequence[Kept], wanted: Sequence[Kept]

@@ -16,13 +16,14 @@ from tests.formats.encode_tracker import Row, full_row, wandb_log
 
 BINS, COUNTS = [-1.0, 0.0, 1.0, 3.0], [2, 5, 1]
 FLAT: Row = {
-    ("h", "_type"): "histogram", ("h", "bins"): list(BINS), ("h", "values"): list(map(float, COUNTS)),
+    ("h", "_type"): "histogram",
+    ("h", "bins"): list(BINS),
+    ("h", "values"): [float(x) for x in COUNTS],
     "loss": 0.5,
-}  # fmt: skip
+}
 WHOLE: Row = {"h": {"_type": "histogram", "bins": BINS, "values": COUNTS}, "loss": 0.5}
-PACKED: Row = {
-    "h": {"_type": "histogram", "values": COUNTS, "packedBins": {"min": -1.0, "size": 1, "count": 3}}
-}  # fmt: skip
+PACKED_BINS = {"min": -1.0, "size": 1, "count": 3}
+PACKED: Row = {"h": {"_type": "histogram", "values": COUNTS, "packedBins": PACKED_BINS}}
 
 
 def places(data: bytes, piece: int = 1 << 20) -> list[MediaPlace]:

@@ -29,13 +29,15 @@ _KINDS = {
 _TYPE = b"_type"
 
 
-def media_of_row(
-    data: bytes, start: int, stop: int
-) -> dict[bytes, tuple[MediaKind, dict[str, Any]]]:
+Parts = dict[str, Any]
+"""Field of a value -> what it holds, or the JSON of that."""
+
+
+def media_of_row(data: bytes, start: int, stop: int) -> dict[bytes, tuple[MediaKind, Parts]]:
     """Name -> kind and fields of each histogram or image of a ``HistoryRecord``."""
     if data.find(_TYPE, start, stop) < 0:
         return {}
-    found: dict[bytes, dict[str, bytes | Any]] = {}
+    found: dict[bytes, Parts] = {}
     for head, value in cells_of(data, start, stop):
         name = name_of(head)
         if value[:1] == b"{" and _TYPE in value:
@@ -80,7 +82,7 @@ def media_in(data: bytes, offset: int, tag: str, kind: MediaKind) -> Histogram |
     return None
 
 
-def _histogram(parts: dict[str, Any]) -> Histogram | None:
+def _histogram(parts: Parts) -> Histogram | None:
     counts = np.array(_value(parts.get("values")), np.float64)
     bins, packed = _value(parts.get("bins")), _value(parts.get("packedBins"))
     if bins is None and isinstance(packed, dict):
@@ -90,7 +92,7 @@ def _histogram(parts: dict[str, Any]) -> Histogram | None:
     return made(edges, counts) if counts.ndim == edges.ndim == 1 else None
 
 
-def _file(parts: dict[str, Any]) -> str | None:
+def _file(parts: Parts) -> str | None:
     names = _value(parts.get("filenames"))
     path = names[0] if isinstance(names, list) and names else _value(parts.get("path"))
     return path if isinstance(path, str) else None
