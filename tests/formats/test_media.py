@@ -94,6 +94,9 @@ def test_many_bins_become_few_that_hold_about_as_much() -> None:
         ([0, 1], [1, 3], None),
         ([2, 1, 0], [1, 3], [1, 3]),
         ([-np.inf, 0, np.inf], [1, 3], [1, 3]),
+        ([-1, 5], [1e-320], None),
+        ([0, 1, 2], [1e308, 1e308], [1e200, 1e200]),
+        ([0, 1, 2], [1e-9, 1e9], [1e9]),
     ],
 )
 def test_odd_bins(edges: list[float], counts: list[float], kept: list[float] | None) -> None:
@@ -102,6 +105,7 @@ def test_odd_bins(edges: list[float], counts: list[float], kept: list[float] | N
     if found is not None:
         assert np.isfinite(found.edges).all()
         assert (np.diff(found.edges) >= 0).all()
+        assert np.isfinite(found.quantiles(np.array([0.0, 0.02, 0.98, 1.0]))).all()
 
 
 def test_a_tensor_of_another_shape_is_none() -> None:

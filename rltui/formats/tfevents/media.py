@@ -32,6 +32,8 @@ from rltui.formats.tfevents.framing import (
 
 #: Bins of a histogram that are kept; more are merged until all hold about as much.
 _MOST_BINS = 64
+#: Largest count and edge, and least share of a bin: what is computed of them stays finite.
+_MOST, _LEAST_SHARE = 1e200, 1e-12
 _IMAGE = 4
 _TYPES = {1: "<f4", 2: "<f8"}
 
@@ -101,8 +103,9 @@ def made(edges: FloatArray, counts: FloatArray) -> Histogram | None:
     Counts that are no numbers count as none."""
     if len(edges) != len(counts) + 1:
         return None
-    counts = np.where(np.isfinite(counts) & (counts > 0), counts, 0.0)
-    edges = np.clip(edges, -1e300, 1e300)  # keeps NaN
+    counts = np.minimum(np.where(np.isfinite(counts) & (counts > 1 / _MOST), counts, 0.0), _MOST)
+    counts[counts < counts.sum() * _LEAST_SHARE] = 0
+    edges = np.clip(edges, -_MOST, _MOST)  # keeps NaN
     used = np.flatnonzero(counts)
     if not len(used) or not np.isfinite(edges).all():
         return None
