@@ -13,6 +13,7 @@ from rltui.formats.tfevents.media import Histogram
 from rltui.formats.tracker_log import Wandb
 from rltui.store.media import Kept, MediaKey
 from tests.formats.encode_tracker import Row, full_row, wandb_log
+from tests.places import FIXTURES
 
 BINS, COUNTS = [-1.0, 0.0, 1.0, 3.0], [2, 5, 1]
 FLAT: Row = {
@@ -56,6 +57,17 @@ def test_histograms_of_every_row_are_found_and_read(
         assert isinstance(value, Histogram)
         assert value.counts.tolist() == COUNTS
         assert value.edges[:3].tolist() == BINS[:3]
+
+
+@pytest.mark.parametrize("name", ["old_sdk", "stepped"])
+def test_histograms_of_real_sdks_are_read(name: str) -> None:
+    path = FIXTURES / "wandb" / f"{name}.wandb"
+    (place,) = places(path.read_bytes())
+    kept = Kept(path, place.step, place.offset, place.length)
+    value = read_media(MediaKey(place.tag, place.kind), [kept])[kept]
+    assert isinstance(value, Histogram)
+    assert value.counts.sum() == 3
+    assert (value.edges[0], value.edges[-1]) == (1, 3)
 
 
 def test_an_image_is_read_from_its_file_and_from_nowhere_else(tmp_path: Path) -> None:
