@@ -59,6 +59,8 @@ _WORDS = {
 }
 #: Cells of the steps of a line of the list.
 _NEWEST = 21
+#: Depths of colour in which a picture is more than letters.
+_DEPTHS = ("truecolor", "256")
 #: Dark to light.
 _RAMP = " .:-=+*#%@"
 
@@ -71,8 +73,8 @@ class Picture(Lines):
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.pixels is None:
             return super().render_lines(crop)
-        eight = self.app.console.color_system == "256"
-        width, ground = self.size.width, shell_of(self).palette.rich(TEXT)
+        palette, width = shell_of(self).palette, self.size.width
+        eight, ground = palette.depth == "256", palette.rich(TEXT)
         strips = []
         for y in range(crop.y, crop.bottom):
             rows = self.pixels[2 * y : 2 * y + 2].tolist()
@@ -141,7 +143,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         value = None if here is None else self._read.get(here)
         made_of = here, body.size
         known = self._pixels[1] if self._pixels and self._pixels[0] == made_of else None
-        drawn = isinstance(value, bytes) and not self.shell.view.glyphs.lettered
+        drawn = isinstance(value, bytes) and self.shell.palette.depth in _DEPTHS
         body.pixels = None if not drawn or isinstance(known, str) else known
         body.repaint_all()
         for name in ("#header", "#head"):

@@ -12,6 +12,7 @@ import pytest
 
 from rltui.facts.media import pixels_of
 from rltui.formats.tfevents import TfEvents
+from rltui.tui.theming import Palette
 from tests import event_media
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app, read_at_once
@@ -70,6 +71,21 @@ async def test_all_lists_them_and_enter_opens_one(tmp_path: Path) -> None:
         assert "Histograms and pictures" in hand.text
 
 
+async def test_the_newest_step_is_followed_until_another_is_chosen(tmp_path: Path) -> None:
+    records = spreads("adv")
+    async with at(tmp_path, *records[:-1]) as hand:
+        await hand.press("0", "G", "enter")
+        assert "step 50  10 of 10" in hand.text
+        path = next(tmp_path.rglob("events*"))
+        data = b"".join(records)
+        path.write_bytes(data)
+        later = grpo_batch(1, first=61, run=".", media=TfEvents().decoder().feed(data).media[-1:])
+        object.__setattr__(later, "source", later.source._replace(path=path))
+        await hand.feed(later)
+        assert "step 55  11 of 11" in hand.text
+        assert "median 5.50" in hand.text
+
+
 async def test_the_filter_holds_for_them(tmp_path: Path) -> None:
     async with at(tmp_path, *spreads("aaa"), *spreads("bbb")) as hand:
         await hand.press("0", "slash", "b", "b", "b", "enter", "G")
@@ -98,6 +114,10 @@ async def test_a_picture_is_drawn_in_half_blocks(tmp_path: Path) -> None:
     async with at(tmp_path, event_media.record(7, value)) as hand:
         await hand.press("0", "G", "enter")
         assert "Picture frame" in hand.text
+        assert "▀▀▀" not in hand.text, "in 16 colours it is letters"
+        hand.app._palette = Palette(hand.app.tokens, "truecolor")
+        hand.app.screen.update()
+        await hand.settle()
         assert "▀▀▀" in hand.text
 
 
