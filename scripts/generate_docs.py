@@ -52,8 +52,8 @@ The framework is recognised from the set of tags; `--framework` overrides. Tags 
 know are shown all the same, in the category that their name suggests, or in Other.
 """
 _KEY_HABITS = """
-`q` closes what was opened over a screen (help, an explanation, the log, settings, samples) and
-quits on the screens themselves. `Esc` goes back one level and never quits; `Ctrl+C` quits
+`q` closes what was opened over a screen (help, an explanation, the log, settings, samples, media)
+and quits on the screens themselves. `Esc` goes back one level and never quits; `Ctrl+C` quits
 everywhere.
 """
 _NOISE = "benchmarks/verdicts/noise.csv"
@@ -102,8 +102,8 @@ NOT_READ = (
     ),
     ("weights: `*.pt`, `*.pth`, `*.safetensors`, checkpoints", "no figures by step"),
     (
-        "images, audio, histograms, graphs and profiles in event files",
-        "not one number a step; counted, and noted once for each tag",
+        "audio, graphs, embeddings and profiles in event files",
+        "neither numbers, texts, histograms nor pictures; counted",
     ),
     ("TFRecord files of data, binary profiles (`*.profile-empty`, `*.xplane.pb`)", "no scalars"),
     ("samples: rollouts, completions, traces, predictions (JSON lines, JSON, Parquet)", "texts"),

@@ -51,6 +51,27 @@ class TextPoint(NamedTuple):
     text: str
 
 
+class MediaKind(str, Enum):
+    """What a log holds besides numbers and texts."""
+
+    HISTOGRAM = "histogram"
+    PICTURE = "picture"
+    CURVE = "curve"
+    """Precision over recall."""
+
+
+class MediaPlace(NamedTuple):
+    """Where a histogram, picture or curve stands in a log. The value itself stays there."""
+
+    tag: str
+    kind: MediaKind
+    step: int
+    offset: int
+    """Of its record, in bytes from the beginning of the file."""
+    length: int
+    """Bytes of the record."""
+
+
 class LogTail(NamedTuple):
     """The last lines of a console log, cleaned, oldest first."""
 
@@ -169,6 +190,7 @@ class Batch:
     sampled: bool = False
     checksum: int | None = None
     finished: bool = False
+    media: tuple[MediaPlace, ...] = ()
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rltui.core.batch import NO_LANES, Lanes, LogTail, Restart, TextPoint
+from rltui.core.batch import NO_LANES, Lanes, LogTail, MediaPlace, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
@@ -71,6 +71,7 @@ class Decoded:
     steps have turned out to be none."""
     lanes: Lanes = NO_LANES
     """The tags so far whose rows lie beside those of a training, in blocks of their own."""
+    media: tuple[MediaPlace, ...] = ()
 
     def then(self, later: Decoded) -> Decoded:
         """Both as if one call had decoded them."""
@@ -86,6 +87,7 @@ class Decoded:
             self.guessed | later.guessed,
             self.replaces or later.replaces,
             self.lanes.joined(later.lanes),
+            self.media + later.media,
         )
 
 

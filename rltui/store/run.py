@@ -11,6 +11,7 @@ import numpy as np
 
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
 from rltui.core.block import FloatArray
+from rltui.store.media import Media
 from rltui.store.point_table import PointTable, PrefixTable, RunExtent
 from rltui.store.series import Series
 
@@ -33,6 +34,7 @@ class RunData:
         """Grows with every batch."""
         self.files = RunFiles()
         self.table = PointTable()
+        self.media = Media()
         self.unloaded = False
         """Whether the points are not in memory."""
         self.loading = False
@@ -50,6 +52,7 @@ class RunData:
         """Store one batch; returns whether the set of tags grew."""
         self.version += 1
         self.files.update(batch)
+        self.media.add(batch)
         before = self.table.tag_count
         self.table.add(batch)
         return self.table.tag_count != before
@@ -58,6 +61,7 @@ class RunData:
         """Give everything that came from one file to another run."""
         self.version += 1
         into.version += 1
+        self.media.move(path, into.media)
         self.table.move(self.files.move(path, into.files), into.table)
 
     def unload(self, keep: Iterable[str]) -> None:
@@ -270,6 +274,7 @@ class RunPrefix(RunData):
         super().__init__(whole.key, whole.path)
         self.whole = whole
         self.table: PrefixTable = PrefixTable(whole.table, step)
+        self.media = whole.media
         self.move_to(step)
 
     @property

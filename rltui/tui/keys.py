@@ -27,12 +27,14 @@ TIMING = "timing"
 EVERYWHERE = (RUNS, LIST, GRID, TIMING, FINDINGS, METRIC, COMPARISON)
 #: The samples of a run.
 SAMPLES = "samples"
+#: The histograms, pictures and curves of a run.
+MEDIA = "media"
 #: The list of logs to choose from, before there is anything to watch.
 PICKER = "picker"
 #: Help or an explanation over a screen, and the log.
 OVERLAY, LOG, SETTINGS = "overlay", "log", "settings"
 _OVERLAYS = (OVERLAY, LOG, SETTINGS)
-_ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS, SAMPLES)
+_ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS, SAMPLES, MEDIA)
 _LISTS = (RUNS, LIST, GRID, TIMING, FINDINGS, COMPARISON, PICKER, SAMPLES)
 _RUN = (LIST, GRID, TIMING, FINDINGS, METRIC)
 _TABS = (LIST, TIMING)
@@ -183,14 +185,14 @@ KEYS: tuple[Key, ...] = (
     _key("help", "question_mark", "this help", _ALL, _ALWAYS, "help", 0),
     _key("up", "up k", "row up", MOVE, _SCROLLED),
     _key("down", "down j", "row down", MOVE, _SCROLLED),
-    _key("previous_metric", "up k", "previous metric", MOVE, (METRIC,)),
-    _key("next_metric", "down j", "next metric", MOVE, (METRIC,)),
+    _key("previous_metric", "up k", "previous metric", MOVE, (METRIC, MEDIA)),
+    _key("next_metric", "down j", "next metric", MOVE, (METRIC, MEDIA)),
     _key("first", "g home", "first row", MOVE, tuple(p for p in _SCROLLED if p not in _CROSSED)),
     _key("last", "G end", "last row", MOVE, tuple(p for p in _SCROLLED if p not in _CROSSED)),
     _key("first_or_step", "g home", "first row; crosshair: first step", MOVE, _CROSSED),
     _key("last_or_step", "G end", "last row; crosshair: newest step", MOVE, _CROSSED),
-    _key("first_step", "g home", "to the first step", MOVE, (METRIC,)),
-    _key("last_step", "G end", "to the newest step", MOVE, (METRIC,)),
+    _key("first_step", "g home", "to the first step", MOVE, (METRIC, MEDIA)),
+    _key("last_step", "G end", "to the newest step", MOVE, (METRIC, MEDIA)),
     _key("half_up", "ctrl+u pageup", "half a page up", MOVE, _SCROLLED),
     _key("half_down", "ctrl+d pagedown", "half a page down", MOVE, _SCROLLED),
     _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _OF_RUN, shown="1 … 9  0"),
@@ -205,8 +207,8 @@ KEYS: tuple[Key, ...] = (
     _key("chart_right", "right l", "chart to the right", MOVE, (GRID,)),
     _key("next_section", "tab", "next section", MOVE, _TABS),
     _key("previous_section", "shift+tab", "previous section", MOVE, _TABS),
-    _key("earlier", "left h", "earlier step", MOVE, (SAMPLES,), "step", 3, "← →"),
-    _key("later", "right l", "later step", MOVE, (SAMPLES,)),
+    _key("earlier", "left h", "earlier step", MOVE, (SAMPLES, MEDIA), "step", 3, "← →"),
+    _key("later", "right l", "later step", MOVE, (SAMPLES, MEDIA)),
     _key("previous_kind", "left_square_bracket", "previous kind", MOVE, (SAMPLES,)),
     _key("next_kind", "right_square_bracket", "next kind", MOVE, (SAMPLES,), "kind", 6),
     _key("enter", "enter", "open", MOVE, _LISTS, "open", 2),
@@ -258,6 +260,7 @@ KEYS: tuple[Key, ...] = (
     _key("outliers", "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
     _key("scatter", "v", "hyperparameter against result", _CHART, (COMPARISON,), "scatter", 5),
     _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
+    _key("bands", "v", "ridge or quantiles", _CHART, (MEDIA,), "ridge/quantiles", 4),
     _key("reference", "c", "reference run, or none", _SCREEN, EVERYWHERE, "reference", 14),
     _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     _key("tail", "t", "tail of the console log", _ALL, (*_OF_RUN, *_OVERLAYS), rank=13),
@@ -271,14 +274,14 @@ KEYS: tuple[Key, ...] = (
     _key("replay_faster", "right_curly_bracket", "faster replay", _REPLAY, _RUN),
     _key("mute", "M", "mute the finding, unmute", _SCREEN, _RUN, rank=13),
     _key("undo", "u", "undo the mute", _SCREEN, _RUN),
-    _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES), "copy", 12),
+    _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES, MEDIA), "copy", 12),
     _key("write", "w", "write screen or data", _ALL, rank=14),
-    _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES)),
-    _key("palette", "ctrl+p", "find metric, run, finding", _ALL, (*EVERYWHERE, PICKER, SAMPLES)),
+    _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES, MEDIA)),
+    _key("palette", "ctrl+p", "find metric, run, finding", _ALL, (*EVERYWHERE, PICKER, SAMPLES, MEDIA)),
     _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS),
     _key("quit", "q ctrl+c", "close, else quit", _ALL, (*EVERYWHERE, PICKER), "quit",
          0),
-    _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
+    _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES, MEDIA), "close", 0),
 )  # fmt: skip
 #: Method -> the screens on which a key calls it.
 METHOD_PLACES = {

@@ -28,6 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.comparison.screen": ("open_comparison",),
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),
     "rltui.pages.samples": ("SampleScreen",),
+    "rltui.pages.media": ("MediaScreen", "media_entries"),
     "rltui.tui.writing": ("default_name", "write_screen"),
     "rltui.output.brief": ("story_text",),
     "rltui.output.text_report": ("event_words",),

@@ -19,6 +19,7 @@ from textual.message_pump import MessagePump
 
 import rltui.tui
 from rltui.config import Config
+from rltui.core.batch import MediaKind, MediaPlace
 from rltui.tui.keys import (
     COMPARISON,
     FINDINGS,
@@ -26,6 +27,7 @@ from rltui.tui.keys import (
     KEYS,
     LIST,
     LOG,
+    MEDIA,
     METRIC,
     MOVE,
     OVERLAY,
@@ -53,6 +55,7 @@ WAYS = {
     METRIC: ["enter", "3", "down", "enter"],
     COMPARISON: ["C"],
     SAMPLES: ["enter", "T", "down"],
+    MEDIA: ["enter", "0", "end", "enter"],
     OVERLAY: ["enter", "question_mark"],
     LOG: ["enter", "t"],
     SETTINGS: ["enter", "H"],
@@ -76,7 +79,8 @@ async def at(place: str, logdir: Path) -> AsyncIterator[Hand]:
         rows = [{"input": f"{n}?", "output": "x", "score": n, "step": step} for n in range(5)]
         text = "\n".join(map(json.dumps, rows)) + "\n"
         (rollouts / f"{step}.jsonl").write_text(text, encoding="utf-8")
-    batch = grpo_batch(60, total=200, run=".")
+    places = [MediaPlace("x", MediaKind.HISTOGRAM, step, 0, 20) for step in (20, 40)]
+    batch = grpo_batch(60, total=200, run=".", media=tuple(places))
     object.__setattr__(batch, "run_path", logdir)
     calm = grpo_batch(30, run="calm", collapse=None)
     async with open_app(batch, calm, size=(80, 24), logdirs=(logdir,)) as hand:

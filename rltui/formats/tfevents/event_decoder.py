@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from rltui.core.batch import TextPoint
+from rltui.core.batch import MediaKind, MediaPlace, TextPoint
 from rltui.core.level import Level
 from rltui.formats.base import (
     MAX_TEXT,
@@ -67,6 +68,14 @@ _DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 #: Plugins of values that are no scalars.
 _TEXT, _HPARAMS = b"text", b"hparams"
 _STRING_VAL = 8
+#: Plugin, or field of a value that is no tensor -> what it holds.
+_MEDIA: dict[bytes | int, MediaKind] = {
+    b"histograms": MediaKind.HISTOGRAM,
+    b"images": MediaKind.PICTURE,
+    b"pr_curves": MediaKind.CURVE,
+    4: MediaKind.PICTURE,
+    5: MediaKind.HISTOGRAM,
+}
 #: Bytes of the first scan. A further one covers twice as many, or a quarter if most of them were
 #: scanned in vain, so that records which end a scan do not make the whole quadratic.
 _FIRST_WINDOW = 1 << 18
@@ -91,6 +100,7 @@ class TfEventsDecoder(Decoder):
         self._sink = RowSink()
         self._notes = NoteBook()
         self._texts: list[TextPoint] = []
+        self._media: list[MediaPlace] = []
         self._hparams: dict[str, object] = {}
         self._records = 0
         self._sizes: dict[tuple[bytes, int], int] = {}
@@ -128,7 +138,8 @@ class TfEventsDecoder(Decoder):
         texts, self._texts = tuple(self._texts), []
         hparams, self._hparams = self._hparams, {}
         records, self._records = self._records, 0
-        return Decoded(self._sink.take(), texts, hparams, self._notes.take(), records)
+        media, self._media = tuple(self._media), []
+        return Decoded(self._sink.take(), texts, hparams, self._notes.take(), records, media=media)
 
     def _parse(self, data: bytes, pos: int, more: bool) -> int:
         """Decode as many records as possible from ``pos`` on; returns where it stopped."""
@@ -324,6 +335,10 @@ class TfEventsDecoder(Decoder):
             self._sink.restart(event.step)
         for value in event.values:
             self._value(data, event, value)
+            kind = _media_kind(value, self._plugins)
+            if kind is not None:
+                at, size = self._offset + pos, length + FRAME_BYTES
+                self._media.append(MediaPlace(clean_tag(value.tag), kind, event.step, at, size))
         return length + FRAME_BYTES
 
     def _value(self, data: bytes, event: Event, value: Value) -> None:
@@ -345,6 +360,13 @@ class TfEventsDecoder(Decoder):
             group = self._step_group = self._step_group.next(event.step, event.bits)
             layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
             self._sink.point(layout, event.step, group.wall, number)
+
+
+def _media_kind(value: Value, plugins: Mapping[bytes, bytes]) -> MediaKind | None:
+    """What a value is that is neither a number nor a text; None for these."""
+    if value.message is not None:
+        return _MEDIA[value.message[0]]
+    return _MEDIA.get(plugins.get(value.tag, SCALARS)) if value.tensor is not None else None
 
 
 def _protobuf() -> ModuleType:

@@ -118,6 +118,8 @@ class Value:
     plugin: bytes | None = None
     content: tuple[int, int] | None = None
     """Span of the plugin's own data."""
+    message: tuple[int, int, int] | None = None
+    """Field number and span of an image (4) or a histogram (5) that is no tensor."""
 
     def is_number(self, plugins: Mapping[bytes, bytes]) -> bool:
         """Whether it is a float or double scalar.
@@ -184,16 +186,23 @@ def _value(data: bytes, pos: int, end: int) -> Value:
         elif number == 8 and wire == BYTES:
             value.tensor = (start, stop)
         elif number == 9 and wire == BYTES:
-            plugin = last_fields(data, start, stop).get((1, BYTES))
-            found = last_fields(data, *plugin) if plugin else {}
-            if (1, BYTES) in found:
-                value.plugin = data[slice(*found[1, BYTES])]
-            value.content = found.get((2, BYTES))
+            _find_plugin(data, start, stop, value)
+        elif number in (4, 5) and wire == BYTES:
+            value.message = number, start, stop
 
     if value.tensor is not None and value.kind == OTHER:
         value.kind = TENSOR
         _find_number(data, *value.tensor, value)
     return value
+
+
+def _find_plugin(data: bytes, pos: int, end: int, value: Value) -> None:
+    """Find the plugin in the metadata of a value, and what it wrote there."""
+    plugin = last_fields(data, pos, end).get((1, BYTES))
+    found = last_fields(data, *plugin) if plugin else {}
+    if (1, BYTES) in found:
+        value.plugin = data[slice(*found[1, BYTES])]
+    value.content = found.get((2, BYTES))
 
 
 def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:

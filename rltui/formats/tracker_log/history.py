@@ -10,12 +10,14 @@ import math
 
 import numpy as np
 
-from rltui.core.batch import Restart, TextPoint
+from rltui.core.batch import MediaKind, MediaPlace, Restart, TextPoint
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents.framing import BYTES, fields, integer_field, last_fields, timestamp
 from rltui.formats.tracker_log import wandb_row
+from rltui.formats.tracker_log.leveldb import bytes_of
+from rltui.formats.tracker_log.media import media_of_row
 
 #: Steps are int64.
 STEPS = float(1 << 63)
@@ -224,6 +226,9 @@ class History:
         self._new_texts: list[tuple[int, bytes, float, str]] = []
         """(row number, name, wall time, text) of those rows."""
         self._texts: list[TextPoint] = []
+        self._new_media: list[tuple[int, bytes, MediaKind, int, int]] = []
+        """(row number, name, kind, position and length of the record) of those rows."""
+        self._media: list[MediaPlace] = []
 
     def row(self, data: bytes, start: int, stop: int, offset: int) -> None:
         """Read a ``HistoryRecord``. Raises MalformedError when it is not one."""
@@ -284,6 +289,9 @@ class History:
             place = len(self._order) - 1
             self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
 
+        for name, (kind, _) in media_of_row(data, start, stop).items():
+            self._new_media.append((len(self._order) - 1, name, kind, offset, bytes_of(len(data))))
+
     def _add(self, numbers: dict[bytes, bytes], *, system: bool = False) -> wandb_row.Shape:
         key = (frozenset(numbers), system)
         shape = self._shapes.get(key)
@@ -331,10 +339,16 @@ class History:
         texts, self._texts = tuple(self._texts), []
         return self._sink.take(), texts
 
+    def media(self) -> tuple[MediaPlace, ...]:
+        """The places of histograms and images since the last call; after :meth:`points`."""
+        media, self._media = tuple(self._media), []
+        return media
+
     def _flush(self) -> None:
         """Pass the rows to the sink."""
         order, self._order = self._order, []
         texts, self._new_texts = self._new_texts, []
+        media, self._new_media = self._new_media, []
         if not order:
             return
         batch = _Batch(order, self._axes)
@@ -345,4 +359,8 @@ class History:
             x = float(batch.x(self._axes.of(name))[number])
             if abs(x) < STEPS:
                 self._texts.append(TextPoint(clean_tag(name), int(x), wall, text))
+        for number, name, kind, offset, length in media:
+            x = float(batch.x(self._axes.of(name))[number])
+            if abs(x) < STEPS:
+                self._media.append(MediaPlace(clean_tag(name), kind, int(x), offset, length))
         batch.emit(self._sink)

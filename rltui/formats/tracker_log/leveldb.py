@@ -48,6 +48,11 @@ class Framing(NamedTuple):
         return FILE_HEADER.pack(self.ident, self.magic, self.version)
 
 
+def bytes_of(size: int) -> int:
+    """The most bytes that a record of ``size`` takes in the file."""
+    return size + (size // (BLOCK_BYTES - _CHUNK) + 3) * 2 * _CHUNK
+
+
 class RecordReader:
     """Splits the bytes of one file, fed in order, into records. Owned by one decoder.
 
@@ -82,6 +87,15 @@ class RecordReader:
         """Number of unreadable places; reset by the owner."""
         self.foreign = False
         """Whether the file has an unknown version; then none of it is read."""
+
+    @classmethod
+    def first(cls, data: bytes, offset: int) -> bytes:
+        """The record at ``offset`` of a file, of which ``data`` are the bytes from there on; empty
+        when there is none."""
+        reader = cls(Framing(b"", 0, 0), NoteBook())
+        reader._begun, reader._base, reader._need = True, offset, 0
+        found = reader.feed(data)
+        return found[0][1] if found and found[0][0] == offset else b""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """The records that ``data`` completes, each with its position in the file."""

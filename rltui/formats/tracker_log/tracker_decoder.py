@@ -12,7 +12,7 @@ from struct import Struct
 
 import numpy as np
 
-from rltui.core.batch import LogTail, Restart, TextPoint
+from rltui.core.batch import LogTail, MediaPlace, Restart, TextPoint
 from rltui.core.block import Block, FloatArray
 from rltui.formats.base import Decoded, Decoder, NoteBook, clean_tag, clean_text
 from rltui.formats.console.console_line import LINE_BYTES, MAX_LINES, shown
@@ -188,6 +188,7 @@ class TrackerDecoder(Decoder):
             len(records) + broken,
             self._output.tail(),
             exit_code,
+            media=self._media(),
         )
 
     def _read_all(self, records: list[tuple[int, bytes]]) -> None:
@@ -208,6 +209,10 @@ class TrackerDecoder(Decoder):
     def _points(self) -> Points:
         """Blocks and texts since the last call, in file order."""
 
+    def _media(self) -> tuple[MediaPlace, ...]:
+        """The places of histograms and images since the last call; called after the points."""
+        return ()
+
 
 class WandbDecoder(TrackerDecoder):
     """Decodes one file of W&B. Not thread-safe."""
@@ -218,6 +223,9 @@ class WandbDecoder(TrackerDecoder):
 
     def _points(self) -> Points:
         return self._history.points()
+
+    def _media(self) -> tuple[MediaPlace, ...]:
+        return self._history.media()
 
     def _read(self, data: bytes, offset: int) -> None:
         end = len(data)

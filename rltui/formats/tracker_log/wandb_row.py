@@ -67,6 +67,9 @@ _MAX_WORD = 16
 #: Numbers that JSON lacks, as some writers quote them.
 _QUOTED = {b'"NaN"': b"NaN", b'"Infinity"': b"Infinity", b'"-Infinity"': b"-Infinity"}
 
+#: In a value that is drawn: no template may skip it.
+_MEDIA = re.compile(rb'^\{.*"_type": ?"(?:histogram|image)')
+
 _MAX_DEPTH = 8
 #: Numbers read from one nested value.
 _MAX_LEAVES = 1000
@@ -169,6 +172,7 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
             row.numbers[whole], row.heads[whole] = value, head
         elif (value[:1] != b"{" and _is_word(value)) or not _other_value(row, whole, value):
             row.words.append(head)
+            row.plain = row.plain and not _MEDIA.search(value)
         else:
             row.plain = False
 
@@ -180,14 +184,19 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     return row
 
 
-def _named_cells(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes, bytes]]:
-    """(name, head, value) of each item of a row; names are empty where it is no metric: of the
-    SDK's own values, and of parts of histograms, images and the like."""
+def cells_of(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes]]:
+    """(head, value) of each item of a row. Raises MalformedError when it is none."""
     cells: list[tuple[bytes, bytes]] = all_cells(data, start, stop)
     if not is_rest(data, stop, stop - start - sum(map(item_bytes, cells))):
         items = fields(data, start, stop)
         cells = [item_of(data, a, b) for *key, a, b in items if key == [1, BYTES]]
+    return cells
 
+
+def _named_cells(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes, bytes]]:
+    """(name, head, value) of each item of a row; names are empty where it is no metric: of the
+    SDK's own values, and of parts of histograms, images and the like."""
+    cells = cells_of(data, start, stop)
     names = [name_of(head) for head, _ in cells]
     media = {name[:-1] for name in names if name[1:] and name[-1] == b"_type"}
 

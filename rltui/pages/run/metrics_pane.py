@@ -29,6 +29,7 @@ from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import (
+    ALL,
     OVERVIEW,
     PINNED,
     TAB_BY_ID,
@@ -167,7 +168,9 @@ class MetricsPane(Horizontal):
         cells = tab_layout(tab, size.width, size.height, 0).rows
         self._top = top_lines(run, tab, view, cells, size.height)
         width, height, alone = size.width, size.height - len(self._top), self._arrangement.alone
+        keys = run.data.media.keys if tab == ALL else []
         needed = count + max(0, 2 * (len(self._sections) - 1)) + len(hidden)
+        needed += len(keys) and len(keys) + 2
         layout = tab_layout(tab, width, height, needed, alone=alone)
 
         if not count:  # what stands in place of the list has all the width
@@ -182,6 +185,8 @@ class MetricsPane(Horizontal):
         else:
             columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
             entries = section_entries(run, self._sections, columns, view, layout.margin)
+        if keys:
+            entries += later.media_entries(run, text, view, layout.rows, layout.margin)
         self._layout = layout
 
         shown = {
@@ -244,7 +249,9 @@ class MetricsPane(Horizontal):
         if not self._sections:
             return []
         columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
-        head = list_head(self._run, self._sections, columns, view, self.rows.in_view)
+        count = sum(len(s.rows) for s in self._sections)
+        first, last = (min(n, count) for n in self.rows.in_view)  # media stand below the metrics
+        head = list_head(self._run, self._sections, columns, view, (min(first, last - 1), last))
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> list[Line]:

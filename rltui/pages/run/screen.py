@@ -294,8 +294,11 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_enter(self) -> None:
         """Open the metric at the cursor, or the one that a finding is about."""
         if self.tab != FINDINGS_TAB:
+            key = next((k for k in self.run.data.media.keys if k.id == self.items.cursor), None)
             if self.tag is not None:
                 self.open_metric(self.tab, self.tag)
+            elif key is not None:
+                self.shell.push_screen(later.MediaScreen(self.session, self.run, key))
             else:
                 self.shell.say(NO_METRIC)
         elif (found := tag_at(self.run, self.items.cursor)) is not None:

@@ -36,7 +36,12 @@ PART_BYTES = 4 << 20
 #: Characters of a text; each may take 12 bytes.
 MOST_TEXT = 2 << 20
 #: Fields that are left out of a record that would be too large, and their names for people.
-_SPARE = {"hparams": "settings", "tail": "its last lines", "notes": "notes"}
+_SPARE = {
+    "hparams": "settings",
+    "tail": "its last lines",
+    "notes": "notes",
+    "media": "histograms and pictures",
+}
 #: Kinds of left-out fields that a note names.
 _MOST_NAMED = 4
 #: Most bytes of items and texts that wait for the end of their batch; and overhead of each one.

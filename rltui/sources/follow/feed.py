@@ -137,6 +137,7 @@ class Feed(ABC):
             more=self._more,
             tail=decoded.tail,
             exit_code=decoded.exit_code,
+            media=decoded.media,
         )
 
 

@@ -28,13 +28,13 @@ _WRITTEN_ANEW = "was written anew while it was not watched; read again from its 
 def without_content(batch: Batch) -> Batch:
     """A batch without its content: what another reader needs to resume after it."""
     bare = replace(batch, items=(), texts=(), hparams={}, notes=(), tail=None, exit_code=None)
-    return replace(bare, replaced=False)  # it would take the points away
+    return replace(bare, replaced=False, media=())  # it would take the points away
 
 
 def says_something(batch: Batch) -> bool:
     """Whether a batch must be sent: it says more than that a piece of a file has no row."""
-    news = batch.items or batch.notes or batch.texts or batch.hparams or batch.replaced
-    return bool(news) or batch.tail is not None or batch.gone or not batch.more
+    news = (batch.items, batch.notes, batch.texts, batch.media, batch.hparams, batch.replaced)
+    return any(news) or batch.tail is not None or batch.gone or not batch.more
 
 
 class HandedOver:

@@ -21,6 +21,8 @@ from rltui.core.batch import (
     Joined,
     Lanes,
     LogTail,
+    MediaKind,
+    MediaPlace,
     Note,
     Restart,
     RunKey,
@@ -249,9 +251,17 @@ def test_text_of_a_stranger_is_cleaned() -> None:
         hparams={"k\x1b": "v\x1b"},
         notes=(Note(Path("/a"), None, Level.WATCH, "n\x1b"),),
         tail=LogTail(("l\x1b",), 0),
+        media=(MediaPlace("m\x1b", MediaKind.PICTURE, -3, 1 << 40, 9),),
     )
     (found,) = received(sent([batch]))
-    shown = [found.run.name, found.texts[0].tag, *found.hparams, *found.hparams.values()]
+    assert found.media[0][1:] == batch.media[0][1:]
+    shown = [
+        found.media[0].tag,
+        found.run.name,
+        found.texts[0].tag,
+        *found.hparams,
+        *found.hparams.values(),
+    ]
     shown += [found.notes[0].message, *found.tail.lines, *found.texts[0].text.split("\n")]  # type: ignore[union-attr]
     assert all(str(text).isprintable() for text in shown)
 

@@ -1,0 +1,212 @@
+"""Histograms over the steps of a run: a ridge of their outlines, or bands of their quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rltui.core.block import FloatArray
+from rltui.core.text import cell_width
+from rltui.draw.chart.axis import linear_scale, x_ticks
+from rltui.draw.chart.canvas import (
+    BLANK,
+    RESOLUTION,
+    Canvas,
+    checkerboard,
+    encode,
+    fill,
+    sparse,
+    texts_at,
+)
+from rltui.draw.glyph import GlyphSet
+from rltui.draw.line import ACCENT, MUTED, RULE, STRONG, TEXT, Line, Style, Token, style
+from rltui.facts import numbers
+from rltui.formats.tfevents.media import Histogram
+
+#: From this size a ridge is drawn, below it bands.
+RIDGE_CELLS, RIDGE_ROWS = 60, 16
+#: Shares of the values below the lines that bound the bands, and of those that a ridge leaves out
+#: at either end.
+_SHARES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+_CUT = np.array([0.02, 0.98])
+#: Share of the steps that may reach beyond the axis.
+_FEW = 0.05
+#: Outlines are smoothed over these dots, as is usual for ridges.
+_KERNEL = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
+#: Rows that the highest peak of a ridge takes: a share of all, within bounds.
+_PEAK, _LEAST_PEAK, _MOST_PEAK = 5, 3, 8
+#: Rows from one outline to the next, at least.
+_APART = 2
+#: Oldest to newest.
+_AGES = tuple(map(style, (Token.BAND, Token.SPARK, Token.SERIES)))
+_HERE = style(Token.STRONG, bold=True)
+_LABEL = 8
+
+
+def ridge_lines(
+    steps: Sequence[int],
+    found: Sequence[Histogram],
+    at: int,
+    glyphs: GlyphSet,
+    width: int,
+    height: int,
+) -> list[Line]:
+    """One outline for a step, the newest in front, at the foot; ``at``: the one that stands out.
+    All share an axis of values, and a scale of how many lie there. ``steps`` ascend."""
+    cells, rows = width - _LABEL - 1, height - 2
+    ends = np.array([h.quantiles(_CUT) for h in found])
+    # a few steps with wide tails must not press all others together
+    low = float(np.quantile(ends[:, 0], _FEW))
+    high = float(np.quantile(ends[:, 1], 1 - _FEW))
+    if not low < high:
+        pad = abs(low) * 0.01 or 1.0
+        low, high = low - pad, high + pad
+    peak = max(_LEAST_PEAK, min(_MOST_PEAK, rows // _PEAK))
+    spaces = max(1, (rows - peak) // _APART + 1)
+    chosen = np.unique(np.linspace(0, len(found) - 1, min(len(found), spaces)).round().astype(int))
+    chosen[np.abs(chosen - at).argmin()] = at
+    across, down = RESOLUTION[glyphs.marker]
+    borders = np.linspace(low, high, across * cells + 1)
+    shares = np.array([np.convolve(_shares(found[i], borders), _KERNEL, "same") for i in chosen])
+    tops = shares.max(axis=1)
+    most = float(np.quantile(tops[tops > 0], 0.9)) if (tops > 0).any() else 1.0
+
+    raster = np.zeros((down * rows, across * cells), np.bool_)
+    owner = np.full((rows, cells), -1)
+    labels: list[tuple[str, Style]] = [("", MUTED)] * rows
+    gap = (rows - peak) / max(1, len(chosen) - 1)
+    for n, (i, share) in enumerate(zip(chosen.tolist(), shares, strict=True)):
+        row = rows - 1 - int((len(chosen) - 1 - n) * gap)  # where its base lies, from the top
+        y = np.minimum(share / most, 1.0) * (down * peak - 1)
+        y = np.where(y >= 0.5, np.round(y), np.nan)  # what is next to nothing has no line
+        top = max(0, row + 1 - peak)
+        part = raster[down * top : down * (row + 1)]
+        part &= ~fill(np.where(np.isnan(y), np.nan, 0), y, len(part))
+        beside = np.fmin(np.append(y[1:], np.nan), np.append(np.nan, y[:-1])) + 1
+        own = fill(np.fmin(y, beside), y, len(part))
+        part |= own
+        drawn = own.reshape(-1, down, cells, across).any(axis=(1, 3))
+        owner[top : row + 1][drawn] = n
+        labels[row] = numbers.step(steps[i]), ACCENT if i == at else MUTED
+
+    canvas, codes = Canvas(cells, rows), encode(raster, glyphs.marker)
+    for n, i in enumerate(chosen.tolist()):
+        look = _HERE if i == at else _AGES[min(2, 3 * n // max(1, len(chosen)))]
+        canvas.paint(codes, look, (owner == n) & (codes != BLANK))
+    lines = [
+        [(text.rjust(_LABEL - 1) + "  ", look), *line]
+        for (text, look), line in zip(labels, canvas.rows(), strict=True)
+    ]
+
+    return [*lines, *_axis(x_ticks(low, high, cells, "number"), low, high, cells, glyphs)]
+
+
+def _shares(found: Histogram, borders: FloatArray) -> FloatArray:
+    """The share of all values between any two neighbours of ``borders`` (n + 1,); (n,)."""
+    edges = found.edges
+    if edges[0] == edges[-1]:  # all are the same: nothing to divide
+        at = min(max(int(np.searchsorted(borders, edges[0])) - 1, 0), len(borders) - 2)
+        alone: FloatArray = np.eye(1, len(borders) - 1, at)[0]
+        return alone
+    whole = np.concatenate(([0.0], np.cumsum(found.counts)))
+    below = np.interp(borders, edges, whole / whole[-1])
+    return np.diff(below)
+
+
+def _axis(
+    ticks: Sequence[tuple[float, str]], low: float, high: float, cells: int, glyphs: GlyphSet
+) -> list[Line]:
+    rule, parts = [glyphs.rule] * cells, []
+    for x, text in ticks:
+        if low <= x <= high:
+            column, text = int((x - low) / ((high - low) or 1.0) * (cells - 1)), glyphs.text(text)
+            rule[column] = glyphs.tick_down
+            begin = _LABEL + 1 + column - (cell_width(text) - 1) // 2
+            parts.append((min(begin, _LABEL + 1 + cells - cell_width(text)), text, MUTED))
+    head = " " * _LABEL + glyphs.corner
+    return [[(head, RULE), ("".join(rule), RULE)], texts_at(_LABEL + 1 + cells, parts)]
+
+
+def band_lines(
+    steps: Sequence[int],
+    found: Sequence[Histogram],
+    at: int,
+    glyphs: GlyphSet,
+    width: int,
+    height: int,
+) -> list[Line]:
+    """The median over the steps, with the bands of the middle 50 % and 90 %."""
+    cells, rows = width - _LABEL - 1, height - 2
+    table = np.array([h.quantiles(_SHARES) for h in found])
+    scale = linear_scale(float(table.min()), float(table.max()), rows)
+    across, down = RESOLUTION[glyphs.marker]
+    x = np.array(steps, np.float64)
+    places = np.linspace(x[0], x[-1], across * cells)
+    dots = scale.share(table) * (down * rows - 1)
+    lines = np.array([np.interp(places, x, column) for column in dots.T])
+    low, inner, middle, outer, high = np.round(lines)
+    canvas = Canvas(cells, rows)
+
+    tones = sparse, (lambda raster: raster) if glyphs.ascii else checkerboard
+    for a, b, tone, look, char in (
+        (low, high, tones[0], _AGES[0], "."),
+        (inner, outer, tones[1], _AGES[1], ":"),
+    ):
+        canvas.paint(encode(tone(fill(a, b, down * rows)), glyphs.marker, char=char), look)
+    beside = np.append(middle[:1], middle[:-1])
+    drawn = fill(np.minimum(middle, beside), np.maximum(middle, beside), down * rows)
+    codes = encode(drawn, glyphs.marker)
+    canvas.paint(codes, _AGES[2])
+    canvas.lines |= codes != BLANK
+    if len(x) > 1 and x[-1] > x[0]:
+        column = round((x[at] - x[0]) / (x[-1] - x[0]) * (cells - 1))
+        for row in range(rows):
+            if canvas.free(row, column, column + 1):
+                canvas.put(row, column, glyphs.vertical, ACCENT)
+    labels = dict(scale.ticks)
+    plotted: list[Line] = []
+
+    for row, line in enumerate(canvas.rows()):
+        text = labels.get(rows - 1 - row, "")
+        tick = glyphs.tick_left if text else glyphs.vertical
+        plotted.append([(glyphs.text(text).rjust(_LABEL - 1) + " ", MUTED), (tick, RULE), *line])
+    ticks = x_ticks(float(x[0]), float(x[-1]), cells) if x[-1] > x[0] else []
+
+    return [*plotted, *_axis(ticks, float(x[0]), float(x[-1]), cells, glyphs)]
+
+
+def quantile_line(found: Histogram, width: int) -> Line:
+    """Count and quantiles of one histogram, as many as fit."""
+    values = found.quantiles(np.concatenate(([0.0], _SHARES, [1.0])))
+    names = ("min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    drop = (("25 %", "75 %"), ("5 %", "95 %"), ("min", "max"))
+    shown = list(zip(names, values.tolist(), strict=True))
+    while True:
+        line: Line = []
+        for name, value in shown:
+            line += [(f"{name} ", MUTED), (f"{numbers.value(value)}   ", STRONG)]
+        line += [("n ", MUTED), (numbers.value(float(found.counts.sum())), STRONG)]
+        cells = sum(cell_width(text) for text, _ in line)
+        gone = next((d for d in drop if any(n in d for n, _ in shown)), None)
+        if cells <= width or gone is None:
+            return line
+        shown = [x for x in shown if x[0] not in gone]
+
+
+def curve_lines(
+    precision: FloatArray, recall: FloatArray, glyphs: GlyphSet, width: int
+) -> list[Line]:
+    """Precision at eleven levels of recall, (n,) both, as a table with bars."""
+    cells = max(4, min(60, width - 30))
+    known = np.isfinite(precision) & np.isfinite(recall)
+    lines: list[Line] = [[("recall  precision", MUTED)]]
+    for level in np.linspace(0, 1, 11):
+        reached = precision[known & (recall >= level - 1e-9)]
+        best = min(max(float(reached.max()), 0.0), 1.0) if len(reached) else np.nan
+        bar = "" if np.isnan(best) else glyphs.heavy * round(best * cells)
+        text = "–" if np.isnan(best) else f"{best:.3f}"
+        figure: Line = [(f"{level:6.1f}  ", TEXT), (f"{text:>9}  ", STRONG)]
+        lines.append([*figure, (bar, style(Token.SERIES))])
+
+    return lines

@@ -1,0 +1,152 @@
+"""Histograms, pictures and curves of an event file, read from one record.
+
+HistogramProto min=1 max=2 bucket_limit=6 bucket=7, Image encoded_image_string=4 (tensorflow/
+tensorboard:tensorboard/compat/proto/summary.proto); the plugins ``histograms`` (k, 3: left, right,
+count), ``images`` (width, height, encoded images) and ``pr_curves`` (6, n) use tensors: dtype=1
+content=4 float_val=5 double_val=6 string_val=8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import error
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.core.batch import MediaKind
+from rltui.core.block import FloatArray
+from rltui.formats.base import clean_tag
+from rltui.formats.tfevents.event_record import Value, parse_event
+from rltui.formats.tfevents.framing import (
+    BYTES,
+    FIXED64,
+    FRAME_BYTES,
+    HEADER_BYTES,
+    MalformedError,
+    checksum_fits,
+    fields,
+    integer_field,
+    valid_header,
+)
+
+#: Bins of a histogram that are kept; more are merged until all hold about as much.
+_MOST_BINS = 64
+#: Largest count and edge, and least share of a bin: what is computed of them stays finite.
+_MOST, _LEAST_SHARE = 1e200, 1e-12
+_IMAGE = 4
+_TYPES = {1: "<f4", 2: "<f8"}
+
+
+class Histogram(NamedTuple):
+    """How values are spread: finite, ascending edges (n + 1,) and counts (n,), n at most 64."""
+
+    edges: FloatArray
+    counts: FloatArray
+
+    def quantiles(self, shares: FloatArray) -> FloatArray:
+        """The values below which these shares of all lie; within a bin all lie evenly."""
+        whole = np.concatenate(([0.0], np.cumsum(self.counts)))
+        found: FloatArray = np.interp(shares * whole[-1], whole, self.edges)
+        return found
+
+
+class Curve(NamedTuple):
+    """Precision and recall (n,) at thresholds that rise evenly from 0 to 1."""
+
+    precision: FloatArray
+    recall: FloatArray
+
+
+Media = Histogram | Curve | bytes
+"""A picture is the bytes of an encoded image."""
+
+
+def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | None:
+    """What a record, frame included, holds of a tag; None when it is not that record any more, or
+    broken."""
+    if len(record) < FRAME_BYTES or valid_header(record, 0) != len(record) - FRAME_BYTES:
+        return None
+    length = len(record) - FRAME_BYTES
+    try:
+        if not checksum_fits(record, 0, length):
+            return None
+        event = parse_event(record, HEADER_BYTES, length)
+        for value in event.values:
+            if event.step == step and clean_tag(value.tag) == tag:
+                return _READ[kind](record, value)
+    except (MalformedError, ValueError, IndexError, error):
+        return None
+
+    return None
+
+
+def _histogram(data: bytes, value: Value) -> Histogram | None:
+    if value.message is None:
+        rows = _numbers(data, value).reshape(-1, 3)
+        return made(np.concatenate((rows[:1, 0], rows[:, 1])), rows[:, 2])
+    ends, lists = {1: -np.inf, 2: np.inf}, {6: [np.empty(0)], 7: [np.empty(0)]}
+    for number, wire, start, stop in fields(data, *value.message[1:]):
+        if number in ends and wire == FIXED64:
+            ends[number] = float(np.frombuffer(data, "<f8", 1, start)[0])
+        elif number in lists and wire in (BYTES, FIXED64):
+            lists[number].append(np.frombuffer(data[start:stop], "<f8"))
+    limits, counts = np.concatenate(lists[6]), np.concatenate(lists[7])
+    if not len(limits):
+        return None
+    edges = np.concatenate((limits[:1] if np.isinf(ends[1]) else [ends[1]], limits))
+    return made(np.minimum(np.maximum(edges, ends[1]), ends[2]), counts)
+
+
+def made(edges: FloatArray, counts: FloatArray) -> Histogram | None:
+    """A histogram of at most 64 bins; None when it counts nothing or its edges are no numbers.
+    Counts that are no numbers count as none."""
+    if len(edges) != len(counts) + 1:
+        return None
+    counts = np.minimum(np.where(np.isfinite(counts) & (counts > 1 / _MOST), counts, 0.0), _MOST)
+    counts[counts < counts.sum() * _LEAST_SHARE] = 0
+    edges = np.clip(edges, -_MOST, _MOST)  # keeps NaN
+    used = np.flatnonzero(counts)
+    if not len(used) or not np.isfinite(edges).all():
+        return None
+    first, last = int(used[0]), int(used[-1]) + 1
+    edges, counts = np.maximum.accumulate(edges[first : last + 1]), counts[first:last]
+    if len(counts) > _MOST_BINS:
+        whole = np.concatenate(([0.0], np.cumsum(counts / counts.sum())))
+        cuts = np.unique(np.searchsorted(whole, np.linspace(0, 1, _MOST_BINS + 1)[1:-1]))
+        cuts = np.unique(np.concatenate(([0], cuts, [len(counts)])))
+        edges, counts = edges[cuts], np.add.reduceat(counts, cuts[:-1])
+
+    return Histogram(edges, counts)
+
+
+def _picture(data: bytes, value: Value) -> bytes | None:
+    if value.message is not None:
+        found = (f for f in fields(data, *value.message[1:]) if f[:2] == (_IMAGE, BYTES))
+        return next((data[a:b] for *_, a, b in found), None)
+    assert value.tensor is not None
+    texts = [data[a:b] for n, wire, a, b in fields(data, *value.tensor) if (n, wire) == (8, BYTES)]
+    return texts[2] if len(texts) > 2 else None  # after width and height
+
+
+def _curve(data: bytes, value: Value) -> Curve | None:
+    rows = _numbers(data, value).reshape(6, -1)
+    return Curve(rows[4], rows[5]) if rows.shape[1] else None
+
+
+def _numbers(data: bytes, value: Value) -> FloatArray:
+    """The numbers of a tensor. Raises ValueError when it holds something else."""
+    if value.tensor is None:
+        raise ValueError("no tensor")
+    kind = integer_field(data, *value.tensor, 1)
+    if kind not in _TYPES:
+        raise ValueError("no real numbers")
+    found = [data[a:b] for n, _, a, b in fields(data, *value.tensor) if n in (4, 5, 6)]
+    return np.frombuffer(b"".join(found), _TYPES[kind]).astype(np.float64)
+
+
+_READ: dict[MediaKind, Callable[[bytes, Value], Media | None]] = {
+    MediaKind.HISTOGRAM: _histogram,
+    MediaKind.PICTURE: _picture,
+    MediaKind.CURVE: _curve,
+}
