@@ -185,7 +185,7 @@ def story_text(run: RunView, rule: str) -> str:
     entry = brief_entry(run)
     stories = [s for s in entry["story"] if any(e["rule"] == rule for e in s["evidence"])]
     told = entry | {"name": run.name, "story": stories[:1], "odd": [], "not_judged": []}
-    return _run_told(1, told).text(MOST_OF_RUN).removeprefix("1 ") if stories else ""
+    return _run_told(1, told).text(MOST_OF_RUN, "").removeprefix("1 ") if stories else ""
 
 
 def _is_sick(run: Mapping[str, Any]) -> bool:

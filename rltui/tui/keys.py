@@ -277,10 +277,10 @@ KEYS: tuple[Key, ...] = (
     _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES, MEDIA), "copy", 12),
     _key("write", "w", "write screen or data", _ALL, rank=14),
     _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES, MEDIA)),
-    _key("palette", "ctrl+p", "find metric, run, finding", _ALL, (*EVERYWHERE, PICKER, SAMPLES, MEDIA)),
+    _key("palette", "ctrl+p", "find metric, run, finding", _ALL,
+         (*EVERYWHERE, PICKER, SAMPLES, MEDIA)),
     _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS),
-    _key("quit", "q ctrl+c", "close, else quit", _ALL, (*EVERYWHERE, PICKER), "quit",
-         0),
+    _key("quit", "q ctrl+c", "close, else quit", _ALL, (*EVERYWHERE, PICKER), "quit", 0),
     _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES, MEDIA), "close", 0),
 )  # fmt: skip
 #: Method -> the screens on which a key calls it.
