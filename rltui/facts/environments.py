@@ -13,6 +13,8 @@ from rltui.session import RunView
 
 #: Shares of the groups of an environment, in the order in which they are told.
 _SOLVED = ("none", "some", "all")
+#: Stands for labels that are numbers alone.
+_NUMBERED = "numbered"
 
 
 class Environment(NamedTuple):
@@ -80,16 +82,22 @@ def answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
     tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
     for tag in run.tags_of_metrics(metrics):
         info = run.infos[tag]
-        drop = ("n", "node", "rank") if "part" in info.labels else ()  # Perf has each of them
-        apart = {k: v for k, v in info.labels.items() if k not in drop}
-        numbered = bool(info.labels) and all(x.isdigit() for x in apart.values())
-        labels = "numbered" if numbered else str(sorted(apart.items()))
-        place = info.metric.key if info.metric else tag, labels
+        place = info.metric.key if info.metric else tag, _apart(info.labels)
         known = tags.setdefault(place, tag)
-        tags[place] = tag if (numbered or drop) and level(tag) > level(known) else known
+        several = place[1] == _NUMBERED or "part" in info.labels
+        tags[place] = tag if several and level(tag) > level(known) else known
     spoken_for = {key for key, labels in tags if labels == "[]"}
     return [
         tag
         for (key, labels), tag in tags.items()
-        if labels != "numbered" or key not in spoken_for or level(tag) >= Level.WATCH
+        if labels != _NUMBERED or key not in spoken_for or level(tag) >= Level.WATCH
     ]
+
+
+def _apart(labels: Mapping[str, str]) -> str:
+    """What tells tags of one metric apart: not the number of a card or of an environment."""
+    if "part" in labels:  # Perf has each card
+        labels = {k: v for k, v in labels.items() if k not in ("n", "node", "rank")}
+    elif labels and all(x.isdigit() for x in labels.values()):
+        return _NUMBERED
+    return str(sorted(labels.items()))

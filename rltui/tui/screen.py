@@ -9,19 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.widget import Widget
 
-from rltui.core.block import IntArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.draw.line import Line
-from rltui.facts import numbers
-from rltui.facts.findings import onset_of
 from rltui.session import RunView, Session
 from rltui.session.notes import note_on, write_note
 from rltui.tui import later
@@ -433,106 +429,3 @@ class ChartOptions(ShellScreen[Any]):
     def _set(self, **changes: object) -> None:
         self.shell.view = self.shell.view._replace(**changes)  # type: ignore[arg-type]
         self.update()
-
-
-class CrosshairKeys(ShellScreen[Any]):
-    """A screen with the chart of a tag, see :meth:`charted`, and a crosshair in it."""
-
-    #: The step at the crosshair, if the screen keeps it itself, and the one before an onset.
-    cross: int | None = None
-    _left: int | None = None
-
-    @property
-    def chosen_step(self) -> int | None:
-        """The step at the crosshair; None for the newest."""
-        return self.cross
-
-    def steps(self) -> IntArray | None:
-        """The steps at which the tag was logged, ascending; None for none."""
-        shown = self.charted()
-        steps = None if shown is None else shown[0].series(shown[1]).distinct_steps
-        return steps if steps is not None and len(steps) else None
-
-    def steps_in_sight(self) -> IntArray | None:
-        """Those that the crosshair moves along."""
-        return self.steps()
-
-    def show_step(self, step: int | None) -> None:
-        """Put the crosshair at a step, or remove it."""
-        self.cross = step
-        self.update()
-
-    def action_cross(self, by: int) -> None:
-        """Move the crosshair to the right or left."""
-        steps = self.steps_in_sight()
-        if steps is None:
-            self.shell.say(NO_METRIC)
-        else:
-            self.show_step(stepped(steps, self.chosen_step, by))
-
-    def action_cross_to_end(self, by: int) -> None:
-        """Put the crosshair on the first step (-1) or the newest one (1)."""
-        steps = self.steps()
-        if steps is not None:
-            self.show_step(int(steps[-1 if by > 0 else 0]))
-
-    def action_end_or_step(self, by: int) -> None:
-        """Move the crosshair to an end, or without one the cursor."""
-        if self.chosen_step is not None:
-            self.action_cross_to_end(by)
-        elif isinstance(self, ListScreen):
-            self.action_move_to_end(by)
-
-    def action_onset(self) -> None:
-        """Go to where the worst finding on the metric, or of the run, began, and back."""
-        shown = self.charted()
-        found = None if shown is None else onset_of(*shown)
-        if found is None or found.since_step is None:
-            self.shell.say("no finding of this run began at a step of this chart")
-        elif self.chosen_step == found.since_step:
-            self.show_step(self._left)
-        else:
-            self._left = self.chosen_step
-            self.show_step(found.since_step)
-            since = numbers.step(found.since_step)
-            self.shell.say(f"{found.title} began at {since}; f again leads back")
-
-    def _look_at(self, text: str) -> None:
-        """Go to the logged step nearest to the one in ``text``."""
-        wanted, steps = typed_step(self.shell, text), self.steps()
-        if wanted is None:
-            return
-        if steps is None:
-            self.shell.say(NO_METRIC)
-            return
-        inside = min(max(wanted, int(steps[0])), int(steps[-1]))  # fits into 64 bits
-        nearest = int(steps[np.abs(steps - inside).argmin()])
-        if nearest != wanted:
-            self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
-        self.show_step(nearest)
-
-    def commands(self) -> dict[str, Callable[[str], object]]:
-        return {**super().commands(), "at": self._look_at}
-
-    def palette(self) -> Iterator[Offer]:
-        yield from super().palette()
-        ask = partial(self.ask, "at ")
-        yield Offer("command", "Look at a step", "the chart with the crosshair there", ask)
-
-
-def stepped(steps: IntArray, at: int | None, by: int) -> int:
-    """The step a hundredth of ``steps`` before or after ``at``; an end of them for None."""
-    if at is None:
-        return int(steps[-1 if by < 0 else 0])
-    stride = max(1, len(steps) // 100)
-    index = int(np.clip(np.searchsorted(steps, at) + by * stride, 0, len(steps) - 1))
-    return int(steps[index])
-
-
-def typed_step(shell: ShellApp[Any], text: str) -> int | None:
-    """The step in ``text``; None, with a notice, for no step."""
-    try:
-        return int(text.replace(",", ""))
-    except ValueError:
-        shell.say(f"not a step: {text!r}")
-        return None

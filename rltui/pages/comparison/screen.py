@@ -25,8 +25,9 @@ from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
+from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON
-from rltui.tui.screen import LEAST, ChartOptions, CrosshairKeys, ListScreen, compare
+from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status

@@ -15,16 +15,15 @@ from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui import later
+from rltui.tui.crosshair import CrosshairKeys, typed_step
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
 from rltui.tui.screen import (
     NO_METRIC,
     ChartOptions,
-    CrosshairKeys,
     ask_note,
     compare,
     keep_note,
-    typed_step,
 )
 from rltui.tui.shell import Offer, ShellApp, shell_of
 from rltui.tui.widgets.lines import Lines
