@@ -217,17 +217,23 @@ def label_text(label: str, form: str = "") -> str:
 _VAGUE = frozenset((*STATS, "info", "episode", "value", "total", "step", "time", "iter", "all"))
 
 
+#: The unit of all tags in a folder.
+_UNIT = re.compile(r"_(s|ms|secs?|seconds)$")
+
+
 def short_title(tag: str) -> str:
     """A readable short form: the last part, with the one before it where that is needed.
 
-    ``a/b/reward_std`` becomes ``reward std``, ``x/layer00/mean`` becomes ``layer00 mean``.
+    ``a/b/reward_std`` becomes ``reward std``, ``x/layer00/mean`` becomes ``layer00 mean``,
+    ``timing_s/step`` becomes ``timing step``.
     """
     parts = [p for p in tag.split("/") if p.strip()]
     if not parts:
         return tag or "(no name)"
     last = parts[-1].strip()
     vague = len(last) < 4 or last.lower() in _VAGUE
-    return _words(parts[-2:] if vague else [last]) or tag
+    before = _UNIT.sub("", parts[-2]) if vague and len(parts) > 1 else ""
+    return _words([before, last]) or tag
 
 
 def full_title(tag: str) -> str:

@@ -100,6 +100,8 @@ def test_unknown_category(tag: str, category: Category) -> None:
 @pytest.mark.parametrize(
     ("tag", "title"),
     [
+        ("timing_s/step", "timing step"),
+        ("timing_ms/policy", "policy"),
         ("a/b/reward_std", "reward std"),
         ("x/layer00/mean", "layer00 mean"),
         ("trailing/", "trailing"),
