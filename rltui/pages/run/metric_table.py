@@ -212,8 +212,10 @@ def _row_line(
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        healthy = pad(healthy_words(row, columns, view), columns.healthy)
-        line.append((" " + healthy, MUTED))
+        healthy = healthy_words(row, columns, view)
+        if not healthy and row.value == 0 and not run.shown(row.tag).values.any():
+            healthy = "always 0" if columns.healthy >= len("always 0") else ""  # not measured
+        line.append((" " + pad(healthy, columns.healthy), MUTED))
 
     return line
 
