@@ -41,10 +41,10 @@ _MOST_NAMED = 8
 _MOST_METRICS = 6
 
 
-def snapshot_markdown(session: Session) -> str:
-    """Every run with its verdict and its vital signs."""
+def snapshot_markdown(session: Session, only: RunView | None = None) -> str:
+    """Every run, or only one, with its verdict and its vital signs."""
     parts = []
-    for run in session.runs():
+    for run in session.runs() if only is None else [only]:
         head, *lines = run_lines(run)
         parts.append(f"## {escaped(head)}")
         if lines:

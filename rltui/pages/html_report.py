@@ -65,9 +65,9 @@ _ASIDE = ("findings", "all", "hyper", "progress", "other")
 _SHADE = 0.15
 
 
-def html_report(session: Session) -> str:
+def html_report(session: Session, only: RunView | None = None) -> str:
     """The document: one run, or a table of several and then each of them, the worst first."""
-    runs = sorted(session.runs(), key=by_verdict)
+    runs = sorted(session.runs(), key=by_verdict) if only is None else [only]
     alone, room = len(runs) == 1, max(_LEAST_CHARTS, _ALL_CHARTS // max(1, len(runs)))
     pages = (_Page(session, r, n, min(_CHARTS, room), alone) for n, r in enumerate(runs))
     style = _filled("report.css", light=_palette("light"), dark=_palette("dark"))

@@ -31,6 +31,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.media": ("MediaScreen", "media_entries"),
     "rltui.tui.writing": ("default_name", "write_screen"),
     "rltui.output.brief": ("story_text",),
+    "rltui.pages.html_report": ("html_report",),
     "rltui.output.text_report": ("event_words",),
     "rltui.output.json_document": ("event_message",),
     "rltui.health.muting": (),

@@ -277,13 +277,17 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """The run and the tag of the chart on the screen."""
         return None
 
+    def reported(self) -> tuple[Session, RunView | None] | None:
+        """What a report is about: a run, or None for all of the session."""
+        return None
+
     def _write(self, name: str, *, over: bool) -> None:
         shell, strips = self.shell, self._compositor.render_strips(self.size)
         rows = [list(strip) for strip in strips]
         if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
-            done = later.write_screen(shell, rows, name, self.charted(), over=over)
+            done = later.write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
         except (UsageError, OSError) as problem:
             done = str(problem)
         shell.say(done)

@@ -1,4 +1,5 @@
-"""``w``: the screen as a picture or text, the data of its chart as CSV, in a file of the user's."""
+"""``w``: the screen as a picture or text, the data of its chart as CSV, a report of its run as HTML
+or Markdown, in a file of the user's."""
 
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ from rich.style import Style
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 from rltui.files.disk import check_target, target_file
+from rltui.output.markdown import snapshot_markdown
 from rltui.output.points import CSV_HEAD, csv_lines, export_rows
 from rltui.output.svg import Cells, ground_of, svg
-from rltui.session import RunView
+from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.shell import ShellApp
 
-_ENDINGS = (".svg", ".txt", ".csv")
+_ENDINGS = (".svg", ".txt", ".csv", ".html", ".md")
 #: Characters that may need quoting in the name of a file.
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -29,16 +32,17 @@ def write_screen(
     rows: Sequence[Sequence[Segment]],
     target: str,
     data: tuple[RunView, str] | None,
+    about: tuple[Session, RunView | None] | None = None,
     *,
     over: bool = False,
 ) -> str:
     """Write what the ending of ``target`` says; returns what was done, for people.
 
-    ``rows``: the screen; ``data``: the run and the tag of the chart on it. ``over``: replace an
-    existing file. Raises UsageError.
+    ``rows``: the screen; ``data``: the run and the tag of the chart on it; ``about``: the run that
+    a report is about, None for all. ``over``: replace an existing file. Raises UsageError.
     """
     if not target:
-        raise UsageError("w NAME.svg, NAME.txt or NAME.csv")
+        raise UsageError("w NAME.svg, .txt or .csv (screen, data), .html or .md (report)")
     path = Path(target)
     if path.suffix not in _ENDINGS:
         raise UsageError(f"{target}: name a file that ends in {', '.join(_ENDINGS)}")
@@ -46,7 +50,7 @@ def write_screen(
     if path.exists() and not over:
         raise UsageError(f"{clean(str(path))} exists: another name, or w! to replace it")
     with target_file(path) as file:
-        for part in _content(shell, rows, path.suffix, data):
+        for part in _content(shell, rows, path.suffix, data, about):
             file.write(part)
 
     return f"wrote {clean(str(path))}"
@@ -74,7 +78,14 @@ def _content(
     rows: Sequence[Sequence[Segment]],
     ending: str,
     data: tuple[RunView, str] | None,
+    about: tuple[Session, RunView | None] | None,
 ) -> Iterable[bytes]:
+    if ending in (".html", ".md"):
+        if about is None:
+            raise UsageError("there is no run here that a report could be about")
+        report = later.html_report if ending == ".html" else snapshot_markdown
+        yield report(*about).encode("utf-8", "backslashreplace")
+        return
     if ending == ".csv":
         if data is None:
             raise UsageError("there is no chart here whose data could be written")

@@ -65,6 +65,22 @@ async def test_csv_is_the_data_of_the_chart(here: Path) -> None:
         assert not (here / "b.csv").exists()
 
 
+async def test_a_report_is_about_the_run_on_the_screen_and_of_the_list_about_all(here: Path) -> None:
+    two = (grpo_batch(60, collapse=30, run="sick"), grpo_batch(60, run="well"))
+    async with open_app(*two) as hand:
+        await write(hand, "all.md")
+        await hand.press("enter")
+        await write(hand, "one.md")
+        await write(hand, "one.html")
+    everything, one = (here / "all.md").read_text(), (here / "one.md").read_text()
+    assert "sick" in everything
+    assert "well" in everything
+    assert ("sick" in one) != ("well" in one)
+    page = (here / "one.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<script" not in page
+
+
 async def test_the_key_asks_with_a_name(here: Path) -> None:
     async with open_app(grpo_batch(60)) as hand:
         await hand.press("3", "g", "enter", "w")

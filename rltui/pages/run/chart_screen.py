@@ -270,6 +270,9 @@ class ChartScreen(ReplayKeys, ChartOptions):
     def charted(self) -> tuple[RunView, str] | None:
         return None if self.tag is None else (self.run, self.tag)
 
+    def reported(self) -> tuple[Session, RunView | None]:
+        return self.session, self.run
+
 
 class TabBar(Lines):
     """One line of tabs, and where there is room a rule that underlines the active one."""

@@ -284,6 +284,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if run is not None:
             self.shell.push_screen(later.SampleScreen(self._session, run, None))
 
+    def reported(self) -> tuple[Session, RunView | None]:
+        return self._session, None
+
     async def action_note(self) -> None:
         """Ask for a note on the run at the cursor."""
         await ask_note(self, self._run_at_cursor)
