@@ -10,6 +10,7 @@ import contextlib
 import gc
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 
 from textual.message_pump import MessagePump
@@ -32,8 +33,8 @@ _AGE_INTERVAL_S = 1.0
 _MANY_RUNS, _AGE_MANY = 100, 5
 #: Seconds between two paints of a stream of news: as few as keep the work at this share of a core,
 #: in these limits. So the steps of one run show at once, and those of many about once a second.
-_SHARE, _APART_S, _EVERY_S = 0.035, 0.25, 0.95
-#: What reading, judging and painting took is the mean of about this many times.
+_SHARE, _APART_S, _EVERY_S = 0.025, 0.25, 0.95
+#: What a paint takes is the least of so many: verdicts have a pace of their own.
 _TIMES = 4
 #: Keys that are this close belong together, seconds.
 _TOGETHER_S = 0.3
@@ -54,18 +55,18 @@ class PaintLimiter:
 
     def __init__(self) -> None:
         self._last: float | None = None
-        self._usual_s = _SHARE * _APART_S
-        """What a paint takes, with what leads to it."""
+        self._took_s = deque([0.0], maxlen=_TIMES)
+        """What the newest paints took, with what led to them."""
 
     def wait(self, now: float) -> float:
         """Seconds until the next paint may come; 0 or less for at once."""
         if self._last is None:
             return 0.0
-        return min(max(self._usual_s / _SHARE, _APART_S), _EVERY_S) - (now - self._last)
+        return min(max(min(self._took_s) / _SHARE, _APART_S), _EVERY_S) - (now - self._last)
 
     def spend(self, now: float, took_s: float) -> None:
         """Record a paint that took so long of a core, with reading and judging what it shows."""
-        self._usual_s += (took_s - self._usual_s) / _TIMES
+        self._took_s.append(took_s)
         self._last = now
 
 
@@ -206,8 +207,9 @@ class Pump:
             self.news()
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
-        if not slow and self._session.refresh_progress():
-            self._show(False)
+        changed = not slow and self._session.refresh_progress()
+        if changed and self._session.clock.monotonic() - self._last_paint >= _AGE_INTERVAL_S:
+            self._show(False)  # news show ages, too
         self._garbage.collect_if_due()
 
     def pause(self) -> None:

@@ -21,7 +21,7 @@ from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
 
-def painted(times: list[float], took_s: float = 0.015) -> list[float]:
+def painted(times: list[float], took_s: float = 0.01) -> list[float]:
     """When news at these times are painted, each in ``took_s`` of a core; those that come meanwhile
     are joined."""
     limiter, out = PaintLimiter(), []
@@ -51,8 +51,8 @@ def test_never_more_than_four_a_second() -> None:
 
 
 def test_paints_take_a_small_share_of_a_core() -> None:
-    shown = painted([100 + 0.01 * i for i in range(6000)], took_s=0.025)
-    assert 0.025 * len(shown) / 60 == pytest.approx(0.035, rel=0.1)
+    shown = painted([100 + 0.01 * i for i in range(6000)], took_s=0.015)
+    assert 0.015 * len(shown) / 60 == pytest.approx(0.025, rel=0.1)
 
 
 def test_what_costs_much_is_painted_about_once_a_second_and_its_end_is_not_lost() -> None:

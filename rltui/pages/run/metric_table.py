@@ -212,12 +212,16 @@ def _row_line(
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        healthy = healthy_words(row, columns, view)
-        if not healthy and row.value == 0 and not run.shown(row.tag).values.any():
-            healthy = "always 0" if columns.healthy >= len("always 0") else ""  # not measured
+        healthy = healthy_words(row, columns, view) or _never_measured(run, row, columns)
         line.append((" " + pad(healthy, columns.healthy), MUTED))
 
     return line
+
+
+def _never_measured(run: RunView, row: TagRow, columns: MetricColumns) -> str:
+    """What is said of a value that no rule judges and that never was anything but 0."""
+    never = row.value == 0 and not run.shown(row.tag).values.any()
+    return "always 0" if never and columns.healthy >= len("always 0") else ""
 
 
 def _change(run: RunView, row: TagRow, columns: MetricColumns, view: View) -> str:
