@@ -145,7 +145,7 @@ class LogDigest:
                 file.at += len(data)
                 whole, _, file.rest = (file.rest + data).rpartition(b"\n")
                 if len(file.rest) > _MOST_LINE:
-                    whole, file.rest = file.rest, b""
+                    whole, file.rest = whole + b"\n" + file.rest, b""
                 file.step = self._scan.scan(whole, file.rank, file.step)
                 if self._clock.monotonic() >= until:
                     return file.at >= file.size

@@ -65,8 +65,11 @@ def _of_wandb(path: Path, value: Histogram | str | None) -> Media | None:
     image = folder / value
     if ".." in image.parts or folder not in image.parents or image.suffix not in _SUFFIXES:
         return None
-    with opened(image) as read:
-        return read(_MOST_BYTES, 0)
+    try:
+        with opened(image) as read:
+            return read(_MOST_BYTES, 0)
+    except ValueError:  # no path: with a NUL, or half a letter
+        return None
 
 
 def pixels_of(encoded: bytes, width: int, height: int) -> Pixels | str:

@@ -148,9 +148,14 @@ class SampleBrowser:
         """(step, share of right answers or mean reward, answers) of :attr:`prompt`, as far as the
         steps have been read, ascending."""
         found = self._answers
-
+        if not self.prompt:
+            return []
         if self.current is not None and not self.current.steps and self._table is not None:
-            found = {s: _answers(r for r in self._table.rows if r.step == s) for s in self.steps}
+            rows: dict[int, list[SampleRow]] = {}
+            for row in self._table.rows:
+                if row.step is not None and row.prompt == self.prompt:
+                    rows.setdefault(row.step, []).append(row)
+            found = {step: _answers(some) for step, some in rows.items()}
         return [(s, *found[s][self.prompt]) for s in self.steps if self.prompt in found.get(s, ())]
 
     @property

@@ -141,7 +141,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         self.status.display = self.size.height >= LEAST[1]
         body, here = self.query_one(Picture), self._here
         value = None if here is None else self._read.get(here)
-        made_of = here, body.size
+        made_of = self._key, here, body.size
         known = self._pixels[1] if self._pixels and self._pixels[0] == made_of else None
         drawn = isinstance(value, bytes) and self.shell.palette.depth in _DEPTHS
         body.pixels = None if not drawn or isinstance(known, str) else known
@@ -164,7 +164,7 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
             return partial(self._load, self._key, missing, wanted)
         width, height = body.size.width - 4, 2 * body.size.height
         if isinstance(value, bytes) and known is None and width > 0 < height:
-            return partial(self._decode, (here, body.size), value, width, height)
+            return partial(self._decode, (self._key, here, body.size), value, width, height)
         return None
 
     def _load(
@@ -219,7 +219,9 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
 
     def _picture_lines(self, view: View, width: int) -> list[Line]:
         """The picture in letters, where there are no colours, or why there is none."""
-        assert self._pixels is not None
+        made_of = self._key, self._here, self.query_one(Picture).size
+        if self._pixels is None or self._pixels[0] != made_of:
+            return indented([[], [("reading", MUTED)]], 2)
         found = self._pixels[1]
         if isinstance(found, str):
             return indented([[], *paragraph(view.glyphs.text(found), width - 4, MUTED)], 2)

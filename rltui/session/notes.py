@@ -34,6 +34,8 @@ def write_note(run: RunView, text: str) -> None:
     path = _path()
     _notes.cache_clear()  # another rltui may have written since
     notes, name = dict(_notes(path)), _name(run.data.path, run.key.name)
+    if not notes and path.exists() and path.read_bytes().strip() not in (b"", b"{}"):
+        raise OSError(f"{path} cannot be read, so no note is added to it")
     notes.pop(name, None)
     if text := kept_clean(text).strip()[:MOST]:
         notes[name] = text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -58,15 +57,23 @@ class Search:
             places = sorted(places, key=lambda n: not hays[n].startswith(text))[:_MANY]
         costs = {n: _cost(text, words, hays[n]) for n in places}
         if len(places) < _FEW:
-            loose = re.compile(".*?".join(map(re.escape, "".join(words))))
+            letters = "".join(words)
             for n, hay in enumerate(hays):
-                if n not in costs and (match := loose.search(hay.partition("\n")[0])):
-                    costs[n] = _FAR + match.end() - match.start()
+                if n not in costs and (span := _span(letters, hay.partition("\n")[0])):
+                    costs[n] = _FAR + span
 
         def rank(n: int) -> tuple[int, int, int]:
             return costs[n], KINDS.index(offers[n].kind), len(offers[n].title)
 
         return [offers[n] for n in sorted(costs, key=rank)[:_MOST]]
+
+
+def _span(letters: str, title: str) -> int:
+    """The length of what holds the letters in their order, from the first on; 0 if nothing does."""
+    first = at = title.find(letters[:1])
+    for letter in letters[1:]:
+        at = title.find(letter, at + 1) if at >= 0 else -1
+    return at - first + 1 if at >= 0 else 0
 
 
 def _cost(text: str, words: Sequence[str], hay: str) -> int:

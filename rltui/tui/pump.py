@@ -207,9 +207,8 @@ class Pump:
             self.news()
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
-        changed = not slow and self._session.refresh_progress()
-        if changed and self._session.clock.monotonic() - self._last_paint >= _AGE_INTERVAL_S:
-            self._show(False)  # news show ages, too
+        if not slow and self._session.refresh_progress():
+            self._show(False)
         self._garbage.collect_if_due()
 
     def pause(self) -> None:

@@ -75,6 +75,7 @@ def test_an_image_is_read_from_its_file_and_from_nowhere_else(tmp_path: Path) ->
     (tmp_path / "files" / "media" / "a.png").write_bytes(b"an image")
     (tmp_path / "secret.png").write_bytes(b"secret")
     wanted = {"media/a.png": b"an image", "../secret.png": None, str(tmp_path / "secret.png"): None}
+    wanted |= {"media/a\0.png": None}  # no path at all
     for path, expected in wanted.items():
         values: Row = {("img", "_type"): "image-file", ("img", "path"): path}
         data = wandb_log(full_row(3, 1.78e9, values))
@@ -99,6 +100,13 @@ def test_odd_histograms_are_a_sentence(odd: dict[str, object], tmp_path: Path) -
     data = wandb_log(full_row(3, 1.78e9, {"h": {"_type": "histogram", **odd}}))
     (place,) = places(data)
     assert isinstance(read(tmp_path / "run.wandb", data, place), str)
+
+
+def test_a_kind_that_is_nested_deep_is_none() -> None:
+    deep: object = "histogram"
+    for _ in range(400):
+        deep = [deep]
+    assert places(wandb_log(full_row(3, 1.78e9, {"h": {"_type": deep, "values": COUNTS}}))) == []
 
 
 def test_a_damaged_record_is_a_sentence(tmp_path: Path) -> None:

@@ -94,7 +94,9 @@ async def test_errors_and_warnings_of_all_logs_are_put_together(
     log.write_text("step:4 - x:1\nWARNING: [bold] retry 3\nstep:6 - x:1\nWARNING: [bold] retry 4\n")
     for rank in range(3):
         (found / str(rank)).mkdir(parents=True)
-        (found / str(rank) / "stderr.log").write_text(f"x.NcclError: {rank} is gone\n")
+        (found / str(rank) / "stderr.log").write_text(
+            f"x.NcclError: {rank} is gone\n" + 70_000 * "."
+        )
     source = a_source(str(log), format="console", precision_rank=1)
     batch = a_batch(steps(1, grpo_tags(60)), source=source)
     batch = replace(batch, run_path=tmp_path, tail=LogTail(("end",), 1))

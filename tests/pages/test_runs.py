@@ -405,10 +405,12 @@ async def test_a_note_outlives_the_app_and_a_broken_file(own_state: Path) -> Non
     async with open_app(*several()) as hand:
         assert "again" in hand.text
         assert "\x1b" not in hand.text
-        (own_state / "rltui" / "notes.json").write_text("{broken", encoding="utf-8")
+        file = own_state / "rltui" / "notes.json"
+        file.write_text("{broken", encoding="utf-8")
         notes._notes.cache_clear()
         await hand.press("n", *"anew", "enter")
-        assert "anew" in hand.text
+        assert "the note is not kept" in hand.notices
+        assert file.read_text() == "{broken", "what a person may have edited is not lost"
 
 
 async def test_a_note_that_cannot_be_kept_is_said_so(own_state: Path) -> None:

@@ -39,6 +39,13 @@ def test_the_likeliest_comes_first(text: str, titles: list[str]) -> None:
     assert [o.title for o in Search(OFFERS).found(text)] == titles
 
 
+def test_letters_in_a_long_title_that_does_not_hold_them_cost_nothing() -> None:
+    search, began = Search([Offer("metric", "a" * 1000, "", str)]), time.thread_time()
+    assert search.found("aaaaaaaaaab") == []
+    assert [o.title for o in search.found("aa")] == ["a" * 1000]
+    assert time.thread_time() - began < 1  # a search that went back took for ever
+
+
 def test_what_fires_comes_first_before_anything_is_typed() -> None:
     assert [o.kind for o in Search(OFFERS).found("")][:2] == ["finding", "command"]
 

@@ -73,6 +73,8 @@ def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | Non
             return None
         event = parse_event(record, HEADER_BYTES, length)
         for value in event.values:
+            if value.message is None and value.tensor is None:
+                continue  # a number beside it, of the same tag
             if event.step == step and clean_tag(value.tag) == tag:
                 return _READ[kind](record, value)
     except (MalformedError, ValueError, IndexError, error):
@@ -124,7 +126,8 @@ def _picture(data: bytes, value: Value) -> bytes | None:
     if value.message is not None:
         found = (f for f in fields(data, *value.message[1:]) if f[:2] == (_IMAGE, BYTES))
         return next((data[a:b] for *_, a, b in found), None)
-    assert value.tensor is not None
+    if value.tensor is None:
+        return None
     texts = [data[a:b] for n, wire, a, b in fields(data, *value.tensor) if (n, wire) == (8, BYTES)]
     return texts[2] if len(texts) > 2 else None  # after width and height
 

@@ -50,7 +50,8 @@ def media_of_row(data: bytes, start: int, stop: int) -> dict[bytes, tuple[MediaK
 
     rows = {}
     for key, parts in found.items():
-        kind = _KINDS.get(str(_value(parts.get("_type"))))
+        named = _value(parts.get("_type"))
+        kind = _KINDS.get(named) if isinstance(named, str) else None
         if kind is not None:
             rows[key] = kind, parts
     return rows
