@@ -147,8 +147,8 @@ def _standing_out(run: RunView, check: Check, row: TagRow) -> str:
     left = vanished(row.info, run.series(row.tag))
     gone = "" if left is None else f"vanished: {numbers.percent(left)} of its start"
 
-    hidden = run.points.hidden_in_zero(row.tag)
-    return _far_from_usual(check, (row.value or hidden) * row.info.scale) or gone
+    value = row.value or run.points.hidden_in_zero(row.tag)
+    return _far_from_usual(check, value * row.info.scale) or gone
 
 
 def _far_from_usual(check: Check, value: float) -> str:
