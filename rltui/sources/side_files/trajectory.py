@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from rltui.core.text import clean
@@ -33,16 +32,11 @@ MARKS = TRUNCATED, FAILED, GARBLED = "truncated", "tool failed", "garbled or rep
 _TAIL, _BEFORE, _REPEATS = 24, 2_000, 5
 #: What decoding leaves of broken characters, and how many may be there.
 _BROKEN, _MOST_BROKEN = "\ufffd", 3
-#: Who speaks next: tokens of ChatML and of Llama 3; names alone where special tokens are left out.
-_SPEAKER = re.compile(
-    r"<\|im_start\|>(\w+)\n?|<\|start_header_id\|>(\w+)<\|end_header_id\|>\n*"
-    r"|(?:\A|\n)(system|user|assistant|tool)\n"
-)
-_END = re.compile(r"<\|(?:im_end|eot_id|end_?of_?text|begin_of_text)\|>")
-#: What stands before a later answer.
-_ANSWERS = ("\nassistant\n", "<|im_start|>assistant", "<|start_header_id|>assistant")
 MODEL, TOOL, CALL = "assistant", "tool", "call"
-_TOOLS = (TOOL, "function", "environment")
+#: Characters with which tags and tokens begin: a quick look, for most texts are one answer.
+_MARKUP = "</", "<|"
+#: Shapes of records that are known: the names of those of a file are mostly the same.
+_SHAPES = 64
 
 Record = Mapping[str, Any]
 
@@ -90,6 +84,8 @@ class SampleRow(NamedTuple):
     """The same for answers to the same prompt, in this process; 0 for no prompt."""
     parts: tuple[tuple[str, float], ...] = ()
     """(name, value) of further figures that may be parts of the reward, cleaned."""
+    tokens: int = 0
+    """Of the completion; 0 where no column says so."""
 
 
 class Sample(NamedTuple):
@@ -115,12 +111,15 @@ class SampleTable(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """What tells of columns, reasons of an end, tags of tools, and results of failed calls."""
-    found = {kind: "|".join(map(re.escape, names)) for kind, names in words().samples.items()}
+    """What tells of columns, reasons of an end, turns, tags of tools, and results of failed
+    calls."""
+    samples = words().samples
+    found = {kind: "|".join(map(re.escape, names)) for kind, names in samples.items()}
     no_error = r"(?!\W{1,4}(?:null|none|false)\b)"  # the key of a result without one
     failure = rf"[\W_]{{0,9}}(?:{found['failures']}){no_error}"
     found |= {
         "right": rf"(?:.*[/.])?(?:is_)?(?:{found['right']})(?:_(?:reward|func|score))*",
+        "speakers": "|".join(samples["speakers"]),
         "tags": rf"<({found['calls']}|{found['results']})>(.*?)(?:</\1>|\Z)",
         "failures": failure,
         "failed tag": rf"<(?:{found['results']})>{failure}",
@@ -135,44 +134,57 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
     if first is None:
         return None
 
-    known, look = words().samples, _look(record[first])
+    look = _look(record[first])
     figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
-    took = next(filter(figures.__contains__, known["times"]), "")
-    kinds = [(_kind_of(n), v) for n, v in figures.items()]
-
-    answer = next((v > 0.5 for (is_right, _, _), v in kinds if is_right), None)
-    seconds = figures.get(took, math.nan) * (1e-3 if took.endswith("_ms") else 1.0)
+    meant = _meaning(tuple(figures))
+    rewards = [figures[n] for n in meant.rewards]
+    seconds, tokens = figures.get(meant.seconds, math.nan), figures.get(meant.tokens, 0.0)
     asked = _text_of(record[prompt]) if prompt and main else look.asked
-    parts = tuple((name, v) for (_, is_part, name), v in kinds if is_part)[:_MAX_PARTS]
-    preview = " ".join(clean_text(look.last[: 2 * _PREVIEW]).split())[:_PREVIEW]
+    end, marks = _ending(record, look)
 
-    told = _reward(figures), look.length, preview, look.turns, answer, *_ending(record, look)
-    return SampleRow(position, item, _step_of(record), *told, seconds, hash(asked), parts)
+    return SampleRow(
+        position,
+        item,
+        _step_of(record),
+        sum(rewards) if rewards else math.nan,
+        look.length,
+        clean(" ".join(look.last[: 2 * _PREVIEW].split()))[:_PREVIEW],
+        look.turns,
+        figures[meant.right] > 0.5 if meant.right else None,
+        end,
+        marks,
+        seconds * (1e-3 if meant.seconds.endswith("_ms") else 1.0),
+        hash(asked),
+        tuple([(shown, figures[n]) for n, shown in meant.parts]),
+        int(tokens) if 0 < tokens < math.inf else 0,
+    )
 
 
 def _step_of(record: Record) -> int | None:
     """The step of a sample, which may be written as a text."""
-    whole = {k: record[k] for k in words().step_keys if k in record}
+    keys = _present("steps", tuple(record))
+    whole = {k: record[k] for k in keys}
     for key, value in whole.items():
         if isinstance(value, str) and value.isdecimal() and len(value) < 16:
             whole[key] = int(value)
 
-    step = find_step(whole, words().step_keys) if whole else None
+    step = find_step(whole, keys) if whole else None
     return step.step if step else None
 
 
 def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
     """The reason of the end, and what is wrong."""
-    known = words().samples
-    ends = [v for n in known["ends"] if isinstance(v := record.get(n), str)]
+    names, marks = tuple(record), list[str]()
+    ends = [v for n in _present("ends", names) if isinstance(v := record[n], str)]
 
-    is_cut = any(record.get(n) is True for n in known["truncated"])
-    wrong = {
-        TRUNCATED: is_cut or any(map(_patterns()["limits"].search, ends)),
-        FAILED: look.failed or any(record.get(n) for n in known["errors"]),
-        GARBLED: _is_garbled(look.last),
-    }
-    return clean("".join(ends[:1])[:_MAX_END]), tuple(m for m, holds in wrong.items() if holds)
+    is_cut = any([record[n] is True for n in _present("truncated", names)])
+    if is_cut or any(map(_patterns()["limits"].search, ends)):
+        marks.append(TRUNCATED)
+    if look.failed or any([record[n] for n in _present("errors", names)]):
+        marks.append(FAILED)
+    if _is_garbled(look.last):
+        marks.append(GARBLED)
+    return clean(ends[0][:_MAX_END]) if ends else "", tuple(marks)
 
 
 class _Look(NamedTuple):
@@ -190,42 +202,74 @@ def _look(value: object) -> _Look:
     if isinstance(value, str):
         return _look_at_text(value)
 
-    told = _told(value)
-    said = [text for role, text, _ in told if role == MODEL] or [_text_of(value)]
-    asked = "\n".join(text for _, text, _ in takewhile(lambda x: x[0] != MODEL, told))
-
+    said, asked, failed = list[str](), list[str](), False
+    for role, text, is_bad in _told(value):
+        failed = failed or is_bad
+        if role == MODEL:
+            said.append(text)
+        elif not said:
+            asked.append(text)
+    said = said or [_text_of(value)]
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
-        return inner._replace(asked=asked)
-    return _Look(said[-1], sum(map(len, said)), len(said), any(x[2] for x in told), asked)
+        return inner._replace(asked="\n".join(asked))
+    return _Look(said[-1], sum(map(len, said)), len(said), failed, "\n".join(asked))
 
 
-def _told(value: object) -> list[tuple[str, str, bool]]:
+def _told(value: object) -> Iterator[tuple[str, str, bool]]:
     """(role, text, whether a call failed) of each turn."""
-    if not isinstance(value, list) or not all(isinstance(m, dict) and "role" in m for m in value):
-        return [(t.role, t.text, t.failed) for t in _turns(value, MODEL)]
-    told = [(m["role"], _text_of(m.get("content") or ""), m.get("is_error") is True) for m in value]
-    return [(r, t, r in _TOOLS and (failed or _is_failure(t))) for r, t, failed in told]
+    if not isinstance(value, list) or not all([isinstance(m, dict) and "role" in m for m in value]):
+        yield from ((t.role, t.text, t.failed) for t in _turns(value, MODEL))
+        return
+    tools = words().samples["tools"]
+    for message in value:
+        role, text = message["role"], message.get("content") or ""
+        if not isinstance(text, str):
+            text = _text_of(text)
+        yield role, text, role in tools and (message.get("is_error") is True or _is_failure(text))
 
 
 def _look_at_text(text: str) -> _Look:
-    if not _may_have_turns(text):
+    samples = words().samples
+    marks = [m for m in samples["answers"] if m in text]
+    if not marks and not any([m in text for m in _MARKUP]):
         return _Look(text, len(text))
-    marks = [m for m in _ANSWERS if m in text] or [f"</{t}>" for t in words().samples["results"]]
+    marks = marks or [f"</{t}>" for t in samples["results"]]
 
     turns = 1 + sum(map(text.count, marks))
-    last = max((text.rfind(m) + len(m) for m in marks if m in text), default=0)
+    last = max([text.rfind(m) + len(m) for m in marks if m in text], default=0)
     return _Look(text[last:], len(text), turns, _patterns()["failed tag"].search(text) is not None)
 
 
-@lru_cache(maxsize=4096)
-def _kind_of(name: str) -> tuple[bool, bool, str]:
-    """Whether a figure says that the answer is right, whether it may be a part of the reward, and
-    its name for people."""
-    known = words().samples
-    others = (*known["rewards"][:-1], *known["truncated"], *known["times"])
-    is_right = _patterns()["right"].fullmatch(name) is not None
-    is_part = not is_right and name not in others and _patterns()["figures"].search(name) is None
-    return is_right, is_part, clean_tag(name)
+class _Meaning(NamedTuple):
+    """Which figures of a record say what, by their names; empty where none does."""
+
+    rewards: tuple[str, ...]
+    """Their sum is the reward: a column of that name, else reward functions, else the advantage."""
+    right: str
+    """Whether the answer is right."""
+    seconds: str
+    tokens: str
+    parts: tuple[tuple[str, str], ...]
+    """(name, that for people) of what may be parts of the reward."""
+
+
+@lru_cache(maxsize=_SHAPES)
+def _meaning(names: tuple[str, ...]) -> _Meaning:
+    known, other = words().samples, _patterns()["figures"].search
+    first = {kind: next(iter(_present(kind, names)), "") for kind in ("rewards", "times", "tokens")}
+    choices = (
+        [first["rewards"]] if first["rewards"] else [],
+        [n for n in names if n.lower().startswith("rewards/")],
+        [n for n in names if "reward" in n.lower()],
+        [n for n in names if "/" not in n and not other(n)],
+        [n for n in names if "advantage" in n.lower()][:1],
+    )
+    right = [n for n in names if _patterns()["right"].fullmatch(n)]
+    taken = {*right, *known["rewards"], *known["truncated"], *known["times"]}
+    parts = [(n, clean_tag(n)) for n in names if n not in taken and not other(n)]
+    rewards = tuple(next(filter(None, choices), ()))
+    at_hand = first["times"], first["tokens"]
+    return _Meaning(rewards, next(iter(right), ""), *at_hand, tuple(parts[:_MAX_PARTS]))
 
 
 def sample_of(record: Record) -> Sample:
@@ -296,7 +340,7 @@ def _message(message: Record, role: str) -> Iterator[Turn]:
     calls = message.get("tool_calls")
     if kind == "function_call":
         calls = [message]
-    elif role in _TOOLS or kind == "function_call_output":
+    elif role in words().samples["tools"] or kind == "function_call_output":
         failed = message.get("is_error") is True or _is_failure(text)
         yield turn._replace(role=TOOL, failed=failed)
     else:
@@ -324,27 +368,24 @@ def _call(call: object) -> Turn:
     return Turn(CALL, _text_of(given), str(inner.get("name") or ""))
 
 
-def _may_have_turns(text: str) -> bool:
-    """A quick look: most texts are one answer."""
-    return "</" in text or "<|" in text or "\nassistant\n" in text
-
-
 def _split(text: str, role: str) -> Iterator[Turn]:
     """The turns of a text, by its chat template, then by tags of tools."""
-    has_names = _may_have_turns(text) or text.startswith(("system\n", "user\n"))
-    marks = list(_SPEAKER.finditer(text)) if has_names else []
+    samples, forms = words().samples, _patterns()
+    has_names = text.startswith(("system\n", "user\n")) or any(
+        m in text for m in (*_MARKUP, *samples["answers"])
+    )
+    marks = list(forms["speakers"].finditer(text)) if has_names else []
     ends = [*(m.start() for m in marks), len(text)]
     bounds = zip(marks, ends[1:], strict=True)
     spoken = ((m[m.lastindex or 0], text[m.end() : end]) for m, end in bounds)
 
-    results = words().samples["results"]
     for who, part in ((role, text[: ends[0]]), *spoken):
-        part, at = _END.sub("", part), 0
-        for found in _patterns()["tags"].finditer(part) if who != "system" and has_names else ():
+        part, at = forms["turn_ends"].sub("", part), 0
+        for found in forms["tags"].finditer(part) if who != "system" and has_names else ():
             if said := part[at : found.start()].strip():
                 yield Turn(who, said)
             tag, inner, at = found[1], found[2].strip(), found.end()
-            if tag in results:
+            if tag in samples["results"]:
                 yield Turn(TOOL, inner, failed=_is_failure(inner))
             else:
                 yield _call(inner) if tag == "tool_call" else Turn(CALL, inner, tag)
@@ -366,10 +407,17 @@ def _is_garbled(text: str) -> bool:
 # -- its texts and figures ----------------------------------------------------------------------
 
 
+@lru_cache(maxsize=8 * _SHAPES)
+def _present(kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of a kind that a record with these names has, the first choice first."""
+    known = words().step_keys if kind == "steps" else words().samples[kind]
+    return tuple(n for n in known if n in names)
+
+
 def first_of(record: Record, kind: str) -> str | None:
     """The first column of a kind that is a text or a conversation of the record."""
-    for name in words().samples[kind]:
-        if name in record and isinstance(value := record[name], (str, list)) and _has_text(value):
+    for name in _present(kind, tuple(record)):
+        if isinstance(value := record[name], (str, list)) and _has_text(value):
             return name
     return None
 
@@ -406,12 +454,19 @@ def _group(value: Record, depth: int = 0) -> dict[str, float] | None:
 
 
 def _figures(record: Record) -> dict[str, float]:
-    """The numbers of a record and of its groups; a list of rewards is summed."""
+    """The numbers of a record and of its groups; a list of rewards is summed, one of tokens
+    counted."""
     found: dict[str, float] = {}
+    samples = words().samples
     for name, value in record.items():
-        if isinstance(value, list) and name in words().samples["rewards"]:
+        if isinstance(value, list) and name in samples["rewards"]:
             value = sum(v for v in map(_number, value) if v is not None)
-        found |= _group({name: value}) or {}
+        elif isinstance(value, list) and name in samples["tokens"]:
+            value = len(value)
+        if (number := _number(value)) is not None:
+            found[name] = number
+        elif isinstance(value, dict) and (group := _group(value, 1)):
+            found |= {f"{name}/{n}" if n else name: v for n, v in group.items()}
     return found
 
 
@@ -429,24 +484,6 @@ def _number(value: object) -> float | None:
 
 def _or_nan(value: object) -> float:
     return math.nan if (number := _number(value)) is None else number
-
-
-def _reward(figures: Mapping[str, float]) -> float:
-    """The reward: a column of that name, else the sum of the reward functions, else the
-    advantage."""
-    for name in words().samples["rewards"]:
-        if name in figures:
-            return figures[name]
-
-    tests: tuple[Callable[[str], object], ...] = (
-        lambda n: n.startswith("rewards/"),
-        lambda n: "reward" in n,
-        lambda n: "/" not in n and not _patterns()["figures"].search(n),
-    )
-    found = ([v for n, v in figures.items() if test(n.lower())] for test in tests)
-    advantages = [v for n, v in figures.items() if "advantage" in n.lower()][:1]
-    rewards = next(filter(None, found), advantages)
-    return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
 
 
 def _text_of(value: object, depth: int = 0) -> str:
