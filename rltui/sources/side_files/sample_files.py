@@ -113,10 +113,15 @@ class SampleSet(NamedTuple):
 
     def load(self, step: int | None, seconds: float = math.inf) -> SampleTable:
         """The samples of the file of a step; reads all of it and keeps little. After ``seconds``
-        those that were read by then, with the note :data:`PART`."""
+        those that were read by then, with the note :data:`PART` and the rest to come."""
+        tables = self._tables(step, seconds)
+        return next(tables)._replace(rest=tables)
+
+    def _tables(self, step: int | None, seconds: float) -> Iterator[SampleTable]:
         path = self.file_of(step)
         if path is None:
-            return SampleTable((), "the file is gone")
+            yield SampleTable((), "the file is gone")
+            return
 
         rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
         note, count, broken, end = "", 0, 0, monotonic() + seconds
@@ -127,7 +132,8 @@ class SampleSet(NamedTuple):
                 rows += found or ()
                 count += len(found or ())
                 if count % _BATCH == 0 and monotonic() > end:
-                    return SampleTable(tuple(rows), PART)
+                    yield SampleTable(tuple(rows), PART)
+                    end = math.inf
         except UNREADABLE as error:
             note = reason_of(error)
 
@@ -135,7 +141,7 @@ class SampleSet(NamedTuple):
             note = note or f"the last {_MAX_ROWS:,} of {count:,} samples"
         if broken:
             note = "; ".join(x for x in (note, f"lines that cannot be read: {broken:,}") if x)
-        return SampleTable(tuple(rows), note if rows or note else "no samples in this file")
+        yield SampleTable(tuple(rows), note if rows or note else "no samples in this file")
 
     def read(self, step: int | None, row: SampleRow) -> Sample:
         """All texts and figures of a sample. Raises one of :data:`UNREADABLE`."""
@@ -390,14 +396,18 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
     calls = [c for c in record.get("calls") or () if isinstance(c, dict)]
     spent = {c.get("node"): _span(c.get("time")) for c in calls}
     path: list[Mapping[str, Any]] = []
-    at, ends = len(nodes) - 1, [c.get("finish_reason") for c in calls if not c.get("error")]
+    at = len(nodes) - 1
     while isinstance(at, int) and 0 <= at < len(nodes) and len(path) < len(nodes):
-        path.append({**nodes[at]["message"], "seconds": spent.get(at)})  # from the last one back
-        at = nodes[at].get("parent")
+        node, took = nodes[at], spent.get(at)
+        path.append(node["message"] if took is None else {**node["message"], "seconds": took})
+        at = node.get("parent")  # from the last one back
 
-    rest = {k: v for k, v in record.items() if k not in _TRACE}
-    took, end = _span((record.get("timing") or {}).get("agent")), "".join(map(str, ends[-1:]))
-    return {**rest, "messages": path[::-1], "seconds": took, "finish_reason": end}
+    made = {"messages": path[::-1], "seconds": _span((record.get("timing") or {}).get("agent"))}
+    if ends := [c.get("finish_reason") for c in calls if not c.get("error")]:
+        made["finish_reason"] = str(ends[-1])
+    if said := [c["usage"]["completion_tokens"] for c in calls if c.get("usage")]:
+        made["completion_tokens"] = sum(said)
+    return {**{k: v for k, v in record.items() if k not in _TRACE}, **made}
 
 
 def _span(value: Any) -> float | None:

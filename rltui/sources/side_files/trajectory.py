@@ -24,6 +24,8 @@ from rltui.formats.words import words
 _MAX_CHARS, _PREVIEW, _MAX_ITEMS, _MAX_TURNS = 200_000, 240, 10_000, 1_000
 #: Conversations within conversations, groups within groups of figures, figures of a row.
 _MAX_DEPTH, _MAX_GROUPS, _MAX_PARTS = 16, 3, 12
+#: The names in a reward of verifiers' traces.
+_SCORED = {"score", "weight"}
 #: Characters of a text that may be a number, and of the reason of an end.
 _MAX_NUMBER, _MAX_END = 40, 24
 #: What may be wrong with a sample.
@@ -107,6 +109,8 @@ class SampleTable(NamedTuple):
     rows: tuple[SampleRow, ...]
     note: str = ""
     """Why there is none, or not all."""
+    rest: Iterator[SampleTable] = iter(())
+    """The whole table, where this one is a part: reads on when it is asked."""
 
 
 @lru_cache(maxsize=1)
@@ -162,7 +166,7 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
 
 def _step_of(record: Record) -> int | None:
     """The step of a sample, which may be written as a text."""
-    keys = _present("steps", tuple(record))
+    keys = _columns(tuple(record))["steps"]
     whole = {k: record[k] for k in keys}
     for key, value in whole.items():
         if isinstance(value, str) and value.isdecimal() and len(value) < 16:
@@ -174,13 +178,13 @@ def _step_of(record: Record) -> int | None:
 
 def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
     """The reason of the end, and what is wrong."""
-    names, marks = tuple(record), list[str]()
-    ends = [v for n in _present("ends", names) if isinstance(v := record[n], str)]
+    columns, marks = _columns(tuple(record)), list[str]()
+    ends = [v for n in columns["ends"] if isinstance(v := record[n], str)]
 
-    is_cut = any([record[n] is True for n in _present("truncated", names)])
+    is_cut = any([record[n] is True for n in columns["truncated"]])
     if is_cut or any(map(_patterns()["limits"].search, ends)):
         marks.append(TRUNCATED)
-    if look.failed or any([record[n] for n in _present("errors", names)]):
+    if look.failed or any([record[n] for n in columns["errors"]]):
         marks.append(FAILED)
     if _is_garbled(look.last):
         marks.append(GARBLED)
@@ -202,30 +206,25 @@ def _look(value: object) -> _Look:
     if isinstance(value, str):
         return _look_at_text(value)
 
-    said, asked, failed = list[str](), list[str](), False
-    for role, text, is_bad in _told(value):
-        failed = failed or is_bad
+    is_chat = isinstance(value, list) and all([isinstance(m, dict) and "role" in m for m in value])
+    turns = () if is_chat else _turns(value, MODEL)
+    chat = value if is_chat else [dict(role=t.role, content=t.text, is_error=t.failed) for t in turns]
+    said, asked, failed, tools = list[str](), list[str](), False, words().samples["tools"]
+    for message in chat:
+        role, text = message["role"], message.get("content") or ""
+        if not isinstance(text, str):
+            text = _text_of(text)
         if role == MODEL:
             said.append(text)
+        elif role in tools:
+            failed = failed or message.get("is_error") is True or _is_failure(text)
         elif not said:
             asked.append(text)
+
     said = said or [_text_of(value)]
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
         return inner._replace(asked="\n".join(asked))
     return _Look(said[-1], sum(map(len, said)), len(said), failed, "\n".join(asked))
-
-
-def _told(value: object) -> Iterator[tuple[str, str, bool]]:
-    """(role, text, whether a call failed) of each turn."""
-    if not isinstance(value, list) or not all([isinstance(m, dict) and "role" in m for m in value]):
-        yield from ((t.role, t.text, t.failed) for t in _turns(value, MODEL))
-        return
-    tools = words().samples["tools"]
-    for message in value:
-        role, text = message["role"], message.get("content") or ""
-        if not isinstance(text, str):
-            text = _text_of(text)
-        yield role, text, role in tools and (message.get("is_error") is True or _is_failure(text))
 
 
 def _look_at_text(text: str) -> _Look:
@@ -256,7 +255,7 @@ class _Meaning(NamedTuple):
 @lru_cache(maxsize=_SHAPES)
 def _meaning(names: tuple[str, ...]) -> _Meaning:
     known, other = words().samples, _patterns()["figures"].search
-    first = {kind: next(iter(_present(kind, names)), "") for kind in ("rewards", "times", "tokens")}
+    first = {kind: next(iter(some), "") for kind, some in _columns(names).items()}
     choices = (
         [first["rewards"]] if first["rewards"] else [],
         [n for n in names if n.lower().startswith("rewards/")],
@@ -268,8 +267,8 @@ def _meaning(names: tuple[str, ...]) -> _Meaning:
     taken = {*right, *known["rewards"], *known["truncated"], *known["times"]}
     parts = [(n, clean_tag(n)) for n in names if n not in taken and not other(n)]
     rewards = tuple(next(filter(None, choices), ()))
-    at_hand = first["times"], first["tokens"]
-    return _Meaning(rewards, next(iter(right), ""), *at_hand, tuple(parts[:_MAX_PARTS]))
+    right_one, shown = next(iter(right), ""), tuple(parts[:_MAX_PARTS])
+    return _Meaning(rewards, right_one, first["times"], first["tokens"], shown)
 
 
 def sample_of(record: Record) -> Sample:
@@ -407,16 +406,16 @@ def _is_garbled(text: str) -> bool:
 # -- its texts and figures ----------------------------------------------------------------------
 
 
-@lru_cache(maxsize=8 * _SHAPES)
-def _present(kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of a kind that a record with these names has, the first choice first."""
-    known = words().step_keys if kind == "steps" else words().samples[kind]
-    return tuple(n for n in known if n in names)
+@lru_cache(maxsize=_SHAPES)
+def _columns(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Kind -> the columns of it that a record with these names has, the first choice first."""
+    known = {**words().samples, "steps": words().step_keys}
+    return {kind: tuple(n for n in some if n in names) for kind, some in known.items()}
 
 
 def first_of(record: Record, kind: str) -> str | None:
     """The first column of a kind that is a text or a conversation of the record."""
-    for name in _present(kind, tuple(record)):
+    for name in _columns(tuple(record))[kind]:
         if isinstance(value := record[name], (str, list)) and _has_text(value):
             return name
     return None
@@ -436,20 +435,21 @@ def _has_text(value: object) -> bool:
     return isinstance(value, str) or _group(value) is None
 
 
-def _group(value: Record, depth: int = 0) -> dict[str, float] | None:
+def _group(value: Record, depth: int = 1) -> dict[str, float] | None:
     """The numbers of a group that holds numbers and groups of them, and nothing else; their names
     with those of the inner groups before a slash."""
+    if value.keys() == _SCORED:
+        return {"": math.prod(_number(v) or 0.0 for v in value.values())}
     found: dict[str, float] = {}
-    if value.keys() == {"score", "weight"}:  # a reward of verifiers' traces
-        value = {"": math.prod(_number(v) or 0.0 for v in value.values())}
     for name, one in value.items():
-        inner = _group(one, depth + 1) if isinstance(one, dict) and depth < _MAX_GROUPS else None
         if (number := _number(one)) is not None:
             found[name] = number
-        elif inner is not None:
-            found |= {f"{name}/{n}" if n else name: v for n, v in inner.items()}
         elif one is not None:
-            return None
+            is_group = isinstance(one, dict) and depth < _MAX_GROUPS
+            inner = _group(one, depth + 1) if is_group else None
+            if inner is None:
+                return None
+            found |= {f"{name}/{n}" if n else name: v for n, v in inner.items()}
     return found
 
 
@@ -457,16 +457,17 @@ def _figures(record: Record) -> dict[str, float]:
     """The numbers of a record and of its groups; a list of rewards is summed, one of tokens
     counted."""
     found: dict[str, float] = {}
-    samples = words().samples
+    rewards, tokens = words().samples["rewards"], words().samples["tokens"]
     for name, value in record.items():
-        if isinstance(value, list) and name in samples["rewards"]:
-            value = sum(v for v in map(_number, value) if v is not None)
-        elif isinstance(value, list) and name in samples["tokens"]:
-            value = len(value)
-        if (number := _number(value)) is not None:
+        if isinstance(value, list):
+            if name in rewards:
+                found[name] = sum(v for v in map(_number, value) if v is not None)
+            elif name in tokens:
+                found[name] = len(value)
+        elif isinstance(value, dict):
+            found |= {f"{name}/{n}" if n else name: v for n, v in (_group(value) or {}).items()}
+        elif (number := _number(value)) is not None:
             found[name] = number
-        elif isinstance(value, dict) and (group := _group(value, 1)):
-            found |= {f"{name}/{n}" if n else name: v for n, v in group.items()}
     return found
 
 
