@@ -239,7 +239,10 @@ class SampleBrowser:
 
         def apply() -> None:
             current = self.current
-            if current is None or (current.key, self.step if current.steps else None) != made_of[:2]:
+            if (
+                current is None
+                or (current.key, self.step if current.steps else None) != made_of[:2]
+            ):
                 return  # another was chosen meanwhile
             self._table, self._made_of = table, made_of
             if not current.steps:

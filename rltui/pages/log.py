@@ -27,7 +27,7 @@ from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import RunView, Session
 from rltui.tui.keys import LOG
 from rltui.tui.overlay import Overlay
-from rltui.tui.screen import ReadingScreen
+from rltui.tui.screen import ReadingScreen, Work
 
 _TITLE = "Errors and warnings"
 #: Most cells of the steps and of the ranks of a message.
@@ -97,7 +97,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.set_interval(AGAIN_S, self._read_on)
+        self.set_interval(AGAIN_S, self.read_on)
 
     def action_digest(self) -> None:
         """Show the errors and warnings of all logs, or the log again."""
@@ -112,11 +112,9 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         if self._is_digest:
             self.items.scroll_home(animate=False)
 
-    def _read_on(self) -> None:
-        """Read the next piece while somebody looks."""
-        wanted = None if self._shown is None or self.reading else self._shown.request()
-        if wanted is not None:
-            self.read(wanted)
+    def wanted(self) -> Work | None:
+        """The next piece of the logs, while somebody looks."""
+        return None if self._shown is None else self._shown.request()
 
     def head(self, width: int) -> list[Line]:
         if self._shown is not None:
@@ -131,7 +129,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     def update(self) -> None:
         super().update()
-        self._read_on()
+        self.read_on()
         if self._follows and not self._is_digest:
             self.call_after_refresh(self._to_end)
 

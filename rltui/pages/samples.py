@@ -7,21 +7,21 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, words_match
+from rltui.core.text import cell_width, clean, words_match
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
     Entry,
+    LazyEntries,
     Line,
     Span,
     column,
@@ -29,6 +29,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    longest,
     row_entry,
     side_by_side,
     style,
@@ -42,8 +43,8 @@ from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
 from rltui.tui import later
-from rltui.tui.keys import SAMPLES, Key
-from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
+from rltui.tui.keys import SAMPLES
+from rltui.tui.screen import LEAST, ListScreen, ReadingScreen, Work
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -51,14 +52,16 @@ from rltui.tui.widgets.status import Status
 _ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
     "worst reward first": lambda r: (math.isnan(r.reward), r.reward),
     "best reward first": lambda r: (math.isnan(r.reward), -r.reward),
-    "longest first": lambda r: (-r.length,),
-    "shortest first": lambda r: (r.length,),
+    "longest first": lambda r: (-(r.tokens or r.length),),
+    "shortest first": lambda r: (r.tokens or r.length,),
     "as logged": lambda _: (),
 }
-#: Cells of the other columns, and of who speaks; lines of the last turn.
-_REWARD, _CHARS, _TEXT, _WHO, _LAST_TURN = 11, 8, 9, 11, 12
-#: The further columns, the most important ones first, and how wide; rows that say which are shown.
-_FURTHER, _LOOKED_AT = {"turns": 6, "end": 13, "parts": 20, "time": 8}, 256
+#: Cells of the text at least, of another column at most, and of who speaks.
+_TEXT, _CELLS, _WHO = 9, 13, 11
+_REWARD, _END = "reward", "end"
+#: Lines of the last turn, characters of a further text that stands among the figures, and rows that
+#: say which columns there are.
+_LAST_TURN, _SHORT, _LOOKED_AT = 12, 40, 256
 #: Larger figures are written with an exponent.
 _WHOLE = 1e15
 #: Width from which the sample stands right of the list, else below it.
@@ -72,32 +75,54 @@ SampleId = tuple[int, int]
 """Place and item of a row."""
 
 
-def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> list[Line]:
-    """Which kind and step, and what of it; the heads of the columns of a list of ``cells``."""
-    plain, rows, steps = view.glyphs.text, samples.rows, samples.steps
-    line: Line = [("Samples ", TITLE)]
-    if samples.names:
-        line.append((plain(samples.names[samples.kind]), STRONG))
-        if len(samples.names) > 1:
-            line.append((plain(f"  kind {samples.kind + 1} of {len(samples.names)}"), MUTED))
-    if samples.step is not None:
-        line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
-        at = list(steps).index(samples.step) + 1 if samples.step in steps else 0
-        line.append((f"  {at} of {len(steps)}" if len(steps) > 1 else "", MUTED))
-    for text in map(plain, _step_words(rows)):
-        room = width - line_width(line) - cell_width(text)
-        if room > 1:
-            line += [(" " * room, TEXT), (text, MUTED)]
-            break
+class _Column(NamedTuple):
+    """A column of the list."""
 
-    heads: Line = [("reward".rjust(7).ljust(_REWARD), MUTED)] if _has_rewards(rows) else []
-    heads += [column(name, size, MUTED) for name, size in _columns_of(rows, view, cells).items()]
-    heads += [("chars".rjust(_CHARS - 1) + " ", MUTED), ("text ", MUTED)]
-    count = f" {len(rows)}" if rows else ""
-    rule = view.glyphs.rule * max(0, width - line_width(heads) - len(count))
-    heads += [(rule, RULE), (count, MUTED)]
+    head: str
+    cell: Callable[[SampleRow], str]
+    place: int
+    """Columns stand in this order, which is not that of their importance."""
+    width: int = 0
+    """Cells, the last of them blank."""
 
-    return [fit_line(line, width), fit_line(heads, width)]
+    def span(self, text: str) -> Span:
+        """A text in the column."""
+        look = STRONG if self.head == _REWARD and text != _REWARD else MUTED
+        return column(text, self.width, look, right=self.head != _END)
+
+
+def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> list[_Column]:
+    """The columns that a list of ``cells`` has room and something for, beside the text."""
+    looked_at, words, found = rows[:_LOOKED_AT], view.glyphs.text, list[_Column]()
+    has_tokens = any(r.tokens for r in looked_at)
+    names = dict.fromkeys(name for row in looked_at for name, _ in row.parts)
+
+    def end(row: SampleRow) -> str:
+        if row.marks or row.right is None:
+            return words((row.marks or (row.end,))[0].split(" or ")[0])
+        return f"answer {view.glyphs.badge(Level.OK if row.right else Level.BAD)}"
+
+    def part(name: str, row: SampleRow) -> str:
+        return next((numbers.short(value) for n, value in row.parts if n == name), "")
+
+    def known(text: str, is_known: bool) -> str:
+        return text if is_known else ""
+
+    for wanted in (  # the most important ones first
+        _Column(_REWARD, lambda r: known(numbers.aligned(r.reward), not math.isnan(r.reward)), 0),
+        _Column("tokens", lambda r: known(numbers.exact(r.tokens), r.tokens > 0), 3)
+        if has_tokens
+        else _Column("chars", lambda r: numbers.exact(r.length), 3),
+        _Column(_END, end, 5),
+        _Column("turns", lambda r: known(numbers.exact(r.turns), r.turns > 1), 2),
+        _Column("time", lambda r: known(numbers.duration(r.seconds, True), r.seconds >= 0), 4),
+        *(_Column(re.sub(r".*/|_?rewards?_?", "", n), partial(part, n), 1) for n in names),
+    ):
+        head, told = words(wanted.head), {wanted.cell(row) for row in looked_at} - {""}
+        width = min(longest([head[: _CELLS // 2], *told]) + 1, _CELLS)
+        if told and width <= cells - _TEXT - sum(c.width for c in found):
+            found.append(wanted._replace(head=head, width=width))
+    return sorted(found, key=lambda c: c.place)
 
 
 def _step_words(rows: Sequence[SampleRow]) -> list[str]:
@@ -105,75 +130,19 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
     if not rewards:
         return []
-    least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
-    spread = (
-        f"mean reward {numbers.value(sum(r / len(rewards) for r in rewards))}, {least} to {most}"
-    )
-
+    mean, least, most = sum(r / len(rewards) for r in rewards), min(rewards), max(rewards)
+    spread = f"mean reward {numbers.value(mean)}, {numbers.value(least)} to {numbers.value(most)}"
     counts = [(name, len(passing(rows, name))) for name in FILTERS]
     wrong = [f"{name} {count}" for name, count in counts if count]
     shorter = [" · ".join(wrong[:n]) for n in range(len(wrong), 0, -1)]
     return [*(f"{spread}   {x}" for x in shorter[:1]), *shorter, spread]
 
 
-def _further(row: SampleRow, view: View) -> dict[str, str]:
-    """Head -> cell of the further columns; "" for nothing to tell."""
-    end = row.marks[0].split(" or ")[0] if row.marks else row.end
-    if not row.marks and row.right is not None:
-        end = f"answer {view.glyphs.badge(Level.OK if row.right else Level.BAD)}"
-    took = "" if math.isnan(row.seconds) else numbers.duration(row.seconds, tenths=True)
-    bare = ((re.sub(r".*/|_?reward_?", "", name)[:4], value) for name, value in row.parts)
-    parts = " ".join(f"{name} {numbers.short(value)}" for name, value in bare)
-    cells = (numbers.exact(row.turns).rjust(5), end, parts, took)
-    return dict(zip(_FURTHER, map(view.glyphs.text, cells), strict=True))
-
-
-def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> dict[str, int]:
-    """Head -> width of the further columns that a list of ``cells`` has something for."""
-    room, found = cells - _REWARD - _CHARS - _TEXT, dict[str, int]()
-    told = [_further(row, view) for row in rows[:_LOOKED_AT]]
-    for name, size in _FURTHER.items():
-        if size <= room and any(cells[name].strip() not in ("", "1") for cells in told):
-            found[name] = size
-            room -= size
-    return found
-
-
 def _has_rewards(rows: Sequence[SampleRow]) -> bool:
     return any(not math.isnan(r.reward) for r in rows)
 
 
-def sample_entries(
-    samples: SampleBrowser, shown: Sequence[SampleRow], view: View, width: int, margin: int
-) -> list[Entry[SampleId]]:
-    """One line for each sample that is ``shown``, behind a margin; or why there is none."""
-    cells, rewarded = width - margin, _has_rewards(samples.rows)
-    columns = _columns_of(samples.rows, view, cells)
-
-    def draw(row: SampleRow, cursor: bool) -> Line:
-        line: Line = []
-        if rewarded:
-            line.append((numbers.aligned(row.reward).ljust(_REWARD), STRONG))
-        told = _further(row, view) if columns else {}
-        line += [column(f"{fit(told[n], w - 1)} ", w, MUTED) for n, w in columns.items()]
-        line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
-        line += [(" ", TEXT), (view.glyphs.text(row.preview), STRONG if cursor else TEXT)]
-        return fit_line(line, cells)
-
-    entries = [
-        row_entry((row.position, row.item), partial(draw, row), cells, margin, view)
-        for row in shown
-    ]
-    hidden = len(samples.rows) - len(shown)
-    words = [f"{hidden} hidden by the filter"] if hidden else []
-    for text in [*words, *([samples.note] if samples.note else [])]:
-        block = paragraph(view.glyphs.text(text), max(10, cells - 1), MUTED)
-        entries.append(fixed(*[[(" " * margin, TEXT), *x] for x in block]))
-
-    return entries
-
-
-def no_samples_words(root: Path, trouble: str = "") -> str:
+def _no_samples_words(root: Path, trouble: str = "") -> str:
     """What to do to get samples below a directory; ``trouble``: why it could not be listed."""
     if trouble:
         return f"No texts in the logs, and the files beside them {trouble}."
@@ -189,8 +158,11 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
     """A whole sample: its figures, as many on a line as fit, then its turns, one line for each but
     the last where they are ``folded``; then its texts with their own line ends."""
     words, lines = view.glyphs.text, list[Line]()
-    for name, value in sample.figures:
-        pair: Line = [(f"{words(name)} ", MUTED), (_figure(value), STRONG)]
+    texts = list(sample.texts[sample.spoken if sample.turns else 0 :])
+    further = sample.texts[sample.spoken :] if sample.spoken else ()
+    short = [(n, t) for n, t in further if len(t) <= _SHORT and "\n" not in t]
+    for name, value in [*((n, _figure(v)) for n, v in sample.figures), *short]:
+        pair: Line = [(f"{words(name)} ", MUTED), (words(value), STRONG)]
         if not lines or line_width(lines[-1]) + 3 + line_width(pair) > width:
             lines.append(pair)
         else:
@@ -199,7 +171,7 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
     for turn in sample.turns:
         most = _LAST_TURN if turn is sample.turns[-1] else 1
         lines += _turn_lines(turn, view, width, most if folded else None)
-    for name, text in sample.texts[sample.spoken if sample.turns else 0 :]:
+    for name, text in [pair for pair in texts if pair not in short]:
         lines += [[]] if lines else []
         lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
         lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
@@ -265,6 +237,11 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """The answer that stays beside the one at the cursor."""
         self._shown: list[SampleRow] = []
         """The rows that pass the filter, in order."""
+        self._made_of: tuple[object, ...] = ()
+        """What the list shows: samples, filters, order, size."""
+        self._columns: list[_Column] = []
+        self._words: list[str] = []
+        """What to say of the step, the longest first."""
 
     def compose(self) -> ComposeResult:
         run, reading = self._run, self._session.reading
@@ -290,40 +267,16 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Whether the search found nothing."""
         return self._browser.kinds is not None and not self._browser.kinds
 
-    @property
-    def keys(self) -> list[Key]:
-        """Without those that have nothing to act on."""
-        idle = self._idle
-        return [k for k in super().keys if k not in idle]
-
-    @property
-    def _idle(self) -> list[Key]:
-        """The keys that have nothing to act on."""
+    def idle(self, action: str) -> str:
         browser = self._browser
+        of_steps, of_kinds = action in _OF_STEPS, action in _OF_KINDS
         if browser.kinds is None:
-            return []
-        idle = (
-            *(_OF_SAMPLES if self._is_empty else ()),
-            *(_OF_STEPS if len(browser.steps) < 2 else ()),
-            *(_OF_KINDS if len(browser.kinds) < 2 else ()),
-        )
-
-        return [k for k in super().keys if k.action in idle]
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether an action works here now: not one whose key is left out."""
-        works = all(k.method != action for k in self._idle)
-        return works and super().check_action(action, parameters)
-
-    def on_key(self, event: events.Key) -> None:
-        """A key that no binding took: say why it does nothing."""
-        key = next((k for k in self._idle if event.key in k.keys), None)
-        if key is None or self.takes_text:
-            return  # Textual calls the handler of the class above as well
-        event.stop()
-        what = "kind" if key.action in _OF_KINDS else "step"
-        why = "no texts or samples to show" if self._is_empty else f"there is no other {what}"
-        self.shell.say(why)
+            return ""
+        if self._is_empty and (of_steps or of_kinds or action in _OF_SAMPLES):
+            return "no texts or samples to show"
+        if of_kinds and len(browser.kinds) < 2:
+            return "there is no other kind"
+        return "there is no other step" if of_steps and len(browser.steps) < 2 else ""
 
     # -- the step --------------------------------------------------------------------------
 
@@ -388,41 +341,66 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def update(self) -> None:
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]
-        browser = self._browser
-        browser.follow()
-        self._shown = sorted(filter(self._passes(), browser.rows), key=_ORDERS[self._sorted_by])
+        self._browser.follow()
         wide = width >= SIDE_BY_SIDE and not self._is_empty
         self.query_one("#panes").set_class(wide, "-wide")
-        view, margin = self.shell.view, 2 if wide else 1
         left = max(44, width // 2) if wide else width
         self.items.styles.width = left
         self.items.styles.height = "1fr" if wide or height < 12 else max(4, (height - 4) // 2)
         self.status.display = self.query_one("#head").display = not bare
         self.items.display = not self._is_empty
         self.query_one("#text").display = not bare and (wide or height >= 12 or self._is_empty)
-        self.items.show(sample_entries(browser, self._shown, view, left - 1, margin))
+        margin = 2 if wide else 1
+        self._list_rows(left - 1 - margin, margin)
         self._show_text(width - left - 3 if wide else width - 3)
 
         for name in ("#header", "#head"):
             self.query_one(name, Lines).update()
         self.status.update()
+        self.read_on()
 
-        if not self.reading:  # what is missing next
-            wanted = browser.request(self._row, self._session.clock.monotonic())
-            if wanted is not None:
-                self.read(wanted)
+    def wanted(self) -> Work | None:
+        return self._browser.request(self._row, self._session.clock.monotonic())
 
-    def _passes(self) -> Callable[[SampleRow], bool]:
-        """Whether a row passes the filters."""
-        text, prompt, rows = self.status.filter, self._browser.prompt, self._browser.rows
-        kept = set(map(id, passing(rows, self._filter) if self._filter else rows))
-        return lambda r: id(r) in kept and prompt in (0, r.prompt) and words_match(r.preview, text)
+    def _list_rows(self, cells: int, margin: int) -> None:
+        """Filter, sort and lay out the list, unless it is as it was: there may be thousands."""
+        browser, view, order = self._browser, self.shell.view, self._sorted_by
+        rows, text, prompt = browser.rows, self.status.filter, browser.prompt
+        made_of = rows, self._filter, text, prompt, order, view, cells, browser.note
+        if made_of == self._made_of:
+            return
+        self._made_of = made_of
+        kept = passing(rows, self._filter) if self._filter else rows
+        self._shown = sorted(
+            (r for r in kept if prompt in (0, r.prompt) and words_match(r.preview, text)),
+            key=_ORDERS[order],
+        )
+        self._columns, self._words = _columns_of(rows, view, cells), _step_words(rows)
+
+        shown, ids = self._shown, [(r.position, r.item) for r in self._shown]
+        hidden = len(rows) - len(shown)
+        words = [*([f"{hidden} hidden by the filter"] if hidden else []), browser.note]
+        blocks = [paragraph(view.glyphs.text(x), max(10, cells - 1), MUTED) for x in words if x]
+        notes: list[Entry[SampleId]] = [fixed(*indented(block, margin)) for block in blocks]
+
+        def draw(row: SampleRow, cursor: bool) -> Line:
+            told = [c.span(c.cell(row)) for c in self._columns]
+            text = view.glyphs.text(row.preview), STRONG if cursor else TEXT
+            return fit_line([*told, (" ", TEXT), text], cells)
+
+        def entry(at: int) -> Entry[SampleId]:
+            if at >= len(shown):
+                return notes[at - len(shown)]
+            return row_entry(ids[at], partial(draw, shown[at]), cells, margin, view)
+
+        heights = [1] * len(shown) + [note.height for note in notes]
+        self.items.show(LazyEntries([*ids, *([None] * len(notes))], heights, entry))
 
     def _show_text(self, width: int) -> None:
         lines: list[Line] = []
         found = self._sample
         if self._is_empty:
-            words = no_samples_words(self._browser.root, self._browser.trouble)
+            words = _no_samples_words(self._browser.root, self._browser.trouble)
             lines = paragraph(self.shell.view.glyphs.text(words), max(20, min(width, 100)), MUTED)
         elif found is not None:
             lines = [*self._step_lines(width), *self._lines_of(found, max(10, width), folded=True)]
@@ -468,10 +446,28 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         return self._browser.sample(row) if row is not None else None
 
     def _draw_head(self, width: int, _: int) -> list[Line]:
-        left = self.items.size.width
-        cells = left - (3 if left < self.size.width else 2)
-        head = samples_head(self._browser, self.shell.view, width - 3, cells)
-        return indented(head[:1] if self._is_empty else head, 2)
+        """Which kind and step, and what of it; the heads of the columns."""
+        samples, view, count = self._browser, self.shell.view, len(self._browser.rows)
+        names, steps, width = samples.names, list(samples.steps), width - 3
+        line: Line = [("Samples ", TITLE)]
+        if names:
+            line.append((view.glyphs.text(names[samples.kind]), STRONG))
+        if len(names) > 1:
+            line.append((f"  kind {samples.kind + 1} of {len(names)}", MUTED))
+        if samples.step is not None:
+            line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
+            at = steps.index(samples.step) + 1 if samples.step in steps else 0
+            line.append((f"  {at} of {len(steps)}" if len(steps) > 1 else "", MUTED))
+        room = width - line_width(line)
+        words = next((x for x in self._words if cell_width(x) < room - 1), "")
+        line.append((view.glyphs.text(words).rjust(room), MUTED))
+        if self._is_empty:
+            return indented([fit_line(line, width)], 2)
+
+        heads = [c.span(c.head) for c in self._columns]
+        note = numbers.exact(count) if count else ""
+        rule = heading("", width - line_width(heads) - 5, view, note)
+        return indented([fit_line(line, width), [*heads, (" text", MUTED), *rule]], 2)
 
     def on_line_list_moved(self) -> None:
         self.query_one("#text", LineList).scroll_to(y=0, animate=False)

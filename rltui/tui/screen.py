@@ -37,6 +37,8 @@ from rltui.tui.widgets.lines import LineList
 from rltui.tui.widgets.status import Status
 
 Result = TypeVar("Result")
+#: Reads something on any thread, and returns what shows it.
+Work = Callable[[], Callable[[], None]]
 #: Commands that take something more.
 _WITH_ARGUMENT = ("at", "columns", "goto", "note", "tab", "theme", "w", "w!")
 #: (width, height) below which a screen has no room for tabs, and for anything but the verdict.
@@ -124,7 +126,13 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
     @property
     def keys(self) -> list[Key]:
         """The keys that work here now."""
-        return keys_for(self.place, self.shell.keys)
+        return [k for k in keys_for(self.place, self.shell.keys) if not self.idle(k.action)]
+
+    def idle(self, action: str) -> str:
+        """Why an action of the table has nothing to act on now; "" for one that has, or that may
+        say so itself."""
+        del action
+        return ""
 
     @property
     def title_words(self) -> str:
@@ -135,7 +143,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Whether an action of the table works here now."""
         del parameters
         places = METHOD_PLACES.get(action)
-        return places is None or self.place in places
+        here = (k.action for k in keys_for(self.place) if k.method == action)
+        return places is None or (self.place in places and not any(map(self.idle, here)))
 
     # -- painting --------------------------------------------------------------------------
 
@@ -226,8 +235,11 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
     # -- keys of every screen --------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """A key that no binding took: say where it works."""
-        if not self.takes_text and (words := elsewhere(event.key, self.place, self.shell.keys)):
+        """A key that no binding took: say why it does nothing, or where it works."""
+        table = self.shell.keys
+        here = (self.idle(k.action) for k in keys_for(self.place, table) if event.key in k.keys)
+        words = "".join(here) or elsewhere(event.key, self.place, table)
+        if words and not self.takes_text:
             event.stop()
             self.shell.say(words)
 
@@ -362,7 +374,16 @@ class ReadingScreen(ShellScreen[None]):
     reading = False
     """Whether something is being read."""
 
-    def read(self, work: Callable[[], Callable[[], None]]) -> None:
+    def wanted(self) -> Work | None:
+        """What is to be read next of what is looked at; None for nothing."""
+        return None
+
+    def read_on(self) -> None:
+        """Read what is wanted, unless something is being read."""
+        if not self.reading and (work := self.wanted()) is not None:
+            self.read(work)
+
+    def read(self, work: Work) -> None:
         """Call ``work`` on a thread, what it returns on the main thread, then update."""
 
         def run() -> None:

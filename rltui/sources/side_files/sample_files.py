@@ -28,6 +28,7 @@ from rltui.core.text import clean
 from rltui.files.disk import expect, listing, opened, read_all
 from rltui.files.disk import status as status_of
 from rltui.formats.json_value import parsed
+from rltui.formats.words import words
 from rltui.sources.side_files.trajectory import (
     Sample,
     SampleRow,
@@ -42,11 +43,6 @@ _MAX_DEPTH, _MAX_ENTRIES, _MAX_ROWS = 6, 50_000, 50_000
 #: Directories that a server is asked about at once.
 _TOGETHER = 100
 _SUFFIXES = (".jsonl", ".parquet", ".table.json")
-_NAMES = re.compile(
-    r"completion|rollout|generation|sample|trace|trajector|(train|val)_data|dumped_eval(?!.*aggregated_results)|prediction"
-    r"|(^|/)evals?/.*results",
-    re.IGNORECASE,
-)
 #: Directories of checkpoints hold no samples and many files.
 _SKIPPED = re.compile(r"\..*|checkpoint.*|global_step_\d+|__pycache__|weights?|models?")
 #: The step at the end of a file's name, or in W&B's before a hash; and that of a directory.
@@ -56,9 +52,6 @@ _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: file elsewhere, which must be read whole.
 MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
 _MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
-#: Parts of verifiers' traces that are read in another way, or not about the sample
-#: (verifiers/v1/trace.py).
-_TRACE = ("nodes", "calls", "tools", "agent", "verifiers", "timing", "version")
 #: Rows of a Parquet file that are read at once.
 _BATCH = 256
 #: Why a table is not whole yet.
@@ -169,7 +162,8 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
     """The sets of samples below a directory, by name; ``logs`` are files that are read as logs.
     Never raises: what cannot be listed is left out."""
     found: dict[tuple[str, str], dict[int | None, Path]] = {}
-    wanted = lambda path: path.stem.isdecimal() or bool(_NAMES.search(str(path)))  # noqa: E731
+    names = re.compile("|".join(words().samples["files"]), re.IGNORECASE)
+    wanted = lambda path: path.stem.isdecimal() or bool(names.search(str(path)))  # noqa: E731
     for path in files_below(root, _SUFFIXES, wanted):
         if path not in logs:
             name, step, pattern = _name_of(path.relative_to(root))
@@ -402,12 +396,14 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
         path.append(node["message"] if took is None else {**node["message"], "seconds": took})
         at = node.get("parent")  # from the last one back
 
-    made = {"messages": path[::-1], "seconds": _span((record.get("timing") or {}).get("agent"))}
+    rest = {k: v for k, v in record.items() if k not in words().samples["trace"]}
+    took = _span((record.get("timing") or {}).get("agent"))
+    made: dict[str, Any] = {**rest, "messages": path[::-1], "seconds": took}
     if ends := [c.get("finish_reason") for c in calls if not c.get("error")]:
         made["finish_reason"] = str(ends[-1])
     if said := [c["usage"]["completion_tokens"] for c in calls if c.get("usage")]:
         made["completion_tokens"] = sum(said)
-    return {**{k: v for k, v in record.items() if k not in _TRACE}, **made}
+    return made
 
 
 def _span(value: Any) -> float | None:

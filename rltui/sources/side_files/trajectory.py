@@ -26,6 +26,8 @@ _MAX_CHARS, _PREVIEW, _MAX_ITEMS, _MAX_TURNS = 200_000, 240, 10_000, 1_000
 _MAX_DEPTH, _MAX_GROUPS, _MAX_PARTS = 16, 3, 12
 #: The names in a reward of verifiers' traces.
 _SCORED = {"score", "weight"}
+#: Of an answer: more is no count.
+_MOST_TOKENS = 1e12
 #: Characters of a text that may be a number, and of the reason of an end.
 _MAX_NUMBER, _MAX_END = 40, 24
 #: What may be wrong with a sample.
@@ -140,9 +142,11 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
 
     look = _look(record[first])
     figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
-    meant = _meaning(tuple(figures))
-    rewards = [figures[n] for n in meant.rewards]
-    seconds, tokens = figures.get(meant.seconds, math.nan), figures.get(meant.tokens, 0.0)
+    of = _meaning(tuple(figures))
+    reward, right, seconds, tokens = (
+        sum([figures[n] for n in of[kind]]) if of[kind] else math.nan
+        for kind in ("rewards", "right", "times", "tokens")
+    )
     asked = _text_of(record[prompt]) if prompt and main else look.asked
     end, marks = _ending(record, look)
 
@@ -150,30 +154,29 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
         position,
         item,
         _step_of(record),
-        sum(rewards) if rewards else math.nan,
+        reward,
         look.length,
         clean(" ".join(look.last[: 2 * _PREVIEW].split()))[:_PREVIEW],
         look.turns,
-        figures[meant.right] > 0.5 if meant.right else None,
+        right > 0.5 if of["right"] else None,
         end,
         marks,
-        seconds * (1e-3 if meant.seconds.endswith("_ms") else 1.0),
+        seconds * (1e-3 if "".join(of["times"]).endswith("_ms") else 1.0),
         hash(asked),
-        tuple([(shown, figures[n]) for n, shown in meant.parts]),
-        int(tokens) if 0 < tokens < math.inf else 0,
+        tuple([(clean_tag(n), figures[n]) for n in of["parts"]]),
+        int(tokens) if 0 < tokens < _MOST_TOKENS else 0,
     )
 
 
 def _step_of(record: Record) -> int | None:
     """The step of a sample, which may be written as a text."""
     keys = _columns(tuple(record))["steps"]
-    whole = {k: record[k] for k in keys}
-    for key, value in whole.items():
-        if isinstance(value, str) and value.isdecimal() and len(value) < 16:
-            whole[key] = int(value)
-
-    step = find_step(whole, keys) if whole else None
-    return step.step if step else None
+    for key in keys:
+        value = record[key]
+        is_text = isinstance(value, str) and value.isdecimal() and len(value) < 16
+        if step := find_step({key: int(value) if is_text else value}, keys):
+            return step.step
+    return None
 
 
 def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
@@ -181,10 +184,10 @@ def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
     columns, marks = _columns(tuple(record)), list[str]()
     ends = [v for n in columns["ends"] if isinstance(v := record[n], str)]
 
-    is_cut = any([record[n] is True for n in columns["truncated"]])
+    is_cut = any(record[n] is True for n in columns["truncated"])
     if is_cut or any(map(_patterns()["limits"].search, ends)):
         marks.append(TRUNCATED)
-    if look.failed or any([record[n] for n in columns["errors"]]):
+    if look.failed or any(record[n] for n in columns["errors"]):
         marks.append(FAILED)
     if _is_garbled(look.last):
         marks.append(GARBLED)
@@ -205,11 +208,11 @@ def _look(value: object) -> _Look:
     """A quick look at a completion or conversation: a step has thousands."""
     if isinstance(value, str):
         return _look_at_text(value)
-
-    is_chat = isinstance(value, list) and all([isinstance(m, dict) and "role" in m for m in value])
-    turns = () if is_chat else _turns(value, MODEL)
-    chat = value if is_chat else [dict(role=t.role, content=t.text, is_error=t.failed) for t in turns]
     said, asked, failed, tools = list[str](), list[str](), False, words().samples["tools"]
+    chat: Any = value
+    if not isinstance(value, list) or not all(isinstance(m, dict) and "role" in m for m in value):
+        turns = _turns(value, MODEL)
+        chat = [{"role": t.role, "content": t.text, "is_error": t.failed} for t in turns]
     for message in chat:
         role, text = message["role"], message.get("content") or ""
         if not isinstance(text, str):
@@ -230,7 +233,7 @@ def _look(value: object) -> _Look:
 def _look_at_text(text: str) -> _Look:
     samples = words().samples
     marks = [m for m in samples["answers"] if m in text]
-    if not marks and not any([m in text for m in _MARKUP]):
+    if not marks and not any(m in text for m in _MARKUP):
         return _Look(text, len(text))
     marks = marks or [f"</{t}>" for t in samples["results"]]
 
@@ -239,36 +242,28 @@ def _look_at_text(text: str) -> _Look:
     return _Look(text[last:], len(text), turns, _patterns()["failed tag"].search(text) is not None)
 
 
-class _Meaning(NamedTuple):
-    """Which figures of a record say what, by their names; empty where none does."""
-
-    rewards: tuple[str, ...]
-    """Their sum is the reward: a column of that name, else reward functions, else the advantage."""
-    right: str
-    """Whether the answer is right."""
-    seconds: str
-    tokens: str
-    parts: tuple[tuple[str, str], ...]
-    """(name, that for people) of what may be parts of the reward."""
-
-
 @lru_cache(maxsize=_SHAPES)
-def _meaning(names: tuple[str, ...]) -> _Meaning:
-    known, other = words().samples, _patterns()["figures"].search
-    first = {kind: next(iter(some), "") for kind, some in _columns(names).items()}
+def _meaning(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Kind -> those of some figures that say it: ``rewards``, which are summed (a column of that
+    name, else reward functions, else the advantage), what may be ``parts`` of them, and one each of
+    ``right``, ``times`` and ``tokens``."""
+    found, other = _columns(names), _patterns()["figures"].search
     choices = (
-        [first["rewards"]] if first["rewards"] else [],
+        found["rewards"][:1],
         [n for n in names if n.lower().startswith("rewards/")],
         [n for n in names if "reward" in n.lower()],
         [n for n in names if "/" not in n and not other(n)],
         [n for n in names if "advantage" in n.lower()][:1],
     )
     right = [n for n in names if _patterns()["right"].fullmatch(n)]
-    taken = {*right, *known["rewards"], *known["truncated"], *known["times"]}
-    parts = [(n, clean_tag(n)) for n in names if n not in taken and not other(n)]
-    rewards = tuple(next(filter(None, choices), ()))
-    right_one, shown = next(iter(right), ""), tuple(parts[:_MAX_PARTS])
-    return _Meaning(rewards, right_one, first["times"], first["tokens"], shown)
+    taken = {*right, *found["rewards"], *found["truncated"], *found["times"]}
+    return {
+        "rewards": tuple(next(filter(None, choices), ())),
+        "parts": tuple(n for n in names if n not in taken and not other(n))[:_MAX_PARTS],
+        "right": tuple(right[:1]),
+        "times": found["times"][:1],
+        "tokens": found["tokens"][:1],
+    }
 
 
 def sample_of(record: Record) -> Sample:
@@ -439,7 +434,7 @@ def _group(value: Record, depth: int = 1) -> dict[str, float] | None:
     """The numbers of a group that holds numbers and groups of them, and nothing else; their names
     with those of the inner groups before a slash."""
     if value.keys() == _SCORED:
-        return {"": math.prod(_number(v) or 0.0 for v in value.values())}
+        return {"": (_number(value["score"]) or 0.0) * (_number(value["weight"]) or 0.0)}
     found: dict[str, float] = {}
     for name, one in value.items():
         if (number := _number(one)) is not None:
