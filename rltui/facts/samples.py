@@ -191,15 +191,15 @@ class SampleBrowser:
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
-        table = self._table
-        if table is None or table.note == PART:
-            return lambda: self._load(current, step, table)
+        part = self._table
+        if part is None or part.note == PART:
+            return lambda: self._load(current, step, _FIRST_S, part)
         if row is not None and self.sample(row) is None:
             made_of = self._made_of
             return lambda: self._read(current, step, row, made_of)
 
         wanted = self._unread_step(current.steps) if self.prompt else None
-        return None if wanted is None else lambda: self._answers_at(current, wanted)
+        return None if wanted is None else lambda: self._load(current, wanted, math.inf)
 
     def _unread_step(self, steps: Sequence[int]) -> int | None:
         """The nearest step whose answers to the prompt are not known."""
@@ -233,29 +233,21 @@ class SampleBrowser:
 
         return read
 
-    def _load(self, kind: Samples, step: int | None, part: SampleTable | None) -> Apply:
-        made_of = self._made_of if part and self._made_of else (kind.key, step, kind.stamp(step))
-        table = next(part.rest) if part is not None else kind.load(step, _FIRST_S)
+    def _load(
+        self, kind: Samples, step: int | None, seconds: float, part: SampleTable | None = None
+    ) -> Apply:
+        stamp = kind.stamp(step)
+        table = next(part.rest) if part is not None else kind.load(step, seconds)
 
         def apply() -> None:
             current = self.current
-            if (
-                current is None
-                or (current.key, self.step if current.steps else None) != made_of[:2]
-            ):
-                return  # another was chosen meanwhile
-            self._table, self._made_of = table, made_of
-            if not current.steps:
-                self._choose(self._all_steps())
-
-        return apply
-
-    def _answers_at(self, kind: Samples, step: int) -> Apply:
-        found = _answers(kind.load(step).rows)
-
-        def apply() -> None:
-            if self.prompt and self.current is not None and self.current.key == kind.key:
-                self._answers[step] = found
+            wanted = current and (current.key, self.step if current.steps else None)
+            if self.prompt and wanted and wanted[0] == kind.key and step is not None:
+                self._answers[step] = _answers(table.rows)
+            if current is not None and wanted == (kind.key, step):  # no other was chosen meanwhile
+                self._table, self._made_of = table, (kind.key, step, stamp)
+                if not current.steps:
+                    self._choose(self._all_steps())
 
         return apply
 

@@ -138,10 +138,6 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
     return [*(f"{spread}   {x}" for x in shorter[:1]), *shorter, spread]
 
 
-def _has_rewards(rows: Sequence[SampleRow]) -> bool:
-    return any(not math.isnan(r.reward) for r in rows)
-
-
 def _no_samples_words(root: Path, trouble: str = "") -> str:
     """What to do to get samples below a directory; ``trouble``: why it could not be listed."""
     if trouble:
@@ -205,12 +201,6 @@ def _figure(value: float) -> str:
     return numbers.exact(int(value)) if whole else numbers.value(value)
 
 
-def sample_text(sample: Sample) -> str:
-    """A sample for the clipboard."""
-    figures = [f"{name}: {_figure(value)}" for name, value in sample.figures]
-    return "\n\n".join(["\n".join(figures), *(f"{n}:\n{t}" for n, t in sample.texts)]).strip()
-
-
 class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     """Shows one kind of samples at one step."""
 
@@ -257,10 +247,14 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         return "" if self._is_empty else "  ".join(filter(None, kept))
 
     @property
+    def _orders(self) -> list[str]:
+        """The orders that there are: none by reward where there are no rewards."""
+        rewarded = any(not math.isnan(r.reward) for r in self._browser.rows)
+        return [name for name in _ORDERS if rewarded or "reward" not in name]
+
+    @property
     def _sorted_by(self) -> str:
-        """The order in force: none by reward where there are no rewards."""
-        has = _has_rewards(self._browser.rows) or "reward" not in self._order
-        return self._order if has else "as logged"
+        return self._order if self._order in self._orders else "as logged"
 
     @property
     def _is_empty(self) -> bool:
@@ -296,8 +290,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_sample_order(self) -> None:
         """Sort by the next order and put the cursor on the first sample."""
-        has = _has_rewards(self._browser.rows)
-        orders = [name for name in _ORDERS if has or "reward" not in name]
+        orders = self._orders
         self._order = orders[(orders.index(self._sorted_by) + 1) % len(orders)]
         self._show_first()
 
@@ -354,9 +347,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self._list_rows(left - 1 - margin, margin)
         self._show_text(width - left - 3 if wide else width - 3)
 
-        for name in ("#header", "#head"):
-            self.query_one(name, Lines).update()
-        self.status.update()
+        for lines in self.query(Lines):
+            lines.update()
         self.read_on()
 
     def wanted(self) -> Work | None:
@@ -488,7 +480,10 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def copied_text(self) -> str:
         found = self._sample
-        return sample_text(found) if isinstance(found, Sample) else found or ""
+        if not isinstance(found, Sample):
+            return found or ""
+        figures = [f"{name}: {_figure(value)}" for name, value in found.figures]
+        return "\n\n".join(["\n".join(figures), *(f"{n}:\n{t}" for n, t in found.texts)]).strip()
 
     def action_samples(self) -> None:
         self.dismiss()

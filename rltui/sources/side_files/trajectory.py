@@ -147,25 +147,16 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
         sum([figures[n] for n in of[kind]]) if of[kind] else math.nan
         for kind in ("rewards", "right", "times", "tokens")
     )
+    if "".join(of["times"]).endswith("_ms"):
+        seconds /= 1_000
     asked = _text_of(record[prompt]) if prompt and main else look.asked
-    end, marks = _ending(record, look)
+    preview = clean(" ".join(look.last[: 2 * _PREVIEW].split()))[:_PREVIEW]
+    told = _step_of(record), reward, look.length, preview, look.turns
+    ended = right > 0.5 if of["right"] else None, *_ending(record, look), seconds
+    parts = tuple([(clean_tag(n), figures[n]) for n in of["parts"]])
+    count = int(tokens) if 0 < tokens < _MOST_TOKENS else 0
 
-    return SampleRow(
-        position,
-        item,
-        _step_of(record),
-        reward,
-        look.length,
-        clean(" ".join(look.last[: 2 * _PREVIEW].split()))[:_PREVIEW],
-        look.turns,
-        right > 0.5 if of["right"] else None,
-        end,
-        marks,
-        seconds * (1e-3 if "".join(of["times"]).endswith("_ms") else 1.0),
-        hash(asked),
-        tuple([(clean_tag(n), figures[n]) for n in of["parts"]]),
-        int(tokens) if 0 < tokens < _MOST_TOKENS else 0,
-    )
+    return SampleRow(position, item, *told, *ended, hash(asked), parts, count)
 
 
 def _step_of(record: Record) -> int | None:
