@@ -250,6 +250,22 @@ async def test_one_prompt_over_steps_and_two_answers_side_by_side(shop: Path) ->
         assert not any(line.count("correct") == 2 for line in hand.lines)
 
 
+async def test_columns_are_those_that_the_step_has_something_for(shop: Path) -> None:
+    async with at(shop) as hand:
+        await hand.press("T")
+        assert hand.lines[2].split()[:5] == ["reward", "turns", "chars", "end", "text"]
+        assert "0.200      2    " in hand.lines[3]
+        assert "tool failed" in hand.lines[3]
+        path = shop / "rollouts" / "80.jsonl"
+        row = {"prompt": "A jacket", "completion": "bought", "format_reward": 0.25, "reward": 1}
+        rows = [{**row, "response_length": 3_001}, row]
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+        await hand.press("escape", "T")
+        assert hand.lines[2].split()[:4] == ["reward", "format", "tokens", "text"]
+        assert "1.00     0.25  3,001" in hand.lines[3]
+        assert "3,001" not in hand.lines[4]
+
+
 async def test_where_nothing_is_wrong_a_line_says_so(tmp_path: Path) -> None:
     texts = (TextPoint("val/generations", 20, 0.0, "text"),)
     async with open_app(grpo_batch(60, texts=texts)) as hand:

@@ -52,8 +52,8 @@ _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: file elsewhere, which must be read whole.
 MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
 _MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
-#: Rows of a Parquet file that are read at once.
-_BATCH = 256
+#: Rows of a Parquet file and bytes of lines that are read at once.
+_BATCH, _BUFFER = 256, 1 << 18
 #: Why a table is not whole yet.
 PART = "reading the rest"
 #: What reading a record raises that is not as expected: the files are of other people's programs.
@@ -303,7 +303,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
         with opened(path) as read:
             source: BinaryIO = BytesIO(read(size - start, start))
     else:
-        start, source = max(0, size - MOST_BYTES), path.open("rb")
+        start, source = max(0, size - MOST_BYTES), path.open("rb", _BUFFER)
         source.seek(start)
 
     with source as file:
@@ -396,14 +396,15 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
         path.append(node["message"] if took is None else {**node["message"], "seconds": took})
         at = node.get("parent")  # from the last one back
 
-    rest = {k: v for k, v in record.items() if k not in words().samples["trace"]}
+    elsewhere = words().samples["trace"]
+    rest = {k: v for k, v in record.items() if k not in elsewhere}
     took = _span((record.get("timing") or {}).get("agent"))
     made: dict[str, Any] = {**rest, "messages": path[::-1], "seconds": took}
     if ends := [c.get("finish_reason") for c in calls if not c.get("error")]:
         made["finish_reason"] = str(ends[-1])
-    if said := [c["usage"]["completion_tokens"] for c in calls if c.get("usage")]:
-        made["completion_tokens"] = sum(said)
-    return made
+    usages = (c["usage"] for c in calls if isinstance(c.get("usage"), dict))
+    counts = [n for u in usages if isinstance(n := u.get("completion_tokens"), int)]
+    return made | ({"completion_tokens": sum(counts)} if counts else {})
 
 
 def _span(value: Any) -> float | None:

@@ -43,6 +43,7 @@ _MARKUP = "</", "<|"
 _SHAPES = 64
 
 Record = Mapping[str, Any]
+_Names = tuple[str, ...]
 
 
 class Turn(NamedTuple):
@@ -142,21 +143,19 @@ def row_of(record: Record, position: int, item: int) -> SampleRow | None:
 
     look = _look(record[first])
     figures = {n: v for n, v in _figures(record).items() if not math.isnan(v)}
-    of = _meaning(tuple(figures))
-    reward, right, seconds, tokens = (
-        sum([figures[n] for n in of[kind]]) if of[kind] else math.nan
-        for kind in ("rewards", "right", "times", "tokens")
-    )
-    if "".join(of["times"]).endswith("_ms"):
+    rewards, parts, shown, *others = _meaning(tuple(figures))
+    right, seconds, tokens = (figures.get(name, math.nan) for name in others)
+    reward = sum([figures[n] for n in rewards]) if rewards else math.nan
+    if others[1].endswith("_ms"):
         seconds /= 1_000
     asked = _text_of(record[prompt]) if prompt and main else look.asked
     preview = clean(" ".join(look.last[: 2 * _PREVIEW].split()))[:_PREVIEW]
     told = _step_of(record), reward, look.length, preview, look.turns
-    ended = right > 0.5 if of["right"] else None, *_ending(record, look), seconds
-    parts = tuple([(clean_tag(n), figures[n]) for n in of["parts"]])
+    ended = right > 0.5 if others[0] else None, *_ending(record, look), seconds
+    told_parts = tuple(zip(shown, map(figures.__getitem__, parts), strict=True))
     count = int(tokens) if 0 < tokens < _MOST_TOKENS else 0
 
-    return SampleRow(position, item, *told, *ended, hash(asked), parts, count)
+    return SampleRow(position, item, *told, *ended, hash(asked), told_parts, count)
 
 
 def _step_of(record: Record) -> int | None:
@@ -234,10 +233,10 @@ def _look_at_text(text: str) -> _Look:
 
 
 @lru_cache(maxsize=_SHAPES)
-def _meaning(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Kind -> those of some figures that say it: ``rewards``, which are summed (a column of that
-    name, else reward functions, else the advantage), what may be ``parts`` of them, and one each of
-    ``right``, ``times`` and ``tokens``."""
+def _meaning(names: _Names) -> tuple[_Names, _Names, _Names, str, str, str]:
+    """Those of some figures that are rewards, which are summed (a column of that name, else reward
+    functions, else the advantage); that may be parts of them, also cleaned; and that say whether
+    the answer is right, how long it took, and its tokens, "" where none does."""
     found, other = _columns(names), _patterns()["figures"].search
     choices = (
         found["rewards"][:1],
@@ -248,13 +247,10 @@ def _meaning(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     )
     right = [n for n in names if _patterns()["right"].fullmatch(n)]
     taken = {*right, *found["rewards"], *found["truncated"], *found["times"]}
-    return {
-        "rewards": tuple(next(filter(None, choices), ())),
-        "parts": tuple(n for n in names if n not in taken and not other(n))[:_MAX_PARTS],
-        "right": tuple(right[:1]),
-        "times": found["times"][:1],
-        "tokens": found["tokens"][:1],
-    }
+    parts = tuple(n for n in names if n not in taken and not other(n))[:_MAX_PARTS]
+    right_one, time, tokens = (next(iter(x), "") for x in (right, found["times"], found["tokens"]))
+    rewards = tuple(next(filter(None, choices), ()))
+    return rewards, parts, tuple(map(clean_tag, parts)), right_one, time, tokens
 
 
 def sample_of(record: Record) -> Sample:
@@ -393,7 +389,7 @@ def _is_garbled(text: str) -> bool:
 
 
 @lru_cache(maxsize=_SHAPES)
-def _columns(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+def _columns(names: _Names) -> Mapping[str, _Names]:
     """Kind -> the columns of it that a record with these names has, the first choice first."""
     known = {**words().samples, "steps": words().step_keys}
     return {kind: tuple(n for n in some if n in names) for kind, some in known.items()}

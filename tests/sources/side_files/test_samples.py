@@ -362,11 +362,48 @@ def test_one_broken_trace_does_not_hide_the_others(tmp_path: Path) -> None:
     assert table.note == "lines that cannot be read: 2"
 
 
-def test_a_large_file_is_shown_in_part_first(tmp_path: Path) -> None:
+def test_a_large_file_is_shown_in_part_first_and_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def counted(record: Any, position: int, item: int) -> Any:
+        read.append(position)
+        return row_of(record, position, item)
+
+    monkeypatch.setattr(sample_files, "row_of", counted)
     write(tmp_path / "1.jsonl", *(verl_row(n) for n in range(600)))
     part = only(tmp_path).load(1, 0.0)
     assert (len(part.rows), part.note) == (256, PART)
-    assert len(only(tmp_path).load(1).rows) == 600
+    whole = next(part.rest)
+    assert (len(whole.rows), whole.note) == (600, "")
+    assert len(read) == len(set(read)) == 600
+
+
+@pytest.mark.parametrize(
+    ("record", "tokens"),
+    [
+        ({"response_length": 38}, 38),
+        ({"usage": {"prompt_tokens": 5, "completion_tokens": 7}}, 7),
+        ({"token_usage": {"input_tokens": 5.0, "output_tokens": 9.0}}, 9),
+        ({"completion_ids": [1, 2, 3]}, 3),
+        ({"response_length": 1e300}, 0),
+        ({"response_length": float("nan")}, 0),
+        ({"total_length": 4}, 0),
+    ],
+)
+def test_tokens_are_those_that_the_log_has(record: dict[str, object], tokens: int) -> None:
+    row = row_of({"prompt": "a", "completion": "words", **record}, 0, 0)
+    assert row is not None
+    assert (row.tokens, row.length) == (tokens, 5)
+
+
+def test_tokens_of_a_trace_are_those_of_its_calls() -> None:
+    calls = [{"node": n, "usage": {"completion_tokens": 10 * n}} for n in (2, 4)]
+    (record,) = samples_in({**TRACE, "calls": [*calls, {"node": 6, "usage": None}]})
+    row = row_of(record, 0, 0)
+    assert row is not None
+    assert row.tokens == 60
 
 
 def test_files_of_one_name_are_sets_of_their_own(tmp_path: Path) -> None:
