@@ -400,8 +400,9 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
     rest = {k: v for k, v in record.items() if k not in elsewhere}
     took = _span((record.get("timing") or {}).get("agent"))
     made: dict[str, Any] = {**rest, "messages": path[::-1], "seconds": took}
-    if ends := [c.get("finish_reason") for c in calls if not c.get("error")]:
-        made["finish_reason"] = str(ends[-1])
+    ends = [c["finish_reason"] for c in calls if c.get("finish_reason") and not c.get("error")]
+    if ends:
+        made["finish_reason"] = ends[-1]
     usages = (c["usage"] for c in calls if isinstance(c.get("usage"), dict))
     counts = [n for u in usages if isinstance(n := u.get("completion_tokens"), int)]
     return made | ({"completion_tokens": sum(counts)} if counts else {})
