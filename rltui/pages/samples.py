@@ -119,7 +119,7 @@ def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> list[_Colu
         *(_Column(re.sub(r".*/|_?rewards?_?", "", n), partial(part, n), 1) for n in names),
     ):
         head, told = words(wanted.head), {wanted.cell(row) for row in looked_at} - {""}
-        width = min(longest([head[: _CELLS // 2], *told]) + 1, _CELLS)
+        width = min(longest([head, *told]) + 1, _CELLS)
         if told and width <= cells - _TEXT - sum(c.width for c in found):
             found.append(wanted._replace(head=head, width=width))
     return sorted(found, key=lambda c: c.place)

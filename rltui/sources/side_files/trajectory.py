@@ -125,6 +125,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     no_error = r"(?!\W{1,4}(?:null|none|false)\b)"  # the key of a result without one
     failure = rf"[\W_]{{0,9}}(?:{found['failures']}){no_error}"
     found |= {
+        "figures": rf"{found['figures']}|(?:^|[_./])(?:{found['ids']})$",
         "right": rf"(?:.*[/.])?(?:is_)?(?:{found['right']})(?:_(?:reward|func|score))*",
         "speakers": "|".join(samples["speakers"]),
         "tags": rf"<({found['calls']}|{found['results']})>(.*?)(?:</\1>|\Z)",
@@ -237,17 +238,17 @@ def _meaning(names: _Names) -> tuple[_Names, _Names, _Names, str, str, str]:
     """Those of some figures that are rewards, which are summed (a column of that name, else reward
     functions, else the advantage); that may be parts of them, also cleaned; and that say whether
     the answer is right, how long it took, and its tokens, "" where none does."""
-    found, other = _columns(names), _patterns()["figures"].search
+    found, right = _columns(names), list(filter(_patterns()["right"].fullmatch, names))
+    others = {*found["truncated"], *found["times"], *filter(_patterns()["figures"].search, names)}
+    plain = [n for n in names if n not in others]
     choices = (
         found["rewards"][:1],
         [n for n in names if n.lower().startswith("rewards/")],
         [n for n in names if "reward" in n.lower()],
-        [n for n in names if "/" not in n and not other(n)],
+        [n for n in plain if "/" not in n],
         [n for n in names if "advantage" in n.lower()][:1],
     )
-    right = [n for n in names if _patterns()["right"].fullmatch(n)]
-    taken = {*right, *found["rewards"], *found["truncated"], *found["times"]}
-    parts = tuple(n for n in names if n not in taken and not other(n))[:_MAX_PARTS]
+    parts = tuple(n for n in plain if n not in {*right, *found["rewards"]})[:_MAX_PARTS]
     right_one, time, tokens = (next(iter(x), "") for x in (right, found["times"], found["tokens"]))
     rewards = tuple(next(filter(None, choices), ()))
     return rewards, parts, tuple(map(clean_tag, parts)), right_one, time, tokens

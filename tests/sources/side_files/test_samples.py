@@ -193,6 +193,7 @@ def test_vectors_are_no_texts_and_long_texts_are_cut() -> None:
         ({"completion": "a", "accuracy_reward": 1, "format_reward": 0.5, "advantage": 9}, 1.5),
         ({"completion": "a", "advantage": -1.5, "completion_length": 3}, -1.5),
         ({"completion": "a"}, math.nan),
+        ({"completion": "a", "id": "17", "prompt_id": 3, "seconds": 2.0}, math.nan),
     ],
 )
 def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> None:
