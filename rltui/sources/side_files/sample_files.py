@@ -250,7 +250,7 @@ def records(path: Path) -> Iterator[tuple[int, Record | None]]:
     record. Raises OSError when it cannot be read, ValueError when it is not what its name says."""
     if path.suffix == ".parquet":
         with _parquet_file(path) as file:
-            batches = file.iter_batches(batch_size=_BATCH)
+            batches = file.iter_batches(batch_size=_BATCH, use_threads=False)
             yield from enumerate(record for batch in batches for record in batch.to_pylist())
     elif path.name.endswith(".table.json"):
         yield from enumerate(_table(path))
