@@ -132,8 +132,7 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
         return []
     mean, least, most = sum(r / len(rewards) for r in rewards), min(rewards), max(rewards)
     spread = f"mean reward {numbers.value(mean)}, {numbers.value(least)} to {numbers.value(most)}"
-    counts = [(name, len(passing(rows, name))) for name in FILTERS]
-    wrong = [f"{name} {count}" for name, count in counts if count]
+    wrong = [f"{name} {count}" for name in FILTERS if (count := len(passing(rows, name)))]
     shorter = [" · ".join(wrong[:n]) for n in range(len(wrong), 0, -1)]
     return [*(f"{spread}   {x}" for x in shorter[:1]), *shorter, spread]
 
@@ -153,25 +152,31 @@ def _no_samples_words(root: Path, trouble: str = "") -> str:
 def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False) -> list[Line]:
     """A whole sample: its figures, as many on a line as fit, then its turns, one line for each but
     the last where they are ``folded``; then its texts with their own line ends."""
-    words, lines = view.glyphs.text, list[Line]()
-    texts = list(sample.texts[sample.spoken if sample.turns else 0 :])
-    further = sample.texts[sample.spoken :] if sample.spoken else ()
+    words, texts = view.glyphs.text, sample.texts
+    further = texts[sample.spoken or len(texts) :]
     short = [(n, t) for n, t in further if len(t) <= _SHORT and "\n" not in t]
-    for name, value in [*((n, _figure(v)) for n, v in sample.figures), *short]:
-        pair: Line = [(f"{words(name)} ", MUTED), (words(value), STRONG)]
-        if not lines or line_width(lines[-1]) + 3 + line_width(pair) > width:
-            lines.append(pair)
-        else:
-            lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
+    lines = _figure_lines([*((n, _figure(v)) for n, v in sample.figures), *short], view, width)
     lines += [[]] if lines and sample.turns else []
     for turn in sample.turns:
         most = _LAST_TURN if turn is sample.turns[-1] else 1
         lines += _turn_lines(turn, view, width, most if folded else None)
-    for name, text in [pair for pair in texts if pair not in short]:
-        lines += [[]] if lines else []
-        lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
-        lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
+    for name, text in texts[sample.spoken if sample.turns else 0 :]:
+        if (name, text) not in short:
+            lines += [[]] * bool(lines)
+            lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
+            lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
 
+    return lines
+
+
+def _figure_lines(figures: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:
+    lines = list[Line]()
+    for name, value in figures:
+        pair: Line = [(f"{view.glyphs.text(name)} ", MUTED), (view.glyphs.text(value), STRONG)]
+        if not lines or line_width(lines[-1]) + 3 + line_width(pair) > width:
+            lines.append(pair)
+        else:
+            lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
     return lines
 
 

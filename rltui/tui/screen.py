@@ -239,14 +239,9 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         table = self.shell.keys
         here = (self.idle(k.action) for k in keys_for(self.place, table) if event.key in k.keys)
         words = "".join(here) or elsewhere(event.key, self.place, table)
-        if words and not self.takes_text:
+        if words and not any(s.editing for s in self.query(Status)):
             event.stop()
             self.shell.say(words)
-
-    @property
-    def takes_text(self) -> bool:
-        """Whether keys go into a line of text."""
-        return any(s.editing for s in self.query(Status))
 
     def action_help(self) -> None:
         """Show the keys that work here."""

@@ -41,6 +41,7 @@ from rltui.tui.keys import (
     keys_of,
 )
 from rltui.tui.screen import ShellScreen
+from rltui.tui.widgets.status import Status
 from tests.fakes import grpo_batch
 from tests.pages.test_picker_screen import picking, some
 from tests.tui.hand import Hand, open_app, read_at_once
@@ -135,7 +136,8 @@ async def test_a_key_of_the_screen_is_never_dead(place: str, tmp_path: Path) -> 
                 await hand.press(name)
                 silent = hand.app.screen is screen and not hand.notices
                 assert not silent or hand.lines != before, name
-                if screen.takes_text or place_of(hand) != place:
+                typing = any(s.editing for s in screen.query(Status))
+                if typing or place_of(hand) != place:
                     await hand.press("escape")
 
 

@@ -387,25 +387,22 @@ def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
-    calls = [c for c in record.get("calls") or () if isinstance(c, dict)]
-    spent = {c.get("node"): _span(c.get("time")) for c in calls}
-    path: list[Mapping[str, Any]] = []
+    spent, tokens, path = dict[Any, float | None](), 0, list[Mapping[str, Any]]()
+    elsewhere = words().samples["trace"]
+    made = {k: v for k, v in record.items() if k not in elsewhere}
+    for call in record.get("calls") or ():
+        spent[call.get("node")] = _span(call.get("time"))
+        tokens += (call.get("usage") or {}).get("completion_tokens") or 0
+        if not call.get("error"):
+            made["finish_reason"] = call.get("finish_reason")
     at = len(nodes) - 1
     while isinstance(at, int) and 0 <= at < len(nodes) and len(path) < len(nodes):
         node, took = nodes[at], spent.get(at)
         path.append(node["message"] if took is None else {**node["message"], "seconds": took})
         at = node.get("parent")  # from the last one back
 
-    elsewhere = words().samples["trace"]
-    rest = {k: v for k, v in record.items() if k not in elsewhere}
     took = _span((record.get("timing") or {}).get("agent"))
-    made: dict[str, Any] = {**rest, "messages": path[::-1], "seconds": took}
-    ends = [c["finish_reason"] for c in calls if c.get("finish_reason") and not c.get("error")]
-    if ends:
-        made["finish_reason"] = ends[-1]
-    usages = (c["usage"] for c in calls if isinstance(c.get("usage"), dict))
-    counts = [n for u in usages if isinstance(n := u.get("completion_tokens"), int)]
-    return made | ({"completion_tokens": sum(counts)} if counts else {})
+    return {**made, "messages": path[::-1], "seconds": took, "completion_tokens": tokens or None}
 
 
 def _span(value: Any) -> float | None:

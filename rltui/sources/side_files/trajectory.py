@@ -200,11 +200,7 @@ def _look(value: object) -> _Look:
     if isinstance(value, str):
         return _look_at_text(value)
     said, asked, failed, tools = list[str](), list[str](), False, words().samples["tools"]
-    chat: Any = value
-    if not isinstance(value, list) or not all(isinstance(m, dict) and "role" in m for m in value):
-        turns = _turns(value, MODEL)
-        chat = [{"role": t.role, "content": t.text, "is_error": t.failed} for t in turns]
-    for message in chat:
+    for message in _chat(value):
         role, text = message["role"], message.get("content") or ""
         if not isinstance(text, str):
             text = _text_of(text)
@@ -219,6 +215,14 @@ def _look(value: object) -> _Look:
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
         return inner._replace(asked="\n".join(asked))
     return _Look(said[-1], sum(map(len, said)), len(said), failed, "\n".join(asked))
+
+
+def _chat(value: object) -> list[Record]:
+    """A conversation as messages with roles."""
+    if isinstance(value, list) and all(isinstance(m, dict) and "role" in m for m in value):
+        return value
+    turns = _turns(value, MODEL)
+    return [{"role": t.role, "content": t.text, "is_error": t.failed} for t in turns]
 
 
 def _look_at_text(text: str) -> _Look:
@@ -363,7 +367,7 @@ def _split(text: str, role: str) -> Iterator[Turn]:
 
     for who, part in ((role, text[: ends[0]]), *spoken):
         part, at = forms["turn_ends"].sub("", part), 0
-        for found in forms["tags"].finditer(part) if who != "system" and has_names else ():
+        for found in forms["tags"].finditer(part) if who != "system" else ():
             if said := part[at : found.start()].strip():
                 yield Turn(who, said)
             tag, inner, at = found[1], found[2].strip(), found.end()
