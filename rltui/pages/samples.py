@@ -347,7 +347,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self.items.styles.height = "1fr" if wide or height < 12 else max(4, (height - 4) // 2)
         self.status.display = self.query_one("#head").display = not bare
         self.items.display = not self._is_empty
-        self.query_one("#text").display = not bare and (wide or height >= 12 or self._is_empty)
+        self.query_one("#text").display = not bare and (wide or height >= 12 or not self._shown)
         margin = 2 if wide else 1
         self._list_rows(left - 1 - margin, margin)
         self._show_text(width - left - 3 if wide else width - 3)
@@ -375,10 +375,6 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self._columns, self._words = _columns_of(rows, view, cells), _step_words(rows)
 
         shown, ids = self._shown, [(r.position, r.item) for r in self._shown]
-        hidden = len(rows) - len(shown)
-        words = [*([f"{hidden} hidden by the filter"] if hidden else []), browser.note]
-        blocks = [paragraph(view.glyphs.text(x), max(10, cells - 1), MUTED) for x in words if x]
-        notes: list[Entry[SampleId]] = [fixed(*indented(block, margin)) for block in blocks]
 
         def draw(row: SampleRow, cursor: bool) -> Line:
             told = [c.span(c.cell(row)) for c in self._columns]
@@ -386,21 +382,19 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             return fit_line([*told, (" ", TEXT), text], cells)
 
         def entry(at: int) -> Entry[SampleId]:
-            if at >= len(shown):
-                return notes[at - len(shown)]
             return row_entry(ids[at], partial(draw, shown[at]), cells, margin, view)
 
-        heights = [1] * len(shown) + [note.height for note in notes]
-        self.items.show(LazyEntries([*ids, *([None] * len(notes))], heights, entry))
+        self.items.show(LazyEntries(ids, [1] * len(ids), entry))
 
     def _show_text(self, width: int) -> None:
         lines: list[Line] = []
-        found = self._sample
-        if self._is_empty:
-            words = _no_samples_words(self._browser.root, self._browser.trouble)
-            lines = paragraph(self.shell.view.glyphs.text(words), max(20, min(width, 100)), MUTED)
-        elif found is not None:
+        found, browser = self._sample, self._browser
+        if found is not None:
             lines = [*self._step_lines(width), *self._lines_of(found, max(10, width), folded=True)]
+        elif self._is_empty or not self._shown:
+            words = _no_samples_words(browser.root, browser.trouble) if self._is_empty else ""
+            words = self.shell.view.glyphs.text(words or browser.note)
+            lines = paragraph(words, max(20, min(width, 100)), MUTED)
         margin = 2 if self._is_empty else 1
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
         self.query_one("#text", LineList).show(entries)
@@ -444,17 +438,17 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _draw_head(self, width: int, _: int) -> list[Line]:
         """Which kind and step, and what of it; the heads of the columns."""
-        samples, view, count = self._browser, self.shell.view, len(self._browser.rows)
-        names, steps, width = samples.names, list(samples.steps), width - 3
-        line: Line = [("Samples ", TITLE)]
-        if names:
-            line.append((view.glyphs.text(names[samples.kind]), STRONG))
-        if len(names) > 1:
-            line.append((f"  kind {samples.kind + 1} of {len(names)}", MUTED))
+        samples, view, width = self._browser, self.shell.view, width - 3
+        names, steps = samples.names, list(samples.steps)
+        line: Line = [
+            ("Samples ", TITLE),
+            (view.glyphs.text("".join(names[samples.kind :][:1])), STRONG),
+        ]
+        line.append((f"  kind {samples.kind + 1} of {len(names)}" * (len(names) > 1), MUTED))
         if samples.step is not None:
-            line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
             at = steps.index(samples.step) + 1 if samples.step in steps else 0
-            line.append((f"  {at} of {len(steps)}" if len(steps) > 1 else "", MUTED))
+            line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
+            line.append((f"  {at} of {len(steps)}" * (len(steps) > 1), MUTED))
         room = width - line_width(line)
         words = next((x for x in self._words if cell_width(x) < room - 1), "")
         line.append((view.glyphs.text(words).rjust(room), MUTED))
@@ -462,8 +456,9 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             return indented([fit_line(line, width)], 2)
 
         heads = [c.span(c.head) for c in self._columns]
-        note = numbers.exact(count) if count else ""
-        rule = heading("", width - line_width(heads) - 5, view, note)
+        counts = dict.fromkeys(map(numbers.exact, (len(self._shown), len(samples.rows))))
+        notes = (samples.note, " of ".join(counts)) if samples.rows else ()
+        rule = heading("", width - line_width(heads) - 5, view, "  ".join(filter(None, notes)))
         return indented([fit_line(line, width), [*heads, (" text", MUTED), *rule]], 2)
 
     def on_line_list_moved(self) -> None:

@@ -221,7 +221,7 @@ async def test_the_filters_name_what_is_wrong(shop: Path) -> None:
         await hand.press("f")
         assert len(hand.ids) == 2
         assert "high reward, wrong" in hand.footer
-        assert "2 hidden by the filter" in hand.text
+        assert hand.lines[2].endswith("2 of 4 ")
         await hand.press("f")
         assert "tool failed" in hand.footer
         await hand.press("f")
