@@ -391,9 +391,10 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         found, browser = self._sample, self._browser
         if found is not None:
             lines = [*self._step_lines(width), *self._lines_of(found, max(10, width), folded=True)]
-        elif self._is_empty or not self._shown:
+        elif not self._shown:
             words = _no_samples_words(browser.root, browser.trouble) if self._is_empty else ""
-            words = self.shell.view.glyphs.text(words or browser.note)
+            words = words or browser.note or "no sample matches the filter"
+            words = self.shell.view.glyphs.text(words)
             lines = paragraph(words, max(20, min(width, 100)), MUTED)
         margin = 2 if self._is_empty else 1
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
@@ -428,7 +429,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _row(self) -> SampleRow | None:
         """The row at the cursor."""
         cursor = self.items.cursor
-        return next((r for r in self._browser.rows if (r.position, r.item) == cursor), None)
+        return next((r for r in self._shown if (r.position, r.item) == cursor), None)
 
     @property
     def _sample(self) -> Sample | str | None:
@@ -440,10 +441,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Which kind and step, and what of it; the heads of the columns."""
         samples, view, width = self._browser, self.shell.view, width - 3
         names, steps = samples.names, list(samples.steps)
-        line: Line = [
-            ("Samples ", TITLE),
-            (view.glyphs.text("".join(names[samples.kind :][:1])), STRONG),
-        ]
+        kind = view.glyphs.text(names[samples.kind]) if names else ""
+        line: Line = [("Samples ", TITLE), (kind, STRONG)]
         line.append((f"  kind {samples.kind + 1} of {len(names)}" * (len(names) > 1), MUTED))
         if samples.step is not None:
             at = steps.index(samples.step) + 1 if samples.step in steps else 0

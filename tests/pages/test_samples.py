@@ -226,7 +226,9 @@ async def test_the_filters_name_what_is_wrong(shop: Path) -> None:
         assert "tool failed" in hand.footer
         await hand.press("f")
         assert len(hand.ids) == 4
-        await hand.press("f", "escape")
+        await hand.press("f", "escape", "slash", "z", "z", "enter")
+        assert "no sample matches the filter" in hand.text
+        await hand.press("escape")
         assert len(hand.ids) == 4
         assert "worst reward first" in hand.footer
 
