@@ -1,7 +1,7 @@
 """How long the samples of a step take to open: `python -m benchmarks.samples [TRAJECTORIES]`.
 
 Writes rollouts of several turns as verl, verifiers' traces and TRL (Parquet) have them, about 4 kB
-each, and reads a step as the samples screen does. Best of five.
+each, and reads a step as the samples screen does. CPU time, best of five.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def write_parquet(root: Path, count: int) -> None:
 
 
 def open_step(root: Path) -> tuple[float, float, int]:
-    """Milliseconds until there is a list, and until it is whole; and how many there are."""
+    """CPU milliseconds until there is a list, and until it is whole; and how many there are."""
     (run,) = a_session(grpo_batch(3)).runs()
     browser, began, first = SampleBrowser(run, lambda: root, None), time.process_time(), 0.0
     while (read := browser.request(None, 0.0)) is not None:

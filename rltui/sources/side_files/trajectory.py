@@ -24,12 +24,10 @@ from rltui.formats.words import words
 _MAX_CHARS, _PREVIEW, _MAX_ITEMS, _MAX_TURNS = 200_000, 240, 10_000, 1_000
 #: Conversations within conversations, groups within groups of figures, figures of a row.
 _MAX_DEPTH, _MAX_GROUPS, _MAX_PARTS = 16, 3, 12
-#: The names in a reward of verifiers' traces.
-_SCORED = {"score", "weight"}
-#: Of an answer: more is no count.
-_MOST_TOKENS = 1e12
-#: Characters of a text that may be a number, and of the reason of an end.
-_MAX_NUMBER, _MAX_END = 40, 24
+#: The names in a reward of verifiers' traces; tokens of an answer: more is no count.
+_SCORED, _MOST_TOKENS = {"score", "weight"}, 1e12
+#: Characters of a text that may be a number and how it begins, and of the reason of an end.
+_MAX_NUMBER, _NUMERIC, _MAX_END = 40, re.compile(r"\s*[-+.\dni]", re.IGNORECASE), 24
 #: What may be wrong with a sample.
 MARKS = TRUNCATED, FAILED, GARBLED = "truncated", "tool failed", "garbled or repeating"
 #: The last characters, where they are looked for, and how often they may be there.
@@ -175,10 +173,10 @@ def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
     columns, marks = _columns(tuple(record)), list[str]()
     ends = [v for n in columns["ends"] if isinstance(v := record[n], str)]
 
-    is_cut = any(record[n] is True for n in columns["truncated"])
+    is_cut = True in map(record.get, columns["truncated"])
     if is_cut or any(map(_patterns()["limits"].search, ends)):
         marks.append(TRUNCATED)
-    if look.failed or any(record[n] for n in columns["errors"]):
+    if look.failed or any(map(record.get, columns["errors"])):
         marks.append(FAILED)
     if _is_garbled(look.last):
         marks.append(GARBLED)
@@ -422,21 +420,22 @@ def _has_text(value: object) -> bool:
     return isinstance(value, str) or _group(value) is None
 
 
-def _group(value: Record, depth: int = 1) -> dict[str, float] | None:
+def _group(value: Record, depth: int = 0) -> dict[str, float] | None:
     """The numbers of a group that holds numbers and groups of them, and nothing else; their names
     with those of the inner groups before a slash."""
-    if value.keys() == _SCORED:
-        return {"": (_number(value["score"]) or 0.0) * (_number(value["weight"]) or 0.0)}
     found: dict[str, float] = {}
     for name, one in value.items():
-        if (number := _number(one)) is not None:
+        if isinstance(one, dict):
+            if one.keys() == _SCORED:
+                found[name] = (_number(one["score"]) or 0.0) * (_number(one["weight"]) or 0.0)
+            elif depth == _MAX_GROUPS or (inner := _group(one, depth + 1)) is None:
+                return None
+            else:
+                found |= {f"{name}/{n}": v for n, v in inner.items()}
+        elif (number := _number(one)) is not None:
             found[name] = number
         elif one is not None:
-            is_group = isinstance(one, dict) and depth < _MAX_GROUPS
-            inner = _group(one, depth + 1) if is_group else None
-            if inner is None:
-                return None
-            found |= {f"{name}/{n}" if n else name: v for n, v in inner.items()}
+            return None
     return found
 
 
@@ -452,7 +451,7 @@ def _figures(record: Record) -> dict[str, float]:
             elif name in tokens:
                 found[name] = len(value)
         elif isinstance(value, dict):
-            found |= {f"{name}/{n}" if n else name: v for n, v in (_group(value) or {}).items()}
+            found |= _group({name: value}) or {}
         elif (number := _number(value)) is not None:
             found[name] = number
     return found
@@ -462,12 +461,10 @@ def _number(value: object) -> float | None:
     """A number, or the text of one as in the ground truths of verl; None for anything else."""
     if isinstance(value, (bool, int, float)):
         return float_of(value)
-    if not isinstance(value, str) or len(value) >= _MAX_NUMBER:
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None
+    if isinstance(value, str) and len(value) < _MAX_NUMBER and _NUMERIC.match(value):
+        with suppress(ValueError):
+            return float(value)
+    return None
 
 
 def _or_nan(value: object) -> float:
