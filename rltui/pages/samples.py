@@ -233,7 +233,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self._shown: list[SampleRow] = []
         """The rows that pass the filter, in order."""
         self._made_of: tuple[object, ...] = ()
-        """What the list shows: samples, filters, order, size."""
+        """What the list shows: samples, how and how wide, filters, order."""
         self._columns: list[_Column] = []
         self._words: list[str] = []
         """What to say of the step, the longest first."""
@@ -363,17 +363,17 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Filter, sort and lay out the list, unless it is as it was: there may be thousands."""
         browser, view, order = self._browser, self.shell.view, self._sorted_by
         rows, text, prompt = browser.rows, self.status.filter, browser.prompt
-        made_of = rows, self._filter, text, prompt, order, view, cells, browser.note
-        if made_of == self._made_of:
+        before, made_of = self._made_of, (rows, view, cells, self._filter, text, prompt, order)
+        if made_of == before:
             return
         self._made_of = made_of
+        if made_of[:3] != before[:3]:
+            self._columns, self._words = _columns_of(rows, view, cells), _step_words(rows)
         kept = passing(rows, self._filter) if self._filter else rows
         self._shown = sorted(
             (r for r in kept if prompt in (0, r.prompt) and words_match(r.preview, text)),
             key=_ORDERS[order],
         )
-        self._columns, self._words = _columns_of(rows, view, cells), _step_words(rows)
-
         shown, ids = self._shown, [(r.position, r.item) for r in self._shown]
 
         def draw(row: SampleRow, cursor: bool) -> Line:
