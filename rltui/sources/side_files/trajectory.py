@@ -417,7 +417,7 @@ def _has_text(value: object) -> bool:
         return False
     if isinstance(value, list):
         return not isinstance(value[0], (int, float, type(None)))
-    return isinstance(value, str) or _group(value) is None
+    return isinstance(value, str) or _group({"": value}) is None
 
 
 def _group(value: Record, depth: int = 0) -> dict[str, float] | None:
