@@ -34,13 +34,6 @@ _TITLE = "Errors and warnings"
 _WHEN, _WHO = 22, 14
 
 
-def digest_head(digest: LogDigest, view: View, width: int) -> list[Line]:
-    """What is listed, and how much of the logs was read."""
-    gap = max(2, width - len(_TITLE) - len(digest.note))
-    head: Line = [(_TITLE + " " * gap, TITLE), (digest.note, MUTED)]
-    return [fit_line(head, width), [(view.glyphs.rule * width, RULE)]]
-
-
 def digest_lines(
     run: RunView, digest: LogDigest, view: View, width: int, text: str = "", shift: int = 0
 ) -> list[Line]:
@@ -117,9 +110,12 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         return None if self._shown is None else self._shown.request()
 
     def head(self, width: int) -> list[Line]:
-        if self._shown is not None:
-            return digest_head(self._shown, self.shell.view, width)
-        return log_head(self._run, self.shell.view, width)
+        digest, view = self._shown, self.shell.view
+        if digest is None:
+            return log_head(self._run, view, width)
+        gap = max(2, width - len(_TITLE) - len(digest.note))
+        head: Line = [(_TITLE + " " * gap, TITLE), (digest.note, MUTED)]
+        return [fit_line(head, width), [(view.glyphs.rule * width, RULE)]]
 
     def text(self, width: int) -> list[Line]:
         view, text, shift = self.shell.view, self.status.filter, self._shift
