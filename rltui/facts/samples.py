@@ -193,13 +193,13 @@ class SampleBrowser:
         step = self.step if current.steps else None
         part = self._table
         if part is None or part.note == PART:
-            return lambda: self._load(current, step, _FIRST_S, part)
+            return lambda: self._load(current, step, part)
         if row is not None and self.sample(row) is None:
             made_of = self._made_of
             return lambda: self._read(current, step, row, made_of)
 
         wanted = self._unread_step(current.steps) if self.prompt else None
-        return None if wanted is None else lambda: self._load(current, wanted, math.inf)
+        return None if wanted is None else lambda: self._load(current, wanted)
 
     def _unread_step(self, steps: Sequence[int]) -> int | None:
         """The nearest step whose answers to the prompt are not known."""
@@ -233,10 +233,8 @@ class SampleBrowser:
 
         return read
 
-    def _load(
-        self, kind: Samples, step: int | None, seconds: float, part: SampleTable | None = None
-    ) -> Apply:
-        stamp = kind.stamp(step)
+    def _load(self, kind: Samples, step: int | None, part: SampleTable | None = None) -> Apply:
+        stamp, seconds = kind.stamp(step), math.inf if self.prompt else _FIRST_S
         table = next(part.rest) if part is not None else kind.load(step, seconds)
 
         def apply() -> None:
