@@ -134,9 +134,9 @@ def names_in(runs: Iterable[RunView]) -> list[str]:
 
 
 def _found(run: RunView, text: str) -> tuple[Value, bool]:
-    tag, parts = _tag_named(run, text), None
+    tag, parts = tag_named(run, text), None
     if tag is None and (parts := _SPEC.fullmatch(text)):  # "reward.max" is a metric of its own
-        tag = _tag_named(run, parts["name"])
+        tag = tag_named(run, parts["name"])
     if tag is None:
         values = run.hyperparameters.values
         named = (v for n, v in values.items() if last_part(n) == text and v is not None)
@@ -147,7 +147,7 @@ def _found(run: RunView, text: str) -> tuple[Value, bool]:
     return _statistic(run.shown(tag), stat or "last", step, down), down
 
 
-def _tag_named(run: RunView, name: str) -> str | None:
+def tag_named(run: RunView, name: str) -> str | None:
     """The tag that a name means in a run."""
     if name in run.infos:
         return name

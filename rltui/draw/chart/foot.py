@@ -225,7 +225,8 @@ def _bar(bar: Bar, span: PlotSpan, glyphs: GlyphSet) -> _Part:
 
 def has_strip(chart: Chart, height: int) -> bool:
     """Whether a chart of ``height`` lines ends with a strip."""
-    return chart.overview and height >= (_WHOLE_FROM if chart.window is None else _FROM)
+    is_line = not chart.curve.is_path
+    return is_line and chart.overview and height >= (_WHOLE_FROM if chart.window is None else _FROM)
 
 
 def strip_lines(

@@ -26,10 +26,11 @@ from rltui.draw.chart.canvas import (
     paint_band,
     paint_line,
     paint_tone,
+    path_raster,
     safe,
 )
 from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
-from rltui.draw.chart.trace import gap_cells
+from rltui.draw.chart.trace import CurvePoints, gap_cells
 from rltui.draw.chart.y_range import Shown
 from rltui.draw.line import (
     ACCENT,
@@ -139,7 +140,12 @@ def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
     for end in (shown.low, shown.high) if outlined else ():
         if end is not None:
             paint_tone(plot, *plot.extents(end, cut=True))
-    if shown.old is not None:
+    path = shown.path
+    below = () if path is None else (path.old, path.rows if path.trail is not None else None)
+    for points in below:
+        if points is not None:
+            paint_line(plot, path_raster(plot, points), BAND, char=".")
+    if shown.old is not None and path is None:
         paint_line(plot, line_raster(plot, shown.old, toned=True), BAND, char=".")
     if shown.under is not None:
         look = style(Token.SPARK) if shown.low is not None else BAND
@@ -149,15 +155,26 @@ def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
     drawn = []
     for other in reversed(shown.overlays):
         look, sign = style(other.curve.token), other.curve.sign
-        cells = paint_line(plot, line_raster(plot, other.line), look, char=sign or "+")
+        cells = paint_line(plot, _upper(plot, other), look, char=sign or "+")
         drawn.append((cells, look, sign))
     curve = shown.curve
     look = style(curve.token if curve.known else Token.MUTED)
-    raster = line_raster(plot, shown.line)
+    raster = _upper(plot, shown)
     cells = paint_line(plot, raster, look, char=curve.sign or "*")
-    _recolour(plot, raster, curve)
+    if path is None:
+        _recolour(plot, raster, curve)
+    else:
+        _recolour_path(plot, raster, path.trail or path.rows, curve)
 
     _draw_signs(plot, [(cells, look, curve.sign), *reversed(drawn)])
+
+
+def _upper(plot: Plot, shown: Shown) -> BoolArray:
+    """The dots of the upper line, or of a path."""
+    if shown.path is None:
+        return line_raster(plot, shown.line)
+    rows, trail, _ = shown.path
+    return path_raster(plot, trail or rows, joined=trail is not None)
 
 
 def _draw_signs(plot: Plot, lines: Sequence[tuple[BoolArray, Style, str]]) -> None:
@@ -203,6 +220,16 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
             plot.canvas.paint(codes, style(LEVEL_TOKEN[grade]), where)
 
 
+def _recolour_path(plot: Plot, raster: BoolArray, data: CurvePoints, curve: Curve) -> None:
+    """The level colours of a path, from the point at which each began."""
+    codes, marker = encode(raster, plot.glyphs.marker), plot.glyphs.marker
+    for since, until, level in sorted(curve.levels, key=lambda e: e[2]):
+        if level >= Level.WATCH:
+            part = slice(int(since), None if until is None else int(until) + 1)
+            own = path_raster(plot, CurvePoints(data.x[part], data.y[part]))
+            plot.canvas.paint(codes, style(LEVEL_TOKEN[level]), encode(own, marker) != BLANK)
+
+
 def draw_marks(plot: Plot, shown: Shown) -> None:
     """Marks for values that are outside of the y range or not finite."""
     canvas, scale, glyphs = plot.canvas, plot.scale, plot.glyphs
@@ -215,6 +242,8 @@ def draw_marks(plot: Plot, shown: Shown) -> None:
         for column in set(at[low < -_SLACK].tolist()):
             canvas.put(bottom, column, glyphs.below, _OUTSIDE)
 
+    if shown.path is not None:
+        return
     kinds = gap_cells(shown.raw, plot.span.x0, plot.span.x1, canvas.width)
     for column in np.flatnonzero(kinds).tolist():
         begins = kinds[column] == 1
@@ -227,7 +256,7 @@ def draw_onsets(plot: Plot, chart: Chart) -> None:
     """In a cell of the grid the badge of each level of the curve where it began: on the top row,
     or on the bottom one where the line takes that."""
     canvas = plot.canvas
-    levels = chart.curve.levels if chart.ends else ()
+    levels = chart.curve.levels if chart.ends and not chart.curve.is_path else ()
     for since, _, level in sorted(levels, key=lambda e: e[2]):
         if level < Level.WATCH or not plot.span.holds(since):
             continue
@@ -273,12 +302,15 @@ def _text_row(plot: Plot, limit: Limit) -> tuple[int | None, str]:
     return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
-def draw_crosshair(plot: Plot, x: float) -> None:
-    """The full-height line, which gives way to the data."""
+def draw_crosshair(plot: Plot, x: float, y: float = np.nan) -> None:
+    """The full-height line, which gives way to the data, and the point of a path on it."""
     canvas, column = plot.canvas, plot.span.cell(x)
     for row in range(canvas.height):
         if not canvas.lines[row, column]:
             canvas.put(row, column, plot.glyphs.vertical, ACCENT)
+    at = plot.row(y) if np.isfinite(y) else None
+    if at is not None:
+        canvas.put(at, column, plot.glyphs.live, style(Token.ACCENT, bold=True))
 
 
 def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:

@@ -59,7 +59,8 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     layers.draw_marks(plot, shown)
     layers.draw_onsets(plot, chart)
     if cross is not None:
-        layers.draw_crosshair(plot, cross)
+        y = np.nan if chart.point is None else ready.in_order.y[chart.point[0]]
+        layers.draw_crosshair(plot, cross, float(y))
     layers.draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
     if cross is not None:
         layers.draw_readout(plot, cross, _readout(chart, ready, cross))
@@ -93,7 +94,7 @@ def _layout(
             labels = foot.label_width(chart, whole, width, glyphs, least=labels, margin=_MARGIN)
     rough = PlotSpan(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
     rows = room - max(0, min(room // 3, foot.wanted_rows(chart, rough), room - _MIN_ROWS))
-    margin = _margin_width(chart, ready.raw, window)
+    margin = _margin_width(chart, ready.in_order, window)
 
     # the y range needs the curve in dot columns, the number of columns needs the labels
     guess = max(1, width - labels - 1 - margin)
@@ -127,6 +128,7 @@ def _margin_width(chart: Chart, raw: CurvePoints, window: tuple[float, float]) -
 def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     """The row at the height of the newest value, and what to write there in the margin."""
     scale, raw, bottom = plot.scale, shown.raw, plot.canvas.height - 1
+    raw = raw if shown.path is None else shown.path.rows
     if not len(raw.x) or raw.x[-1] > plot.span.x1:
         return 0, []
     x, value = float(raw.x[-1]), float(raw.y[-1])
@@ -134,7 +136,8 @@ def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     if row is None:
         row = 0 if value > scale.low and not scale.log else bottom
 
-    levels = [e[2] for e in shown.curve.levels if e[0] <= x and (e[1] is None or e[1] >= x)]
+    at = x if shown.path is None else len(raw.x) - 1
+    levels = [e[2] for e in shown.curve.levels if e[0] <= at and (e[1] is None or e[1] >= at)]
     worst = max(levels, default=Level.UNKNOWN)
     token = LEVEL_TOKEN[worst] if worst >= Level.WATCH else Token.STRONG
     look = style(token if math.isfinite(value) else Token.BAD, bold=True)
@@ -180,9 +183,13 @@ def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
     if chart.told:
         return []
-    bold, raw = style(Token.STRONG, bold=True), ready.raw
+    bold, raw = style(Token.STRONG, bold=True), ready.in_order
     lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]
-    at = int(np.searchsorted(raw.x, x, side="right")) - 1
+    if chart.point is not None:
+        at, words = chart.point
+        lines.insert(0, [(words, bold)])
+    else:
+        at = int(np.searchsorted(raw.x, x, side="right")) - 1
     if at < 0:
         return lines
 

@@ -28,6 +28,15 @@ _SLIVER = 0.03
 LOG_REFUSED = "log y needs values above 0"
 
 
+class Path(NamedTuple):
+    """The points of a path in their order; x is finite."""
+
+    rows: CurvePoints
+    trail: CurvePoints | None
+    """The same, smoothed."""
+    old: CurvePoints | None
+
+
 class Prepared(NamedTuple):
     """All points of a curve, in order; the curve of a chart holds its overlays."""
 
@@ -43,6 +52,13 @@ class Prepared(NamedTuple):
     old: CurvePoints | None
     overlays: tuple[Prepared, ...] = ()
     envelope: tuple[CurvePoints, CurvePoints] | None = None
+    path: Path | None = None
+    """What is drawn of a path; its other points are in the order of x."""
+
+    @property
+    def in_order(self) -> CurvePoints:
+        """The points in the order in which they came."""
+        return self.raw if self.path is None else self.path.rows
 
 
 class Shown(NamedTuple):
@@ -62,6 +78,8 @@ class Shown(NamedTuple):
     old: DotColumns | None = None
     overlays: tuple[Shown, ...] = ()
     envelope: tuple[DotColumns, DotColumns] | None = None
+    path: Path | None = None
+    """What is drawn in place of ``line``, ``under`` and ``old``."""
 
 
 def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
@@ -100,9 +118,15 @@ def prepare(chart: Chart) -> Prepared:
 
 def _prepared(curve: Curve, weight: float) -> Prepared:
     raw = points(np.asarray(curve.x), np.asarray(curve.y))
+    old = _points(curve.old)
+    if curve.is_path:
+        x, y = np.asarray(curve.x, np.float64), np.asarray(curve.y, np.float64)
+        trail = CurvePoints(smooth(x, weight), smooth(y, weight)) if weight > 0 else None
+        path = Path(CurvePoints(x, y), trail, old)
+        return Prepared(curve, raw, raw, raw, None, None, old, path=path)
     line = CurvePoints(raw.x, smooth(raw.y, weight))
     ends = _points(curve.low), _points(curve.high)
-    return Prepared(curve, raw, line, _points(curve.mean) or line, *ends, _points(curve.old))
+    return Prepared(curve, raw, line, _points(curve.mean) or line, *ends, old)
 
 
 def _points(data: XY | None) -> CurvePoints | None:
@@ -115,16 +139,18 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
     def columns(data: CurvePoints | None) -> DotColumns | None:
         return None if data is None else decimate(data, *window, width)
 
-    def calm(data: CurvePoints, mean: CurvePoints, restarts: Sequence[float] = ()) -> DotColumns:
+    def calm(
+        data: CurvePoints, mean: CurvePoints, restarts: Sequence[float] = (), dots: bool = False
+    ) -> DotColumns:
         """A line in the window; the average of ``mean`` where it would be a solid block."""
         line = decimate(data, *window, width)
-        crowded = is_crowded(data, line, window, width)
+        crowded = not dots and is_crowded(data, line, window, width)
         return averaged(mean, line, window, width, restarts) if crowded else line
 
     below = decimate(ready.raw, *window, width)
-    crowded = is_crowded(ready.raw, below, window, width)
+    crowded = ready.path is None and is_crowded(ready.raw, below, window, width)
     above = None
-    if chart.smooth > 0:
+    if chart.smooth > 0 and ready.path is None:
         above = calm(ready.line, ready.line, chart.restarts)
     elif crowded:
         above = averaged(ready.mean, below, window, width, chart.restarts)
@@ -143,10 +169,15 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
         crowded,
         columns(ready.old),
         tuple(
-            Shown(o.curve, o.raw, calm(o.line, o.mean), columns(o.low), columns(o.high))
+            Shown(
+                *(o.curve, o.raw, calm(o.line, o.mean, dots=o.path is not None)),
+                *(columns(o.low), columns(o.high)),
+                path=o.path,
+            )
             for o in ready.overlays
         ),
         envelope,
+        ready.path,
     )
 
 
