@@ -22,6 +22,8 @@ from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.draw.theme import load_theme
+from rltui.facts.columns import names_in
+from rltui.facts.x_axis import KINDS, axes_of
 from rltui.files.disk import check_target, target_file
 from rltui.output.canary import canary_document, canary_text
 from rltui.output.explain import explain_document, explain_text
@@ -110,6 +112,10 @@ def plot(options: argparse.Namespace) -> int:
     if not runs:
         return nothing_readable(options, session)
 
+    if options.x not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, options.x))):
+        raise UsageError(
+            f"no metric {options.x!r} for --x", hint=nearest(options.x, names_in(runs))
+        )
     if options.compare:
         runs = compared(runs, options.compare)
     colour = wants_colour(sys.stdout, os.environ)

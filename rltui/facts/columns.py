@@ -123,14 +123,14 @@ def conditions_in(text: str) -> tuple[list[Condition], str]:
     return found, _CONDITION.sub(" ", text) if found else text
 
 
-def names_in(runs: Iterable[RunView]) -> list[str]:
-    """Names that columns can have: metrics and other tags, then hyperparameters."""
-    metrics, settings = dict[str, None](), dict[str, None]()
+def names_in(runs: Iterable[RunView], *, settings: bool = True) -> list[str]:
+    """Names that columns can have: metrics and other tags, then hyperparameters if ``settings``."""
+    metrics, hyper = dict[str, None](), dict[str, None]()
     for run in runs:
         metrics |= {(i.metric.key if i.metric else t): None for t, i in run.infos.items()}
-        names = run.hyperparameters.values
-        settings |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
-    return [clean(name) for name in (*metrics, *settings) if not re.search(r"[\s,]", name)]
+        names = run.hyperparameters.values if settings else ()
+        hyper |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
+    return [clean(name) for name in (*metrics, *hyper) if not re.search(r"[\s,]", name)]
 
 
 def _found(run: RunView, text: str) -> tuple[Value, bool]:

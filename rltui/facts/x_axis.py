@@ -3,9 +3,9 @@
 Findings, restarts and crosshairs are known by step; every other axis is a mapping from steps. One
 that grows is interpolated between the points of a series that has both. A metric that also falls
 gives each point the newest value since the point before it, and the points are a path in the order
-of steps. A tag that counts something else than the steps of its run keeps its own. What happened to a run is marked on the axis of every chart:
-evaluations, checkpoints, settings that jumped, pauses in the log, and NaN; the chart itself draws
-restarts.
+of steps. A tag that counts something else than the steps of its run keeps its own. What happened
+to a run is marked on every axis that grows: evaluations, checkpoints, settings that jumped, pauses
+in the log, and NaN; the chart itself draws restarts.
 
 The axis of a live run ends a little after its newest point, at a place that moves rarely: new
 points fill columns from left to right, and those that are drawn stay where they are.
@@ -86,6 +86,14 @@ class Axis:
             return np.interp(steps.astype(np.float64), self.steps, self.at)
         row = np.minimum(np.searchsorted(self.steps, steps), len(self.steps) - 1)
         return np.where(self.steps[row] == steps, self.at[row], np.nan)
+
+    def placed(self, series: Series) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Steps, places and values of the points that have a place, in the order of steps."""
+        steps, x, values = series.steps, self.places(series.steps), series.values
+        if not self.grows:
+            known = np.isfinite(x)
+            steps, x, values = steps[known], x[known], values[known]
+        return steps, x, values.astype(np.float64)
 
 
 def padded_end(first: float, last: float) -> float:
@@ -191,15 +199,14 @@ def _metric_axis(run: RunView, tag: str, x_tag: str, unit: str) -> Axis:
     return Axis("number", unit, steps[is_new].astype(np.float64), x[row[is_new]], grows=False)
 
 
-def against_words(run: RunView, tag: str, name: str) -> str:
-    """The metric that the points of a tag are plotted against, and how many points that leaves;
-    empty for an axis that grows."""
-    series = run.shown(tag)
-    axis = axis_of(run, series, name)
-    if axis.grows or axis.steps is None:
+def against_words(axis: Axis, series: Series) -> str:
+    """The metric that a series is plotted against, and how many points that leaves; empty for
+    steps and times."""
+    if axis.kind != "number" or axis.steps is None:
         return ""
     count, every = len(axis.steps), len(series.distinct_steps)
-    thin = f", {numbers.step(count)} of {numbers.step(every)} points" if count < every else ""
+    is_thin = not axis.grows and count < every
+    thin = f", {numbers.step(count)} of {numbers.step(every)} points" if is_thin else ""
     return f"against {axis.unit}{thin}"
 
 
@@ -224,7 +231,7 @@ def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | Non
     none of the ``kind``: no tokens, no times."""
     series = run.shown(tag)
     own = axis_of_kind(run, series, axis, kind)
-    return None if own is None else (own.places(series.steps), series.values.astype(np.float64))
+    return None if own is None else own.placed(series)[1:]
 
 
 def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:

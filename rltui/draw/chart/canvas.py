@@ -286,8 +286,11 @@ def path_raster(plot: Plot, data: CurvePoints, *, joined: bool = False) -> BoolA
     """The dots of points in any order of x; ``joined`` by straight lines in their order."""
     width, height = plot.across * plot.canvas.width, plot.down * plot.canvas.height
     x0, x1 = plot.span.x0, plot.span.x1
-    places = np.array([(data.x - x0) / (x1 - x0 or 1.0), plot.scale.share(data.y)])
-    places = places[:, np.isfinite(places).all(axis=0)] * [[width - 1], [height - 1]]
+    known = np.isfinite(data.y)
+    with np.errstate(over="ignore"):
+        across = (data.x[known] - x0) / (x1 - x0 or 1.0)
+    places = np.array([across, plot.scale.share(data.y[known])])
+    places = np.clip(np.nan_to_num(places, nan=-1), -1, 2) * [[width - 1], [height - 1]]
     if joined and places.shape[1] > 1:
         moves = np.diff(places)
         count = np.ceil(np.abs(moves).max(axis=0)).astype(np.intp) + 1

@@ -31,7 +31,7 @@ from rltui.draw.chart.canvas import (
 )
 from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
 from rltui.draw.chart.trace import CurvePoints, gap_cells
-from rltui.draw.chart.y_range import Shown
+from rltui.draw.chart.y_range import Path, Shown
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -164,7 +164,7 @@ def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
     if path is None:
         _recolour(plot, raster, curve)
     else:
-        _recolour_path(plot, raster, path.trail or path.rows, curve)
+        _recolour_path(plot, raster, path, curve)
 
     _draw_signs(plot, [(cells, look, curve.sign), *reversed(drawn)])
 
@@ -220,13 +220,14 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
             plot.canvas.paint(codes, style(LEVEL_TOKEN[grade]), where)
 
 
-def _recolour_path(plot: Plot, raster: BoolArray, data: CurvePoints, curve: Curve) -> None:
+def _recolour_path(plot: Plot, raster: BoolArray, path: Path, curve: Curve) -> None:
     """The level colours of a path, from the point at which each began."""
     codes, marker = encode(raster, plot.glyphs.marker), plot.glyphs.marker
+    data, joined = path.trail or path.rows, path.trail is not None
     for since, until, level in sorted(curve.levels, key=lambda e: e[2]):
         if level >= Level.WATCH:
             part = slice(int(since), None if until is None else int(until) + 1)
-            own = path_raster(plot, CurvePoints(data.x[part], data.y[part]))
+            own = path_raster(plot, CurvePoints(data.x[part], data.y[part]), joined=joined)
             plot.canvas.paint(codes, style(LEVEL_TOKEN[level]), encode(own, marker) != BLANK)
 
 

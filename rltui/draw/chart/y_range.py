@@ -120,7 +120,8 @@ def _prepared(curve: Curve, weight: float) -> Prepared:
     raw = points(np.asarray(curve.x), np.asarray(curve.y))
     old = _points(curve.old)
     if curve.is_path:
-        x, y = np.asarray(curve.x, np.float64), np.asarray(curve.y, np.float64)
+        x = np.clip(np.asarray(curve.x, np.float64), -FAR, FAR)
+        y = np.asarray(curve.y, np.float64)
         trail = CurvePoints(smooth(x, weight), smooth(y, weight)) if weight > 0 else None
         path = Path(CurvePoints(x, y), trail, old)
         return Prepared(curve, raw, raw, raw, None, None, old, path=path)

@@ -30,6 +30,7 @@ from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import TAB_BY_ID, TagRow, make_row, overview_sections, tab_sections
 from rltui.facts.reward import ceiling_words
+from rltui.facts.x_axis import against_words, axis_of
 from rltui.health.model import Finding
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines, finding_block, heading
@@ -87,7 +88,9 @@ def metric_lines(
 
     head: Line = [(f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))]
     head += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
-    head.append((f"   {row.tag}{', min, max' if row.band else ''}", MUTED))
+    against = against_words(axis_of(run, run.shown(tag), view.axis), run.shown(tag))
+    about = f"{row.tag}{', min, max' if row.band else ''}"
+    head.append((words(f"   {against or about}"), MUTED))
     where = TAB_BY_ID[tab].title
 
     if row in rows:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.chart_model import XY, Chart, Curve
@@ -62,13 +63,21 @@ class Trace:
     """All points, or the outline of a long series."""
     mean: x_axis.Points | None = None
     """The block means of a long series."""
+    steps: IntArray | None = None
+    """The steps of the points where these are in their order, not in that of x."""
+
+    @property
+    def curve(self) -> Curve:
+        """The same for a chart."""
+        return Curve(*self.points, mean=self.mean, is_path=self.steps is not None)
 
     def scaled(self, factor: float) -> Trace:
         """The line in another unit."""
         if factor == 1:
             return self
         (x, y), mean = self.points, self.mean
-        return Trace((x, y * factor), None if mean is None else (mean[0], mean[1] * factor))
+        mean = None if mean is None else (mean[0], mean[1] * factor)
+        return Trace((x, y * factor), mean, self.steps)
 
 
 def trace_of(
@@ -76,18 +85,18 @@ def trace_of(
 ) -> Trace | None:
     """The line of a tag, see :func:`points_of`; with ``exact``, or smoothed, all of its points."""
     series = run.shown(tag)
-    exact = exact or view.smooth > 0
-    outline = None if exact else outline_of(run, series, coarse=True)
-    if outline is None:
-        found = x_axis.points_of(run, tag, view.axis, kind)
-        return None if found is None else Trace(found)
     own = x_axis.axis_of_kind(run, series, view.axis, kind)
     if own is None:
         return None
-    steps, values = series.steps, series.values
-    points = own.places(steps[outline.index]), values[outline.index].astype(np.float64)
+    exact = exact or view.smooth > 0 or not own.grows
+    outline = None if exact else outline_of(run, series, coarse=True)
+    if outline is None:
+        steps, x, y = own.placed(series)
+        return Trace((x, y), steps=None if own.grows else steps)
+    index, centres = outline.index, outline.centres
+    points = own.places(series.steps[index]), series.values[index].astype(np.float64)
 
-    return Trace(points, (own.places(steps[outline.centres]), outline.means))
+    return Trace(points, (own.places(series.steps[centres]), outline.means))
 
 
 class Compared(NamedTuple):
@@ -173,7 +182,9 @@ def _lines_of(
         line = line.scaled(other.factor)
         if other.token is not None:
             name, note, sign = other.name, other.note, other.sign
-            lines.append(Curve(*line.points, other.token, name, note, sign, mean=line.mean))
+            lines.append(replace(line.curve, token=other.token, label=name, note=note, sign=sign))
+        elif line.steps is not None:
+            lines.append(replace(line.curve, token=Token.BAND))
         else:
             rest.append(line.mean or line.points)
 
@@ -187,12 +198,14 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     own, *others = charted(run, tag, view)
     lines, rest = _lines_of(run, tag, others, view, exact=exact)
 
-    if rest:
-        lines.append(_band_label(len(rest)))
+    faint = [o for o in lines if o.token is Token.BAND]
+    if rest or faint:
+        lines.append(_band_label(len(rest or faint), "as a band" if rest else "in grey"))
     ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
-    if chart.x_kind == "step" and not x_axis.has_own_axis(run, tag):
+    if chart.x_kind != "step" or not x_axis.has_own_axis(run, tag):
         # charts of other metrics stand beside it, and have one range with it
-        ends += [float(step) for m in view.marked for step in x_axis.span_of(m.run)[:2]]
+        ranges = (x_axis.range_of(m.run, "", view.axis, chart.x_kind) for m in view.marked)
+        ends = [x for found in ranges if found is not None for x in found]
     chart = replace(
         chart,
         first=None if chart.first is None else min([chart.first, *ends]),
@@ -236,10 +249,10 @@ def _own(run: RunView, view: View) -> tuple[str, Token]:
     return slot_sign(slot), (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
 
 
-def _band_label(count: int) -> Curve:
-    """The entry of the legend for runs that only the band shows."""
+def _band_label(count: int, words: str = "as a band") -> Curve:
+    """The entry of the legend for runs that only the band shows, or dots in its colour."""
     nothing = np.empty(0)
-    return Curve(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
+    return Curve(nothing, nothing, Token.BAND, f"{count} more {words}", is_band=True)
 
 
 def band_of(runs: Sequence[x_axis.Points]) -> tuple[XY, XY] | None:
@@ -264,16 +277,19 @@ def has_others(tag: str, view: View) -> bool:
 def reference_points(
     run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> x_axis.Points | None:
-    """The points of the reference as far as this run has come; None where it has none."""
+    """The points of the reference as far as this run has come, all of a path; None where it has
+    none of the kind."""
     reference, info = run.reference, run.infos[series.tag]
     if reference is None or reference is run:
         return None
     tag = x_axis.compared_tag(run, series.tag, reference)
-    ghost = None if tag is None else x_axis.points_of(reference, tag, axis_name, axis.kind)
-    if tag is None or ghost is None:
+    if tag is None:
         return None
-    x, y = ghost
-    last = run.points.last_step
+    shown = reference.shown(tag)
+    other = x_axis.axis_of_kind(reference, shown, axis_name, axis.kind)
+    if other is None or other.grows != axis.grows:
+        return None
+    (_, x, y), last = other.placed(shown), run.points.last_step if axis.grows else None
     here = slice(0, None if last is None else int(np.searchsorted(x, axis.place(last), "right")))
     factor = reference.infos[tag].factor_to(info)
 
@@ -284,7 +300,7 @@ def reference_envelope(
     run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> tuple[XY, XY] | None:
     """Low and high of the noise of the reference; None where it has none."""
-    found = reference_points(run, series, axis, axis_name)
+    found = reference_points(run, series, axis, axis_name) if axis.grows else None
     return None if found is None else x_axis.wander(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from textual import events
@@ -10,16 +10,14 @@ from textual import events
 from rltui.draw.line import Line
 from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
-from rltui.facts.x_axis import axes_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.crosshair import CrosshairKeys, typed_step
+from rltui.tui.crosshair import NO_METRIC, CrosshairKeys, typed_step
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
 from rltui.tui.screen import (
-    NO_METRIC,
     ChartOptions,
     ask_note,
     compare,
@@ -148,12 +146,12 @@ class ChartScreen(ReplayKeys, ChartOptions):
         return [run_header(self.run, self.shell.view, width, self.session.reading())]
 
     def state_words(self) -> str:
-        options = self.shell.view.changed_options(self.axes)
+        options = self.shell.view.changed_options(self.axes())
         return "  ".join(x for x in (self.shell.state_words(options=False), options) if x)
 
     @property
-    def axes(self) -> tuple[str, ...]:
-        return axes_of(self.run)
+    def charted_runs(self) -> Sequence[RunView]:
+        return (self.run,)
 
     def action_pin(self) -> None:
         """Pin the tag, which then leads the Overview, or unpin it."""
