@@ -301,6 +301,9 @@ def path_raster(plot: Plot, data: CurvePoints, *, joined: bool = False) -> BoolA
     inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
     raster = np.zeros((height, width), dtype=np.bool_)
     raster[height - 1 - row[inside], column[inside]] = True
+    if not joined and len(data.x) < width and plot.down > 1:  # one dot is hard to see
+        raster[1:] |= raster[:-1]
+        raster[:, 1:] |= raster[:, :-1]
     return raster
 
 

@@ -83,6 +83,10 @@ def axis_lines(
         if 0 <= begin <= span.width - cells and not _touches(begin, unit, placed):
             placed.append((begin, unit, MUTED))
             break
+    else:  # the name of a metric is longer than the gaps between labels
+        kept = [p for p in placed if not _touches(end, unit, [p])]
+        if len(kept) > 1 and all(p in kept for p in crossed):
+            placed = [*kept, (end, unit, MUTED)]
 
     head = " " * (span.left - 1) + glyphs.corner if span.left else ""
     tail = " " * (span.width - span.left - span.cells)

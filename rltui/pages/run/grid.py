@@ -211,7 +211,8 @@ def _chart(
     ]
     below = plot.lines[height:]
     if len(below) == 2:
-        below = axis_lines(plot.chart, span, view.glyphs, at, numbers.step(cross))
+        label = numbers.step(cross) if axis.grows else numbers.value(at)
+        below = axis_lines(plot.chart, span, view.glyphs, at, label)
 
     return [*lines, *below]
 
