@@ -21,7 +21,8 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.log_digest import AGAIN_S, LogDigest
+from rltui.facts.log_digest import AGAIN_S, LogDigest, line_at
+from rltui.facts.runs import newest_log
 from rltui.facts.samples import root_of
 from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import RunView, Session
@@ -76,8 +77,10 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     MOST = 10_000
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: RunView, step: int | None = None) -> None:
+        """``step``: the log begins there, if its last lines hold it."""
         super().__init__()
+        self._step = step
         self._session = session
         self._run = run
         self._digest: LogDigest | None = None
@@ -97,6 +100,8 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     def on_mount(self) -> None:
         super().on_mount()
+        if self._step is not None and newest_log(self._run) is not None:
+            self.call_after_refresh(self._to_step, self._step)
         self.set_interval(AGAIN_S, self._read_on)
 
     def action_digest(self) -> None:
@@ -134,6 +139,15 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         self._read_on()
         if self._follows and not self._is_digest:
             self.call_after_refresh(self._to_end)
+
+    def _to_step(self, step: int) -> None:
+        at, words = line_at(self._run, step), f"{self._run.step_word} {numbers.step(step)}"
+        if at is None:
+            self.shell.say(f"the last lines do not tell of {words}")
+            return
+        self._follows = False
+        self.items.scroll_to(y=at, animate=False)
+        self.shell.say(f"the log at {words}")
 
     def _to_end(self) -> None:
         if self._follows and not self._is_digest:

@@ -215,11 +215,11 @@ class ChartScreen(ReplayKeys, ChartOptions):
         self.select_tab(next(t.id for t in TABS if t.key == key))
 
     def action_tail(self) -> None:
-        """Show the end of the console log."""
-        self.shell.push_screen(later.LogScreen(self.session, self.run))
+        """Show the console log at the step of the crosshair or finding, else its end."""
+        self.shell.push_screen(later.LogScreen(self.session, self.run, self.chosen_step))
 
     def action_samples(self) -> None:
-        """Show the texts and samples at the step of the crosshair."""
+        """Show the texts and samples at that step."""
         self.shell.push_screen(later.SampleScreen(self.session, self.run, self.chosen_step))
 
     async def action_note(self) -> None:
@@ -227,8 +227,9 @@ class ChartScreen(ReplayKeys, ChartOptions):
         await ask_note(self, self.run)
 
     def action_hyperparameters(self) -> None:
-        """Show the hyperparameters."""
-        self.shell.push_screen(later.HyperparametersScreen(self.session, self.run))
+        """Show the hyperparameters, those that are logged as they were at that step."""
+        opened = later.HyperparametersScreen(self.session, self.run, step=self.chosen_step)
+        self.shell.push_screen(opened)
 
     def _tab_named(self, name: str) -> None:
         tab, hint = tab_named(self.run, name)
