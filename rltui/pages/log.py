@@ -132,7 +132,8 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         view, text, shift = self.shell.view, self.status.filter, self._shift
         if self._shown is not None:
             return digest_lines(self._run, self._shown, view, width, text, shift)
-        return log_lines(self._run, view, width, text, shift)
+        at = None if self._step is None else line_at(self._run, self._step)
+        return log_lines(self._run, view, width, text, shift, at)
 
     def update(self) -> None:
         super().update()
@@ -146,7 +147,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
             self.shell.say(f"the last lines do not tell of {words}")
             return
         self._follows = False
-        self.items.scroll_to(y=at, animate=False)
+        self.items.scroll_to(y=at - self.items.size.height // 3, animate=False)
         self.shell.say(f"the log at {words}")
 
     def _to_end(self) -> None:
