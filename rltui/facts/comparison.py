@@ -16,6 +16,7 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
+from rltui.facts.figures import episodes
 from rltui.facts.groups import (
     LINES,
     Grouping,
@@ -26,7 +27,6 @@ from rltui.facts.groups import (
     setting_of,
     slot_of,
 )
-from rltui.facts.metrics import episodes
 from rltui.facts.x_axis import Axis, axis_of_kind, compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView

@@ -18,8 +18,8 @@ from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
+from rltui.facts.figures import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.metrics import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.x_axis import (
     Axis,
     axis_of,
