@@ -115,7 +115,7 @@ def test_empty_places_are_defaults(tmp_path: Path, text: str) -> None:
         ("vieww:\n  theme: x\n", "1:1", "unknown key 'vieww'; did you mean 'view'?"),
         ("view:\n  thme: x\n", "2:3", "unknown key 'thme'; did you mean 'theme'?"),
         ("view:\n  marker: brail\n", "2:11", "did you mean 'braille'?"),
-        ("view:\n  x_axis: steps\n", "2:11", "did you mean 'step'?"),
+        ("view:\n  mouse: on_\n", "2:10", "did you mean 'on'?"),
         ("view:\n  smooth: 1.5\n", "2:11", "at most 0.999"),
         ("view:\n  smooth: .nan\n", "2:11", "finite"),
         ("view:\n  mouse: offf\n", "2:10", "did you mean 'off'?"),

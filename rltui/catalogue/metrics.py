@@ -127,7 +127,8 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     where = document.need("roles")
     roles = read_record(where, Roles)
     document.finish()
-    for key in (v for name, v in roles._asdict().items() if name != "total_steps"):
+    single = (roles.step_time, roles.stage, roles.checkpoint, roles.closing, roles.tokens)
+    for key in (*single, *(k for keys in roles.against for k in keys.split("|"))):
         if key not in metrics:
             where.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
 

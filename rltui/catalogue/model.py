@@ -293,6 +293,8 @@ class Roles(NamedTuple):
     """Key of the metric that a trainer logs in its last row."""
     tokens: str = ""
     """Key of the metric that counts the tokens so far."""
+    against: tuple[str, ...] = ()
+    """Keys of metrics that others are plotted against."""
     total_steps: tuple[str, ...] = ()
     """Names of hyperparameters that hold the planned steps."""
 

@@ -302,8 +302,8 @@ _PLOT = (
     Option("--smooth S", "0 to below 1", default=0.0,
            type=_number(0.0, math.nextafter(1.0, 0.0), "smoothing goes from 0 (none) to below 1")),
     Option("--log", "logarithmic y axis"),
-    Option("--x", "what the x axis counts", ("step", "relative", "wall", "tokens"),
-           default="step"),
+    Option("--x AXIS", "what the x axis counts: step (default), relative or wall time, tokens, or "
+           "a metric", default="step"),
     Option("--size WxH", "cells, default the terminal's", type=_size),
     Option("--compare RUN...", "only these runs, in this order: names or globs"),
     Option("--group-by WHAT", "mean and standard deviation of groups: by name (without seeds), "

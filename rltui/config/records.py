@@ -16,8 +16,6 @@ MARKERS = ("auto", "braille", "block", "ascii")
 FORMATS = ("json", "text")
 ALERTS = ("off", "watch", "bad")
 MOUSE = ("auto", "on", "off")
-X_AXES = ("step", "relative", "wall", "tokens")
-
 #: No entries, for mappings that the file leaves out.
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 #: What is wrong with the texts of a setting, or None.
@@ -69,8 +67,8 @@ class ViewConfig:
     """How curves are drawn; ``auto`` decides by locale and terminal."""
     mouse: str = setting("auto", choices=MOUSE)
     """``auto`` leaves the mouse to the terminal over ssh, so that text can be selected there."""
-    x_axis: str = setting("step", choices=X_AXES)
-    """The x axis of charts when the app starts."""
+    x_axis: str = setting("step")
+    """The x axis of charts when the app starts: step, relative, wall, tokens, or a metric."""
     smooth: float = setting(0.0, low=0.0, high=0.999)
     """Weight of the moving average that charts begin with, 0 (none) to 0.999."""
     columns: tuple[str, ...] = setting(())

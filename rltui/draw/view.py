@@ -15,7 +15,7 @@ class View(NamedTuple):
     """How charts and lists are drawn. Cursor, filter and zoom belong to each screen."""
 
     axis: str = "step"
-    """What the x axis counts: step, relative, wall or tokens."""
+    """What the x axis counts: step, relative, wall, tokens or a metric."""
     smooth: float = 0.0
     """Weight of the moving average, 0 (none) to below 1."""
     log_y: bool = False
@@ -53,8 +53,8 @@ class View(NamedTuple):
 
 
 def missing_on(axis: str) -> str:
-    """What a log lacks that has no such axis: times or tokens."""
-    return "tokens" if axis == "tokens" else "times"
+    """What a log lacks that has no such axis: times or a metric."""
+    return "times" if axis in ("relative", "wall") else axis
 
 
 @dataclass(frozen=True, slots=True)

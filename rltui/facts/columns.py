@@ -38,6 +38,8 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "=": lambda a, b: math.isclose(a, b, rel_tol=_SAME),
 }
 _SIGNS["=="], _SIGNS["!="] = _SIGNS["="], lambda a, b: not _SIGNS["="](a, b)
+#: Without the wrappers of arrays, which take twice as long for a short series.
+_ENDS = {"min": np.minimum.reduce, "max": np.maximum.reduce}
 Value = float | str | None
 
 
@@ -53,7 +55,7 @@ class RunColumn:
 
     def __init__(self, text: str) -> None:
         """``text`` names it, as the user writes it."""
-        self._text = text
+        self._text, self._parts = text, _SPEC.fullmatch(text)
         self._kept: WeakKeyDictionary[RunView, _Kept] = WeakKeyDictionary()
 
     def value(self, run: RunView) -> Value:
@@ -63,7 +65,7 @@ class RunColumn:
     def _of(self, run: RunView) -> _Kept:
         kept, made_of = self._kept.get(run), (run.version, run.hyperparameters.version)
         if kept is None or kept.made_of != made_of:
-            found = _Kept(made_of, *_found(run, self._text))
+            found = _Kept(made_of, *_found(run, self._text, self._parts))
             if found.value is None and kept is not None and run.data.unloaded:
                 found = kept._replace(made_of=made_of)  # known from before its points went
             kept = self._kept[run] = found
@@ -81,9 +83,9 @@ class RunColumn:
 
 #: Columns by name, the newest last: conditions and lists share what they know.
 _COLUMNS: dict[str, RunColumn] = {}
-#: Name, framework and tags of a run -> the tag that is meant: the runs of a sweep log the same
+#: Framework and tags of a run -> name -> the tag that is meant: the runs of a sweep log the same
 #: tags, and to look a name up takes longer than all else.
-_TAGS: dict[tuple[object, ...], str | None] = {}
+_TAGS: dict[tuple[object, ...], dict[str, str | None]] = {}
 _MOST, _MOST_TAGS = 32, 4096
 
 
@@ -123,20 +125,23 @@ def conditions_in(text: str) -> tuple[list[Condition], str]:
     return found, _CONDITION.sub(" ", text) if found else text
 
 
-def names_in(runs: Iterable[RunView]) -> list[str]:
-    """Names that columns can have: metrics and other tags, then hyperparameters."""
-    metrics, settings = dict[str, None](), dict[str, None]()
+def names_in(runs: Iterable[RunView], *, settings: bool = True) -> list[str]:
+    """Names that columns can have: metrics and other tags, then hyperparameters if ``settings``."""
+    metrics, hyper = dict[str, None](), dict[str, None]()
     for run in runs:
         metrics |= {(i.metric.key if i.metric else t): None for t, i in run.infos.items()}
-        names = run.hyperparameters.values
-        settings |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
-    return [clean(name) for name in (*metrics, *settings) if not re.search(r"[\s,]", name)]
+        names = run.hyperparameters.values if settings else ()
+        hyper |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
+    return [clean(name) for name in (*metrics, *hyper) if not re.search(r"[\s,]", name)]
 
 
-def _found(run: RunView, text: str) -> tuple[Value, bool]:
-    tag, parts = _tag_named(run, text), None
-    if tag is None and (parts := _SPEC.fullmatch(text)):  # "reward.max" is a metric of its own
-        tag = _tag_named(run, parts["name"])
+def _found(run: RunView, text: str, parts: re.Match[str] | None) -> tuple[Value, bool]:
+    known = _known_names(run)
+    tag = tag_named(run, text, known)
+    if tag is not None:  # "reward.max" is a metric of its own
+        parts = None
+    elif parts is not None:
+        tag = tag_named(run, parts["name"], known)
     if tag is None:
         values = run.hyperparameters.values
         named = (v for n, v in values.items() if last_part(n) == text and v is not None)
@@ -147,19 +152,28 @@ def _found(run: RunView, text: str) -> tuple[Value, bool]:
     return _statistic(run.shown(tag), stat or "last", step, down), down
 
 
-def _tag_named(run: RunView, name: str) -> str | None:
-    """The tag that a name means in a run."""
-    if name in run.infos:
-        return name
-    key = name, run.recognition and run.recognition.framework, tuple(run.infos)
-    if key not in _TAGS:
+def _known_names(run: RunView) -> dict[str, str | None]:
+    """The names that have been looked up in a run of these tags."""
+    key = run.recognition and run.recognition.framework, tuple(run.infos)
+    known = _TAGS.get(key)
+    if known is None or len(known) >= _MOST_TAGS:
         if len(_TAGS) >= _MOST_TAGS:
             _TAGS.clear()
+        known = _TAGS[key] = {}
+    return known
+
+
+def tag_named(run: RunView, name: str, known: dict[str, str | None] | None = None) -> str | None:
+    """The tag that a name means in a run; ``known``: see :func:`_known_names`."""
+    if name in run.infos:
+        return name
+    known = _known_names(run) if known is None else known
+    if name not in known:
         tags = [t for k in (name, f"{name}.mean") for t in run.tags_of_metrics((k,))]
         title = name.lower().replace("_", " ")
         tags += [t for t, i in run.infos.items() if i.title.lower() == title]
-        _TAGS[key] = next(iter(tags), None)
-    return _TAGS[key]
+        known[name] = next(iter(tags), None)
+    return known[name]
 
 
 def _statistic(series: Series, stat: str, step: str | None, down: bool) -> float | None:
@@ -172,8 +186,11 @@ def _statistic(series: Series, stat: str, step: str | None, down: bool) -> float
         return float(values[row - 1])
     if stat == "smooth":
         return level_at_end(series)
-    finite = values if np.isfinite(values).all() else series.finite()[1]
     name = stat if stat != "best" else "min" if down else "max"
+    found = float(_ENDS[name](values)) if name in _ENDS else math.nan
+    if math.isfinite(found):  # what is not finite would be the smallest, or the largest
+        return found
+    finite = series.finite()[1]
     return float(getattr(finite, name)()) if len(finite) else None
 
 

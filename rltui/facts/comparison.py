@@ -16,6 +16,7 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
+from rltui.facts.figures import episodes
 from rltui.facts.groups import (
     LINES,
     Grouping,
@@ -26,7 +27,6 @@ from rltui.facts.groups import (
     setting_of,
     slot_of,
 )
-from rltui.facts.metrics import episodes
 from rltui.facts.x_axis import Axis, axis_of_kind, compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView
@@ -55,13 +55,14 @@ class Crosshair(NamedTuple):
     step: int
     x: float
     axis: str = "step"
-    """What the axis counts: step, relative, wall or tokens."""
+    """What the axis counts: step, relative, wall, tokens or a metric."""
     kind: str = "step"
+    grows: bool = True
 
     @classmethod
     def at(cls, step: int, axis: Axis, name: str) -> Crosshair:
         """The crosshair at a step on the axis of this name."""
-        return cls(step, axis.place(step), name, axis.kind)
+        return cls(step, axis.place(step), name, axis.kind, axis.grows)
 
 
 class Reading(NamedTuple):
@@ -75,6 +76,8 @@ class Reading(NamedTuple):
     """Whether the crosshair lies beyond the newest point."""
     level: Level
     """The worst of what the rules found at that step."""
+    x: float | None = None
+    """Where that step lies on an axis that does not grow."""
 
     @property
     def value(self) -> float:
@@ -83,7 +86,10 @@ class Reading(NamedTuple):
 
     @property
     def seen_words(self) -> str:
-        """The step of that point, and whether it is the last one of the run."""
+        """The step of that point, and whether it is the last one of the run; on an axis that does
+        not grow where it lies."""
+        if self.x is not None:
+            return f"x {numbers.value(self.x)}"
         return numbers.step(self.seen) + (", end" if self.is_over else "")
 
 
@@ -94,6 +100,9 @@ def reading_at(run: RunView, tag: str, cross: Crosshair, factor: float = 1.0) ->
     axis = axis_of_kind(run, series, cross.axis, cross.kind)
     if axis is None:
         return None
+    place = axis.place
+    if not (cross.grows and axis.grows):  # runs are read at the same step
+        cross, axis = cross._replace(x=cross.step), Axis()
     # a search by place: to map every step of a long run takes longer than a key may
     steps, x = series.steps, cross.x
     end = bisect_right(range(len(steps)), x, key=lambda n: axis.place(float(steps[n])))
@@ -104,7 +113,8 @@ def reading_at(run: RunView, tag: str, cross: Crosshair, factor: float = 1.0) ->
     levels = (e[2] for e in episodes(run, tag) if e[0] <= seen and (e[1] is None or seen <= e[1]))
 
     is_over = end == len(steps) and axis.place(seen) < x
-    return Reading(recent, seen, is_over, worst(levels))
+    own = None if cross.grows else place(seen)
+    return Reading(recent, seen, is_over, worst(levels), own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

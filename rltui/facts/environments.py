@@ -8,13 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category
-from rltui.core.level import Level
 from rltui.session import RunView
 
 #: Shares of the groups of an environment, in the order in which they are told.
 _SOLVED = ("none", "some", "all")
-#: Stands for labels that are numbers alone.
-_NUMBERED = "numbered"
 
 
 class Environment(NamedTuple):
@@ -74,30 +71,3 @@ def _newest(run: RunView, tag: str) -> float | None:
     """The newest value in the unit of the metric, if it is finite."""
     last, info = run.series(tag).last, run.infos[tag]
     return last[2] * info.sign * info.scale if last and np.isfinite(last[2]) else None
-
-
-def answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
-    """The tags of some metrics: of synonyms the first, of cards and numbered environments the
-    worst, and none of these where their mean is logged and all are well."""
-    tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
-    for tag in run.tags_of_metrics(metrics):
-        info = run.infos[tag]
-        place = info.metric.key if info.metric else tag, _apart(info.labels)
-        known = tags.setdefault(place, tag)
-        several = place[1] == _NUMBERED or "part" in info.labels
-        tags[place] = tag if several and level(tag) > level(known) else known
-    spoken_for = {key for key, labels in tags if labels == "[]"}
-    return [
-        tag
-        for (key, labels), tag in tags.items()
-        if labels != _NUMBERED or key not in spoken_for or level(tag) >= Level.WATCH
-    ]
-
-
-def _apart(labels: Mapping[str, str]) -> str:
-    """What tells tags of one metric apart: not the number of a card or of an environment."""
-    if "part" in labels:  # Perf has each card
-        labels = {k: v for k, v in labels.items() if k not in ("n", "node", "rank")}
-    elif labels and all(x.isdigit() for x in labels.values()):
-        return _NUMBERED
-    return str(sorted(labels.items()))

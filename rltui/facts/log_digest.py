@@ -15,10 +15,11 @@ from rltui.core.address import PIPE, is_remote
 from rltui.core.clock import Clock
 from rltui.facts import findings, numbers
 from rltui.facts.cache import per_version
+from rltui.facts.runs import last_lines
 from rltui.files.disk import is_directory, opened
 from rltui.files.disk import status as status_of
 from rltui.formats.console.console_line import wall_time
-from rltui.health.complaints import ComplaintScan, Line, Message, rank_of_file
+from rltui.health.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
 from rltui.session.progress import clock_series
 from rltui.session.run import RunView
 from rltui.sources.side_files.sample_files import files_below
@@ -154,10 +155,10 @@ class LogDigest:
     def _is_past(self, message: Message) -> bool:
         """Whether a message stands in the log up to the step that the run is shown at."""
         as_of = self._run.as_of
-        return as_of is None or (self._step_of(message.first) or as_of + 1) <= as_of
+        return as_of is None or (_step_of(self._run, message.first) or as_of + 1) <= as_of
 
     def _said(self, message: Message) -> Said:
-        begin, end = self._step_of(message.first), self._step_of(message.last)
+        begin, end = (_step_of(self._run, line) for line in (message.first, message.last))
         if begin is not None and end is not None:
             when = [numbers.step(x) for x in sorted({begin, end})]
         else:
@@ -169,16 +170,31 @@ class LogDigest:
         text = message.text or "further messages"
         return Said(text, message.is_error, message.times, " to ".join(when), who, onset)
 
-    def _step_of(self, line: Line) -> int | None:
-        """The step of a line, by what was printed before it or by its time."""
-        printed, raw = line
-        if printed is not None and printed <= (self._run.data.last_step or 0):
-            return printed
-        wall = wall_time(raw)
-        if math.isnan(wall) or (series := _clock(self._run)) is None:
-            return None
-        at = int(np.searchsorted(series.wall_times, wall))
-        return int(series.steps[min(at, series.count - 1)])
+
+def _step_of(run: RunView, line: Line) -> int | None:
+    """The step of a line, by what was printed before it or by its time."""
+    printed, raw = line
+    if printed is not None and printed <= (run.data.last_step or 0):
+        return printed
+    wall = wall_time(raw)
+    if math.isnan(wall) or (series := _clock(run)) is None:
+        return None
+    at = int(np.searchsorted(series.wall_times, wall))
+    return int(series.steps[min(at, series.count - 1)])
+
+
+def line_at(run: RunView, step: int) -> int | None:
+    """Which of the last lines of the log is the first one of a step, or of a later one; None where
+    they tell no step, or begin later."""
+    printed, before = None, False
+    for at, text in enumerate(last_lines(run)):
+        raw = text.encode()
+        printed = step_in(raw, 0, len(raw), printed)
+        found = _step_of(run, (printed, raw))
+        if found is not None and found >= step:
+            return at if before or found == step else None
+        before = before or found is not None
+    return None
 
 
 @per_version

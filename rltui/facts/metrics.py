@@ -5,32 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import Level, choose, worst
-from rltui.core.medians import median
 from rltui.core.text import words_match
 from rltui.facts import numbers
-from rltui.facts.cache import RunSeriesCache, per_version
-from rltui.facts.environments import answering, environments_of
+from rltui.facts.cache import per_version
+from rltui.facts.environments import environments_of
+from rltui.facts.figures import newest_of
 from rltui.health.model import Judgement
 from rltui.session import RunView
-from rltui.store import Series
-from rltui.store.series import mean_of
 
 #: Tags of one family that may be drawn as the band of the mean.
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
-#: Points that the newest one is compared with for the change column.
-_TREND_POINTS = 10
-#: Points that give the usual range and noise of a metric.
-_RECENT_POINTS = 2000
-#: A change below this share of the p5-p95 range is not shown.
-_MATERIAL = 0.02
-#: Only values below this are compared with the scale of their series.
-_TINY = 1e-9
-
-_TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 #: Heading of rows that answer none of the questions and fire.
 _ELSEWHERE = "Alarms on other tabs"
 #: Heading of the rows that the user pinned.
@@ -39,6 +25,8 @@ PINNED = "Pinned"
 _DEVICES = ("GPU", "host", "process", "disk", "network")
 #: Heading of rows that answer none of the questions of their tab.
 _NO_ANSWER = "Other"
+#: Stands for labels that are numbers alone.
+_NUMBERED = "numbered"
 #: Heads of the shares of groups that none, some or all of their answers solved.
 _SOLVED = ("none/some/all", "0/some/all", "solved")
 OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
@@ -95,14 +83,6 @@ def make_row(
     """The row of one tag, ``valued``: with its newest value, for which its points are read."""
     value = newest_of(run, run.shown(tag)) if valued else None
     return TagRow(tag, run.infos[tag], run.verdict.judgement(tag), value, band)
-
-
-def newest_of(run: RunView, series: Series) -> float | None:
-    """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
-    value = None if series.last is None else series.last[2]
-    if value is None or not 0 < abs(value) < _TINY:
-        return value
-    return numbers.on_scale(value, extent_of(run, series).size)
 
 
 def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[TagRow]:
@@ -262,7 +242,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
         return []
     shown, sections = set[str](), []
     for question in run.recognition.scenario.questions:
-        tags = answering(run, question.metrics)
+        tags = _answering(run, question.metrics)
         rows = [_with_band(run, tag) for tag in tags if tag not in shown]
         shown.update(tags)
         if rows:
@@ -273,6 +253,33 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
 
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
+
+
+def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
+    """The tags of some metrics: of synonyms the first, of cards and numbered environments the
+    worst, and none of these where their mean is logged and all are well."""
+    tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
+    for tag in run.tags_of_metrics(metrics):
+        info = run.infos[tag]
+        place = info.metric.key if info.metric else tag, _apart(info.labels)
+        known = tags.setdefault(place, tag)
+        several = place[1] == _NUMBERED or "part" in info.labels
+        tags[place] = tag if several and level(tag) > level(known) else known
+    spoken_for = {key for key, labels in tags if labels == "[]"}
+    return [
+        tag
+        for (key, labels), tag in tags.items()
+        if labels != _NUMBERED or key not in spoken_for or level(tag) >= Level.WATCH
+    ]
+
+
+def _apart(labels: Mapping[str, str]) -> str:
+    """What tells tags of one metric apart: not the number of a card or of an environment."""
+    if "part" in labels:  # Perf has each card
+        labels = {k: v for k, v in labels.items() if k not in ("n", "node", "rank")}
+    elif labels and all(x.isdigit() for x in labels.values()):
+        return _NUMBERED
+    return str(sorted(labels.items()))
 
 
 def _firing(run: RunView) -> list[str]:
@@ -297,133 +304,6 @@ def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
         if info.family and info.stat in (_LOW, _HIGH):
             ends.setdefault(info.family, {})[info.stat] = tag
     return ends
-
-
-def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
-    """(since, until or None for now, level) of what the rules found on this tag, and since when
-    it is the cause of what fires."""
-    if run.report is None:
-        return []
-    diagnosed = run.report.diagnosed
-    if diagnosed.cause is not None and diagnosed.cause.tag == tag:
-        return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
-
-    return [
-        (f.since_step, f.until_step, f.level)
-        for f in run.report.findings
-        if f.is_about(tag) and f.since_step is not None
-    ]
-
-
-def trend_of(run: RunView, tag: str) -> float | None:
-    """The trend of a tag as shown, kept until its points change."""
-    return _TRENDS.of(run).get(run.shown(tag), trend)
-
-
-def change_of(run: RunView, tag: str) -> tuple[float, int] | None:
-    """The trend of a tag, and how many rows before the newest one it is against."""
-    change = trend_of(run, tag)
-    return None if change is None else (change, _before(run.shown(tag).count))
-
-
-def _before(rows: int) -> int:
-    return min(_TREND_POINTS, rows // 4 + 1)
-
-
-def trend(series: Series) -> float | None:
-    """Newest value minus the median of the few before; None when not material.
-
-    Material means: at least 2 % of the p5-p95 range, and more than the usual difference
-    between neighbours (median absolute first difference).
-    """
-    recent = series.values[-_RECENT_POINTS:]
-    if len(recent) < 5 or not np.isfinite(recent[-1]):
-        return None
-    values = recent[np.isfinite(recent)].astype(np.float64)
-    if len(values) < 5:
-        return None
-    before = values[-1 - _before(len(values)) : -1]
-    change = float(values[-1]) - median(before)
-    if change == 0 or abs(change) < 2.0 * median(np.abs(values[1:] - values[:-1])):
-        return None
-
-    # As numpy.quantile, without its price for a few values.
-    places = np.array([0.05, 0.95]) * (len(values) - 1)
-    low, high = np.interp(places, np.arange(len(values)), np.sort(values)).tolist()
-    return None if abs(change) < _MATERIAL * (high - low) else change
-
-
-class Extent(NamedTuple):
-    """Facts about the points of a series, or a part of it. Only finite values count, but for
-    ``points`` and ``nonfinite``."""
-
-    points: int = 0
-    nonfinite: int = 0
-    start: float | None = None
-    """The first value; None while no value is finite, as are those below."""
-    mean: float | None = None
-    low: tuple[int, float] | None = None
-    high: tuple[int, float] | None = None
-    """(step, value) of the first of the lowest and of the highest values."""
-
-    @property
-    def size(self) -> float:
-        """The largest magnitude; 0 without a finite value."""
-        return max(abs(e[1]) for e in (self.low, self.high)) if self.low and self.high else 0.0
-
-    def extended(self, series: Series) -> Extent:
-        """With the points of a series that were appended since."""
-        new = _extent(series, self.points, None)
-        points, nonfinite = self.points + new.points, self.nonfinite + new.nonfinite
-        if new.mean is None or new.low is None or new.high is None:
-            return self._replace(points=points, nonfinite=nonfinite)
-        if self.mean is None or self.low is None or self.high is None:
-            return new._replace(points=points, nonfinite=nonfinite)
-        share = (new.points - new.nonfinite) / (points - nonfinite)
-
-        return Extent(
-            points,
-            nonfinite,
-            self.start,
-            self.mean * (1 - share) + new.mean * share,
-            min(self.low, new.low, key=lambda e: e[1]),
-            max(self.high, new.high, key=lambda e: e[1]),
-        )
-
-
-_EXTENTS: RunSeriesCache[Extent] = RunSeriesCache()
-
-
-def extent_of(run: RunView, series: Series) -> Extent:
-    """The extent of a whole series of a run."""
-    return _EXTENTS.of(run).get(series, Extent().extended, extend=Extent.extended)
-
-
-def extent_between(series: Series, first: float, last: float) -> tuple[Extent, slice]:
-    """The extent of the points at the steps from ``first`` to ``last``, and where they are."""
-    begin = int(np.searchsorted(series.steps, first, "left"))
-    end = int(np.searchsorted(series.steps, last, "right"))
-    return _extent(series, begin, end), slice(begin, end)
-
-
-def _extent(series: Series, begin: int, end: int | None) -> Extent:
-    steps, values = series.steps[begin:end], series.values[begin:end]
-    finite = np.isfinite(values)
-    count = int(np.count_nonzero(finite))
-    points, nonfinite = len(values), len(values) - count
-    if not count:
-        return Extent(points, nonfinite)
-    at, known = steps[finite], values[finite].astype(np.float64)
-    low, high = int(known.argmin()), int(known.argmax())
-
-    return Extent(
-        points,
-        nonfinite,
-        float(known[0]),
-        mean_of(known),
-        (int(at[low]), float(known[low])),
-        (int(at[high]), float(known[high])),
-    )
 
 
 class Tab(NamedTuple):

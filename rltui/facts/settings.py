@@ -7,8 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
+from rltui.catalogue.model import Category
 from rltui.core.text import words_match
 from rltui.facts import numbers
+from rltui.facts.x_axis import has_own_axis
 from rltui.session import RunView
 from rltui.session.hyperparameters import main_rank, value_text
 from rltui.sources.side_files.settings_files import FileSettings
@@ -43,6 +47,23 @@ def settings_changed(run: RunView, text: str = "") -> list[Setting]:
             since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
             value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
             rows.append((change.name, value))
+    return rows
+
+
+def settings_at(run: RunView, step: int, text: str = "") -> list[Setting]:
+    """Title and value, at a step, of the hyperparameters that are logged as metrics, with the value
+    before it and the newest one where these differ; after the filter ``text``."""
+    rows = []
+    for tag, info in run.infos.items():
+        series = run.shown(tag)
+        row = int(np.searchsorted(series.steps, step, side="right")) - 1
+        if info.category is not Category.HYPER or row < 0 or has_own_axis(run, tag):
+            continue
+        before, here, now = (numbers.value(series.values[n]) for n in (max(0, row - 1), row, -1))
+        value = f"{before} → {here}" if before != here else here
+        value += f"  now {now}" if now != here else ""
+        if words_match(f"{info.title} {value}", text):
+            rows.append((info.title, value))
     return rows
 
 

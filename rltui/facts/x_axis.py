@@ -1,10 +1,11 @@
-"""What the x axis of a chart counts: steps, time since the start, wall time or tokens.
+"""What the x axis of a chart counts: steps, time since the start, wall time, tokens or any metric.
 
-Findings, restarts and crosshairs are known by step; every other axis is a mapping from steps,
-interpolated between the points of a series that has both. A tag that counts something else than
-the steps of its run keeps its own. What happened to a run is marked on the axis of every chart:
-evaluations, checkpoints, settings that jumped, pauses in the log, and NaN; the chart itself draws
-restarts.
+Findings, restarts and crosshairs are known by step; every other axis is a mapping from steps. One
+that grows is interpolated between the points of a series that has both. A metric that also falls
+gives each point the newest value since the point before it, and the points are a path in the order
+of steps. A tag that counts something else than the steps of its run keeps its own. What happened
+to a run is marked on every axis that grows: evaluations, checkpoints, settings that jumped, pauses
+in the log, and NaN; the chart itself draws restarts.
 
 The axis of a live run ends a little after its newest point, at a place that moves rarely: new
 points fill columns from left to right, and those that are drawn stay where they are.
@@ -23,14 +24,16 @@ from rltui.catalogue.model import Category, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
 from rltui.core.medians import median
+from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
+from rltui.facts.columns import tag_named
 from rltui.health.limits import movement
 from rltui.health.symptoms import knowledge
 from rltui.session import RunView
 from rltui.store import Series
 
-#: Axis -> kind of its labels.
-KINDS = {"step": "step", "relative": "time", "wall": "clock", "tokens": "number"}
+#: Axis -> kind of its labels; that of every other one is "number".
+KINDS = {"step": "step", "relative": "time", "wall": "clock"}
 #: Places of the x axis at which the curves of runs are averaged.
 _PLACES = 240
 #: Stretches in which the noise of one run is measured, and the points that each has at least.
@@ -64,18 +67,33 @@ class Axis:
     """(n,) ascending steps at which the place is known."""
     at: FloatArray | None = None
     """(n,) the places."""
+    grows: bool = True
+    """False: nothing is known between the steps, and the points are a path in their order."""
 
     def place(self, step: float) -> float:
-        """Where a step lies."""
+        """Where a step lies; NaN where that is not known."""
         if self.steps is None or self.at is None:
             return float(step)
-        return float(np.interp(step, self.steps, self.at))
+        if self.grows:
+            return float(np.interp(step, self.steps, self.at))
+        return float(self.places(np.array([step]))[0])
 
-    def places(self, steps: IntArray) -> FloatArray:
+    def places(self, steps: IntArray | FloatArray) -> FloatArray:
         """Where steps (n,) lie, (n,)."""
         if self.steps is None or self.at is None:
             return steps.astype(np.float64)
-        return np.interp(steps.astype(np.float64), self.steps, self.at)
+        if self.grows:
+            return np.interp(steps.astype(np.float64), self.steps, self.at)
+        row = np.minimum(np.searchsorted(self.steps, steps), len(self.steps) - 1)
+        return np.where(self.steps[row] == steps, self.at[row], np.nan)
+
+    def placed(self, series: Series) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Steps, places and values of the points that have a place, in the order of steps."""
+        steps, x, values = series.steps, self.places(series.steps), series.values
+        if not self.grows:
+            known = np.isfinite(x)
+            steps, x, values = steps[known], x[known], values[known]
+        return steps, x, values.astype(np.float64)
 
 
 def padded_end(first: float, last: float) -> float:
@@ -123,8 +141,24 @@ def _span(run: RunView, own: str, live: bool) -> tuple[int, int, float]:
     return first, last, end
 
 
+def range_of(run: RunView, tag: str, name: str, kind: str) -> tuple[float, float] | None:
+    """First and newest place of a run on the axis ``name``, the same for all of its tags but those
+    with steps of their own; None when the run's axis is none of the ``kind``."""
+    first, last, _ = span_of(run, tag)
+    extent, found = run.data.extent, _x_tag(run, name)
+    if kind == "step":
+        return (float(first), float(last)) if run.points.first_step is not None else None
+    if kind == "number":
+        x = run.shown(found).finite()[1] if found else np.empty(0)
+        return (float(x.min()), float(x.max())) if len(x) else None
+    if extent.first_wall_time is None or extent.last_wall_time is None:
+        return None
+    begin = extent.first_wall_time if kind == "time" else 0.0
+    return extent.first_wall_time - begin, extent.last_wall_time - begin
+
+
 def axis_of(run: RunView, series: Series, name: str) -> Axis:
-    """The axis ``name`` for a series; steps when the run lacks times or tokens."""
+    """The axis ``name`` for a series; steps when the run lacks times, or the metric."""
     if name in ("relative", "wall"):
         known = np.isfinite(series.wall_times)
         if known.sum() > 1:
@@ -135,25 +169,57 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
                 return Axis("clock", "time", steps, walls)
             return Axis("time", "time", steps, walls - begin)
 
-    if has_own_axis(run, series.tag):
-        return Axis(unit="own step")
-    if name == "tokens":
-        for tag in run.tags_of_metrics((run.catalogue.roles.tokens,)):
-            steps_at, tokens = run.series(tag).finite()
-            if len(tokens) > 1:
-                return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
-
-    return Axis(unit=run.step_word)
+    tag = _x_tag(run, name)
+    if tag is not None and has_own_axis(run, tag) == has_own_axis(run, series.tag):
+        return _metric_axis(run, series.tag, tag, "tokens" if name == "tokens" else "")
+    return Axis(unit="own step" if has_own_axis(run, series.tag) else run.step_word)
 
 
-def axes_of(run: RunView) -> tuple[str, ...]:
-    """The axes that this run has data for; always at least the step."""
-    names = ["step"]
+def _x_tag(run: RunView, name: str) -> str | None:
+    """The tag of the metric that an axis is named after."""
+    if name in KINDS:
+        return None
+    tokens = run.catalogue.roles.tokens if name == "tokens" else ""
+    tags = run.tags_of_metrics((tokens,)) if tokens else [tag_named(run, name)]
+    return next((t for t in tags if t is not None and run.points.count(t) > 1), None)
+
+
+@per_version
+def _metric_axis(run: RunView, tag: str, x_tag: str, unit: str) -> Axis:
+    """The axis of a metric for the points of a tag; ``unit`` where that is not its title."""
+    info, (known, x) = run.infos[x_tag], run.shown(x_tag).finite()
+    grows = bool((x[1:] >= x[:-1]).all())
+    if not grows:
+        steps = run.series(tag).distinct_steps
+        row = np.searchsorted(known, steps, side="right") - 1
+        is_new = row > np.append(-1, row[:-1])
+        known, x = steps[is_new], x[row[is_new]]
+    if not len(x):
+        return Axis(unit=run.step_word)
+    unit = unit or f"{info.title} {info.unit}".rstrip()
+    return Axis("number", unit, known.astype(np.float64), x, grows)
+
+
+def against_words(axis: Axis, series: Series) -> str:
+    """The metric that a series is plotted against, and how many points that leaves; empty for
+    steps and times."""
+    if axis.kind != "number" or axis.steps is None:
+        return ""
+    count, every = len(axis.steps), len(series.distinct_steps)
+    is_thin = not axis.grows and count < every
+    thin = f", {numbers.step(count)} of {numbers.step(every)} points" if is_thin else ""
+    return f"against {axis.unit}{thin}"
+
+
+def axes_of(run: RunView, chosen: str = "") -> tuple[str, ...]:
+    """The axes that this run has data for, with the one that the user named; always at least the
+    step."""
+    names, roles = ["step"], run.catalogue.roles
     if run.data.extent.first_wall_time is not None:
         names += ["relative", "wall"]
-    if run.tags_of_metrics((run.catalogue.roles.tokens,)):
-        names.append("tokens")
-    return tuple(names)
+    against = (run.infos[t].metric for t in run.tags_of_metrics(roles.against))
+    offered = dict.fromkeys(("tokens", *(m.key for m in against if m), chosen))
+    return (*names, *(n for n in offered if n not in names and _x_tag(run, n)))
 
 
 def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
@@ -161,15 +227,8 @@ def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
     return counterpart(run.infos[tag], other.infos)
 
 
-def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | None:
-    """The points of a tag on the axis ``axis``; None without any, or when the run's axis is
-    none of the ``kind``: no tokens, no times."""
-    series = run.shown(tag)
-    own = axis_of_kind(run, series, axis, kind)
-    return None if own is None else (own.places(series.steps), series.values.astype(np.float64))
-
-
 def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
+    """The axis of a series with points, if it is of the ``kind``; "" for any."""
     if not series.count:
         return None
     own = axis_of(run, series, axis)

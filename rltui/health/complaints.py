@@ -120,10 +120,10 @@ class ComplaintScan:
                 place = lines.find(needle, lines.find(b"\n", place) + 1 or len(lines))
         at = 0
         for begin in sorted(begins):
-            step = _step_in(lines, at, begin, step)
+            step = step_in(lines, at, begin, step)
             at = begin
             self._take(lines[begin : begin + _LOOKED_AT].partition(b"\n")[0], rank, step)
-        return _step_in(lines, at, len(lines), step)
+        return step_in(lines, at, len(lines), step)
 
     def _take(self, raw: bytes, rank: str, step: int | None) -> None:
         """Count a line. Most differ in digits alone from one that was seen."""
@@ -157,7 +157,7 @@ class ComplaintScan:
         return None
 
 
-def _step_in(lines: bytes, begin: int, end: int, step: int | None) -> int | None:
+def step_in(lines: bytes, begin: int, end: int, step: int | None) -> int | None:
     """The last step that is printed between two places; ``step`` where none is."""
     for needle, before, pattern in _STEPS:
         place = end

@@ -16,24 +16,19 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
-from rltui.core.text import cell_width
+from rltui.core.text import cell_width, clean
 from rltui.draw.chart.axis import decades, round_ticks, x_ticks
 from rltui.draw.chart.trace import smooth
 from rltui.draw.line import RUN_TOKENS
 from rltui.draw.prose import distinct
+from rltui.draw.view import missing_on
 from rltui.facts.comparison import Comparison
 from rltui.facts.groups import Grouping, Sweep, slot_sign
-from rltui.facts.x_axis import KINDS, Points, bundle, points_of
+from rltui.facts.x_axis import KINDS, Points, against_words, axis_of, axis_of_kind, bundle
 from rltui.session import RunView
 
-#: Axis -> what it is called, and what stands there without it.
-_AXIS_WORDS = {"relative": "time since the start", "wall": "time", "tokens": "tokens"}
-_MISSING = {
-    "step": "no point",
-    "relative": "no times in the log",
-    "wall": "no times in the log",
-    "tokens": "no token counts in the log",
-}
+#: Axis -> what it is called.
+_AXIS_WORDS = {"relative": "time since the start", "wall": "time"}
 
 #: Signs on a line.
 _SIGNS = 3
@@ -70,7 +65,7 @@ class PlotOptions(NamedTuple):
     """Of the moving average, 0 (none) to below 1."""
     log: bool = False
     axis: str = "step"
-    """What the x axis counts: step, relative, wall or tokens."""
+    """What the x axis counts: step, relative, wall, tokens or a metric."""
     colour: bool = False
     groups: Grouping | None = None
 
@@ -102,11 +97,12 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     for run in runs:
         with run.walled(NOT_SHOWN):
             if tag in run.infos and (points := _points(run, tag, options)) is not None:
-                spans[run] = points[0][[0, -1]]
+                spans[run] = np.array([points[0].min(), points[0].max()])
 
     having = list(spans)
     if not having:
-        return f"{tag}: {_MISSING[options.axis]}\n"
+        lacks = f"no {clean(missing_on(options.axis))} in the log"
+        return f"{tag}: {'no point' if options.axis == 'step' else lacks}\n"
     unit = having[0].infos[tag]
     grouped = options.groups is not None
     drawn = _of_groups(tag, unit, options) if grouped else _of_runs(having, tag, unit, options)
@@ -123,7 +119,8 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         plotext.limitsize(False, False)  # the requested size, even without a terminal
         height = max(_LEAST_HEIGHT, options.height - legend.count("\n"))
         plotext.plotsize(options.width, height)
-        plotext.title(f"{unit.title}{f' ({unit.unit})' if unit.unit else ''}   {tag}")
+        about, counted = _axis_words(having, tag, options)
+        plotext.title(f"{unit.title}{f' ({unit.unit})' if unit.unit else ''}   {about}")
         _draw(plotext, drawn, many)
 
         # what is drawn on a log axis are logarithms: plotext's scale fails on the smallest numbers
@@ -133,10 +130,9 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         plotext.yticks([at for at, _ in ticks], [label for _, label in ticks])
         places = np.array([*spans.values()])
         low, high = float(places[:, 0].min()), float(places[:, 1].max())
-        ticks = x_ticks(low, high, options.width - 10, KINDS[options.axis])
+        ticks = x_ticks(low, high, options.width - 10, KINDS.get(options.axis, "number"))
         plotext.xticks([at for at, _ in ticks], [label for _, label in ticks])
-        rows = "row" if {r.step_word for r in having} == {"row"} else "step"
-        plotext.xlabel(_AXIS_WORDS.get(options.axis, rows))
+        plotext.xlabel(counted)
 
         title, _, chart = str(plotext.build()).partition("\n")
         text = f"{title}\n{legend}{chart}"
@@ -145,6 +141,15 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         plotext.clear_figure()
 
     return text.rstrip("\n") + "\n" + _left_out(drawn)
+
+
+def _axis_words(runs: Sequence[RunView], tag: str, options: PlotOptions) -> tuple[str, str]:
+    """What the title says beside the name of the metric, and the label of the x axis."""
+    series = runs[0].shown(tag)
+    axis = axis_of(runs[0], series, options.axis)
+    rows = "row" if {r.step_word for r in runs} == {"row"} else "step"
+    counted = _AXIS_WORDS.get(options.axis, rows if options.axis == "step" else axis.unit)
+    return against_words(axis, series) or tag, counted
 
 
 def _plotext() -> Any:
@@ -167,7 +172,8 @@ def _draw(plotext: Any, drawn: Sequence[_Drawn], many: bool) -> None:
     """The lines; of ``many`` each with its sign at a third, two thirds and the end."""
     for line in drawn:
         if len(line.x):
-            plotext.plot(line.x.tolist(), line.y.tolist(), marker=line.marker, color=line.paint)
+            draw = plotext.scatter if _is_path(line.x) else plotext.plot
+            draw(line.x.tolist(), line.y.tolist(), marker=line.marker, color=line.paint)
     for line in drawn if many else ():
         last = len(line.x) - 1
         at = dict.fromkeys(last * n // _SIGNS for n in range(1, _SIGNS + 1)) if last >= 0 else {}
@@ -213,14 +219,16 @@ def _of_runs(
         label, note = labels[run]
         drawn.append(_line(points, options, _COLOURS[n], label=label, note=note, sign=slot_sign(n)))
 
-    rest = bundle(_lines(others, tag, unit, options))
+    lines = _lines(others, tag, unit, options)
+    dots = _dots(lines, options, _COLOURS[-1], f"{len(others)} more", marker="dot")
+    rest = None if dots else bundle(lines)
     if rest is not None:
         label = f"{len(others)} more as a band: lowest, highest"
         for name, values in zip((label, ""), rest.extremes(), strict=True):
             band = (rest.x, values)
             drawn.append(_line(band, options, _COLOURS[-1], label=name, marker="dot"))
 
-    return drawn
+    return [*drawn, *dots]
 
 
 def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
@@ -229,12 +237,15 @@ def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
 
     for n, group in enumerate(options.groups.groups if options.groups else ()):
         having = _lines([r for r in group.runs if tag in r.infos], tag, unit, options)
-        found = bundle(having)
+        paint, sign = _COLOURS[n % len(_COLOURS)], slot_sign(n)
+        dots = _dots(having, options, paint, f"{group.name} ({len(having)} runs)", sign=sign)
+        drawn += dots
+        found = None if dots else bundle(having)
         if found is None:
             continue
-        paint, label = _COLOURS[n % len(_COLOURS)], f"{group.name} (mean of {len(having)})"
+        label = f"{group.name} (mean of {len(having)})"
         mean = (found.x, found.mean)
-        drawn.append(_line(mean, options, paint, label=label, sign=slot_sign(n)))
+        drawn.append(_line(mean, options, paint, label=label, sign=sign))
         if len(having) > 1:
             edges = found.spread()
             drawn += [_line((found.x, edge), options, paint, marker="dot") for edge in edges]
@@ -249,7 +260,26 @@ def _lines(runs: Sequence[RunView], tag: str, unit: TagInfo, options: PlotOption
 
 
 def _points(run: RunView, tag: str, options: PlotOptions) -> Points | None:
-    return points_of(run, tag, options.axis, "" if options.axis == "step" else KINDS[options.axis])
+    """The points of a tag; None without any, or when the run lacks times or the metric."""
+    kind, series = KINDS.get(options.axis, "number"), run.shown(tag)
+    own = axis_of_kind(run, series, options.axis, "" if kind == "step" else kind)
+    points = None if own is None else own.placed(series)[1:]
+    return points if points is not None and len(points[0]) else None
+
+
+def _dots(
+    lines: Sequence[Points], options: PlotOptions, paint: int, label: str, **look: str
+) -> list[_Drawn]:
+    """The points of some runs, if x does not grow: no two runs have the same x then."""
+    if not any(_is_path(x) for x, _ in lines):
+        return []
+    names = [label, *[""] * len(lines)]
+    return [_line(p, options, paint, label=n, **look) for p, n in zip(lines, names, strict=False)]
+
+
+def _is_path(x: FloatArray) -> bool:
+    """Whether points are in the order of steps, not of x."""
+    return bool((np.diff(x) < 0).any())
 
 
 def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Drawn:
@@ -259,11 +289,11 @@ def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Dra
     x, y = x[finite], y[finite]
     count = len(y)
     if options.weight:
-        y = smooth(y, options.weight)
+        x, y = smooth(x, options.weight) if _is_path(x) else x, smooth(y, options.weight)
     if options.log:
         x, y = x[y > 0], np.log10(y[y > 0])
     left_out, columns = count - len(y), 2 * options.width
-    if len(x) > 2 * columns:
+    if len(x) > 2 * columns and not _is_path(x):
         edges = np.linspace(0, len(x), columns + 1).astype(np.intp)
         picked = {0, len(x) - 1}
         for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):

@@ -26,8 +26,9 @@ from rltui.draw.prose import note_text
 from rltui.draw.theme import load_theme, mix
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
+from rltui.facts.figures import episodes, newest_of
 from rltui.facts.findings import FindingRow, diagnosed_in
-from rltui.facts.metrics import TABS, episodes, newest_of, tab_sections
+from rltui.facts.metrics import TABS, tab_sections
 from rltui.facts.odd import odd_facts
 from rltui.facts.runs import by_verdict, calm_words, exit_words, last_lines, why_unknown
 from rltui.facts.samples import folders_of

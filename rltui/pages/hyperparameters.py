@@ -23,12 +23,14 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
 from rltui.draw.view import View
+from rltui.facts import numbers
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.samples import folders_of
 from rltui.facts.settings import (
     LEAST,
     main_settings,
     setting_groups,
+    settings_at,
     settings_changed,
     settings_of,
 )
@@ -58,6 +60,8 @@ class Settings:
     """Those in files next to its logs."""
     slot: int | None = None
     """Its slot among the marked runs."""
+    step: int | None = None
+    """The step at which those that are logged as metrics are shown, too."""
 
     @property
     def head(self) -> str:
@@ -96,7 +100,7 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    lines = _section("Changed at a restart", settings_changed(settings.run, text), view, width)
+    lines = _moved(settings, view, width, text)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
     columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * LEAST else 1
@@ -119,6 +123,16 @@ def setting_lines(
     advice += f", which {trouble}." if trouble else "."
 
     return paragraph(advice, width, MUTED)
+
+
+def _moved(settings: Settings, view: View, width: int, text: str) -> list[Line]:
+    """What is logged as a metric, at the step, and what changed at a restart."""
+    run, step, lines = settings.run, settings.step, list[Line]()
+    if step is not None:
+        title = f"Logged at {run.step_word} {numbers.step(step)}"
+        lines = _section(title, settings_at(run, step, text), view, width)
+    changed = _section("Changed at a restart", settings_changed(run, text), view, width)
+    return [*lines, *([[]] if lines and changed else []), *changed]
 
 
 def _differences(
@@ -257,11 +271,17 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     title_words = "Hyperparameters"
 
     def __init__(
-        self, session: Session, run: RunView, among: Sequence[RunView] = (), text: str = ""
+        self,
+        session: Session,
+        run: RunView,
+        among: Sequence[RunView] = (),
+        text: str = "",
+        step: int | None = None,
     ) -> None:
         """``among``: the runs to compare it with; by default the marked ones, or the reference.
-        ``text``: the filter that it opens with."""
+        ``text``: the filter that it opens with; ``step``: see :class:`Settings`."""
         super().__init__()
+        self._step = step
         self._among = among
         self._text = text
         self._session = session
@@ -298,7 +318,8 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
     def _settings(self, run: RunView) -> Settings:
         slot = slot_of(self.shell.view.marked, run)
-        return Settings(run, self._in_files.get(run, FileSettings()), slot)
+        step = self._step if run is self._run else None
+        return Settings(run, self._in_files.get(run, FileSettings()), slot, step)
 
     def head(self, width: int) -> list[Line]:
         return settings_head(self._settings(self._run), self.shell.view, width)
@@ -307,7 +328,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         tables = [self._settings(r) for r in self._runs()]
         view, text = self.shell.view, self.status.filter
         values = [(t.head, t.run.hyperparameters.values, t.in_files) for t in tables]
-        made_of = (width, text, view.marker, values)
+        made_of = (width, text, view.marker, values, self._step and self._run.version)
         if self._drawn is None or self._drawn[0] != made_of:
             lines = setting_lines(tables[0], tables[1:], view, width, text)
             self._drawn = made_of, lines

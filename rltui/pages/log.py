@@ -21,7 +21,8 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.log_digest import AGAIN_S, LogDigest
+from rltui.facts.log_digest import AGAIN_S, LogDigest, line_at
+from rltui.facts.runs import newest_log
 from rltui.facts.samples import root_of
 from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import RunView, Session
@@ -69,8 +70,10 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     MOST = 10_000
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: RunView, step: int | None = None) -> None:
+        """``step``: the log begins there, if its last lines hold it."""
         super().__init__()
+        self._step = step
         self._session = session
         self._run = run
         self._digest: LogDigest | None = None
@@ -90,6 +93,8 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     def on_mount(self) -> None:
         super().on_mount()
+        if self._step is not None and newest_log(self._run) is not None:
+            self.call_after_refresh(self._to_step, self._step)
         self.set_interval(AGAIN_S, self.read_on)
 
     def action_digest(self) -> None:
@@ -121,13 +126,23 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         view, text, shift = self.shell.view, self.status.filter, self._shift
         if self._shown is not None:
             return digest_lines(self._run, self._shown, view, width, text, shift)
-        return log_lines(self._run, view, width, text, shift)
+        at = None if self._step is None else line_at(self._run, self._step)
+        return log_lines(self._run, view, width, text, shift, at)
 
     def update(self) -> None:
         super().update()
         self.read_on()
         if self._follows and not self._is_digest:
             self.call_after_refresh(self._to_end)
+
+    def _to_step(self, step: int) -> None:
+        at, words = line_at(self._run, step), f"{self._run.step_word} {numbers.step(step)}"
+        if at is None:
+            self.shell.say(f"the last lines do not tell of {words}")
+            return
+        self._follows = False
+        self.items.scroll_to(y=at - self.items.size.height // 3, animate=False)
+        self.shell.say(f"the log at {words}")
 
     def _to_end(self) -> None:
         if self._follows and not self._is_digest:

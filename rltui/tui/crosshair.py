@@ -11,8 +11,12 @@ import numpy as np
 from rltui.core.block import IntArray
 from rltui.facts import numbers
 from rltui.facts.findings import onset_of
-from rltui.tui.screen import NO_METRIC, ListScreen, ShellScreen
+from rltui.facts.x_axis import axis_of
+from rltui.tui.screen import ListScreen, ShellScreen
 from rltui.tui.shell import Offer, ShellApp
+
+#: Why a key that is about a metric does nothing.
+NO_METRIC = "put the cursor on a metric first"
 
 
 class CrosshairKeys(ShellScreen[Any]):
@@ -28,10 +32,19 @@ class CrosshairKeys(ShellScreen[Any]):
         return self.cross
 
     def steps(self) -> IntArray | None:
-        """The steps at which the tag was logged, ascending; None for none."""
+        """The steps at which the tag was logged, and on an axis that does not grow has a place,
+        ascending; None for none."""
         shown = self.charted()
-        steps = None if shown is None else shown[0].series(shown[1]).distinct_steps
-        return steps if steps is not None and len(steps) else None
+        if shown is None:
+            return None
+        run, series = shown[0], shown[0].shown(shown[1])
+        axis = axis_of(run, series, self.shell.view.axis)
+        steps = (
+            series.distinct_steps
+            if axis.grows or axis.steps is None
+            else axis.steps.astype(np.int64)
+        )
+        return steps if len(steps) else None
 
     def steps_in_sight(self) -> IntArray | None:
         """Those that the crosshair moves along."""

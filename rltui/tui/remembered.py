@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rltui.config.records import X_AXES
 from rltui.core.address import identity
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import kept_clean
@@ -110,7 +109,7 @@ def _usable_rows(name: str, value: list[object]) -> list[Any]:
 def _is_option(name: str, value: object) -> bool:
     """Whether an option of the view can have this value."""
     if name == "axis":
-        return value in X_AXES
+        return isinstance(value, str) and value == kept_clean(value) != ""
     if name == "smooth":
         return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < 1
     if name == "columns":

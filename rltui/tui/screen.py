@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -17,7 +17,10 @@ from textual.widget import Widget
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
+from rltui.core.text import clean
 from rltui.draw.line import Line
+from rltui.facts.columns import names_in
+from rltui.facts.x_axis import axes_of
 from rltui.session import RunView, Session
 from rltui.session.notes import note_on, write_note
 from rltui.tui import later
@@ -40,7 +43,7 @@ Result = TypeVar("Result")
 #: Reads something on any thread, and returns what shows it.
 Work = Callable[[], Callable[[], None]]
 #: Commands that take something more.
-_WITH_ARGUMENT = ("at", "columns", "goto", "note", "tab", "theme", "w", "w!")
+_WITH_ARGUMENT = ("at", "columns", "goto", "note", "tab", "theme", "w", "w!", "x")
 #: (width, height) below which a screen has no room for tabs, and for anything but the verdict.
 TINY, LEAST = (40, 10), (20, 5)
 #: What Esc removes from a screen at most before it leads to another: a filter, a crosshair, a part
@@ -405,21 +408,45 @@ class ReadingScreen(ShellScreen[None]):
 
 #: Smoothing weights that ``s`` and ``S`` walk through.
 _SMOOTH = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
-#: Why a key that is about a metric does nothing.
-NO_METRIC = "put the cursor on a metric first"
 
 
 class ChartOptions(ShellScreen[Any]):
     """A screen with charts."""
 
     @property
-    def axes(self) -> tuple[str, ...]:
-        """The x axes that there is data for."""
+    def charted_runs(self) -> Sequence[RunView]:
+        """The runs in the charts."""
         raise NotImplementedError
+
+    def axes(self, chosen: str = "") -> tuple[str, ...]:
+        """The x axes that there is data for, with the one that the user chose."""
+        wanted = chosen or self.shell.view.axis
+        return tuple(dict.fromkeys(a for r in self.charted_runs for a in axes_of(r, wanted)))
+
+    def _choose_axis(self, text: str) -> None:
+        """Choose the x axis of this name: a metric, or one that the key chooses."""
+        name = clean(text)
+        if name not in self.axes(name):
+            names = {n.lower(): n for n in self._axis_names()}
+            found, hint = choose(name, {"time": "relative", **names})
+            if found is None:
+                self.shell.say(f"nothing to plot against is named {name!r}{hint}")
+                return
+            name = found
+        self._set(axis=name)
+
+    def _axis_names(self) -> list[str]:
+        return [*self.axes(), *names_in(self.charted_runs, settings=False)]
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        return {**super().commands(), "x": self._choose_axis}
+
+    def completions(self) -> list[str]:
+        return [*super().completions(), *(f"x {n}" for n in dict.fromkeys(self._axis_names()))]
 
     def action_axis(self) -> None:
         """Choose the next x axis that the log has data for."""
-        view, axes = self.shell.view, self.axes
+        view, axes = self.shell.view, self.axes()
         index = axes.index(view.axis) if view.axis in axes else 0
         if len(axes) == 1:
             self.shell.say("the log has no times: the x axis stays the step")

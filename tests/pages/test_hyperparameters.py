@@ -11,7 +11,7 @@ import pytest
 
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import extent_between
+from rltui.facts.figures import extent_between
 from rltui.pages.hyperparameters import Settings, setting_lines
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, statistics

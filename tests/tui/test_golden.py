@@ -22,7 +22,8 @@ from rltui.core.level import Direction
 from rltui.demo.course import Course
 from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import Row, step_row, validation_row
-from rltui.facts.metrics import overview_sections, trend_of
+from rltui.facts.figures import trend_of
+from rltui.facts.metrics import overview_sections
 from tests.builders import START, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import grpo_batch

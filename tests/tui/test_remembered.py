@@ -140,7 +140,7 @@ def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
         ("marks", [3, [0, "/logs", "run0"]]),
         ("marks", [[-1, "/logs", "run0"]]),
         ("options", {"smooth": 7.0}),
-        ("options", {"axis": "x"}),
+        ("options", {"axis": "\x1b[2J"}),
         ("options", {"theme": "dark"}),
         ("options", []),
     ],

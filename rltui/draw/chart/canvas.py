@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.text import cell_width, clean
 from rltui.draw.chart.axis import Scale
+from rltui.draw.chart.chart_model import Array
 from rltui.draw.chart.trace import DotColumns, cell_of, extents
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import TEXT, Line, Style, Token, on_ground, style
@@ -279,6 +280,31 @@ def line_raster(plot: Plot, columns: DotColumns, *, toned: bool = False) -> Bool
         block[:, :-1] |= raster[:, 1:]
         block &= raster.sum(axis=0) > _STEEP  # a spike that juts out stays solid
         raster &= checkerboard(raster) | ~block
+    return raster
+
+
+def path_raster(plot: Plot, x: Array, y: Array, *, joined: bool = False) -> BoolArray:
+    """The dots of points (n,) in any order of x; ``joined`` by straight lines in their order."""
+    width, height = plot.across * plot.canvas.width, plot.down * plot.canvas.height
+    x0, x1 = plot.span.x0, plot.span.x1
+    known = np.isfinite(y)
+    with np.errstate(over="ignore"):
+        across = (x[known].astype(np.float64) - x0) / (x1 - x0 or 1.0)
+    places = np.array([across, plot.scale.share(y[known].astype(np.float64))])
+    places = np.clip(np.nan_to_num(places, nan=-1), -1, 2) * [[width - 1], [height - 1]]
+    if joined and places.shape[1] > 1:
+        moves = np.diff(places)
+        count = np.ceil(np.abs(moves).max(axis=0)).astype(np.intp) + 1
+        start = np.repeat(np.arange(len(count)), count)
+        share = (np.arange(len(start)) - (np.cumsum(count) - count)[start]) / count[start]
+        places = np.append(places[:, start] + moves[:, start] * share, places[:, -1:], axis=1)
+    column, row = np.rint(places).astype(np.intp)
+    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
+    raster = np.zeros((height, width), dtype=np.bool_)
+    raster[height - 1 - row[inside], column[inside]] = True
+    if not joined and len(x) < width and plot.down > 1:  # one dot is hard to see
+        raster[1:] |= raster[:-1]
+        raster[:, 1:] |= raster[:, :-1]
     return raster
 
 

@@ -42,8 +42,12 @@ class Curve:
     is_band: bool = False
     """Whether it only names ``Chart.envelope`` in the legend and draws no line."""
 
+    is_path: bool = False
+    """Whether the points are drawn as dots, because x does not grow from each to the next; where
+    they are smoothed, x and y are, and the line is joined in the order of the points."""
+
     levels: Sequence[Episode] = ()
-    """Since, until (None: now), level, in units of x: recolours the line."""
+    """Since, until (None: now), level, in units of x, of a path in points: recolours the line."""
     known: bool = True
     """False: no rule judges this metric, its line is grey."""
     old: XY | None = None
@@ -139,6 +143,8 @@ class Chart:
     """A strip of the whole run below the chart that shows where the window is."""
     crosshair: float | None = None
     """The x of the crosshair and of its readout."""
+    point: tuple[int, str] | None = None
+    """The point of a path at the crosshair, and its step in words."""
     told: bool = False
     """Whether a table beside the chart names its lines and reads them at the crosshair, so that it
     needs no legend and no readout."""

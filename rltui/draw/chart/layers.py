@@ -7,6 +7,7 @@ layer owns a cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,11 +27,12 @@ from rltui.draw.chart.canvas import (
     paint_band,
     paint_line,
     paint_tone,
+    path_raster,
     safe,
 )
 from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
-from rltui.draw.chart.trace import gap_cells
-from rltui.draw.chart.y_range import Shown
+from rltui.draw.chart.trace import gap_cells, smooth
+from rltui.draw.chart.y_range import Shown, in_order
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -133,9 +135,15 @@ def draw_continuation(plot: Plot, continuation: Continuation | None) -> None:
     paint(fill(dash, dash, height), MUTED, "-")
 
 
-def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
+def draw_curves(plot: Plot, shown: Shown, weight: float, *, outlined: bool) -> None:
     """Draw minimum and maximum of the family if ``outlined``, the superseded branch, the raw line,
-    the overlays with the first of them on top, and the upper line with its levels."""
+    the overlays with the first of them on top, and the upper line with its levels. ``weight``: that
+    of the moving average."""
+    curve = shown.curve
+    if curve.is_path:
+        for x, y in filter(None, (curve.old, in_order(shown) if weight else None)):
+            paint_line(plot, path_raster(plot, x, y), BAND, char=".")
+        shown = shown._replace(old=None, under=None)
     for end in (shown.low, shown.high) if outlined else ():
         if end is not None:
             paint_tone(plot, *plot.extents(end, cut=True))
@@ -149,15 +157,32 @@ def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
     drawn = []
     for other in reversed(shown.overlays):
         look, sign = style(other.curve.token), other.curve.sign
-        cells = paint_line(plot, line_raster(plot, other.line), look, char=sign or "+")
+        cells = _paint_upper(plot, other, weight, look, sign or "+")
         drawn.append((cells, look, sign))
-    curve = shown.curve
     look = style(curve.token if curve.known else Token.MUTED)
-    raster = line_raster(plot, shown.line)
-    cells = paint_line(plot, raster, look, char=curve.sign or "*")
-    _recolour(plot, raster, curve)
+    cells = _paint_upper(plot, shown, weight, look, curve.sign or "*")
 
     _draw_signs(plot, [(cells, look, curve.sign), *reversed(drawn)])
+
+
+def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str) -> BoolArray:
+    """The upper line, or a path, with its levels. Returns the cells (height, width) of it."""
+    curve = shown.curve
+    if not curve.is_path:
+        raster = line_raster(plot, shown.line)
+        cells = paint_line(plot, raster, look, char)
+        _recolour(plot, raster, curve)
+        return cells
+    x, y = (smooth(values.astype(np.float64), weight) for values in in_order(shown))
+    raster = path_raster(plot, x, y, joined=weight > 0)
+    cells, codes = paint_line(plot, raster, look, char), encode(raster, plot.glyphs.marker)
+    for since, until, level in sorted(curve.levels, key=lambda e: e[2]):
+        if level >= Level.WATCH:
+            part = slice(int(since), None if until is None else int(until) + 1)
+            own = path_raster(plot, x[part], y[part], joined=weight > 0)
+            where = encode(own, plot.glyphs.marker) != BLANK
+            plot.canvas.paint(codes, style(LEVEL_TOKEN[level]), where)
+    return cells
 
 
 def _draw_signs(plot: Plot, lines: Sequence[tuple[BoolArray, Style, str]]) -> None:
@@ -215,6 +240,8 @@ def draw_marks(plot: Plot, shown: Shown) -> None:
         for column in set(at[low < -_SLACK].tolist()):
             canvas.put(bottom, column, glyphs.below, _OUTSIDE)
 
+    if shown.curve.is_path:
+        return
     kinds = gap_cells(shown.raw, plot.span.x0, plot.span.x1, canvas.width)
     for column in np.flatnonzero(kinds).tolist():
         begins = kinds[column] == 1
@@ -227,7 +254,7 @@ def draw_onsets(plot: Plot, chart: Chart) -> None:
     """In a cell of the grid the badge of each level of the curve where it began: on the top row,
     or on the bottom one where the line takes that."""
     canvas = plot.canvas
-    levels = chart.curve.levels if chart.ends else ()
+    levels = chart.curve.levels if chart.ends and not chart.curve.is_path else ()
     for since, _, level in sorted(levels, key=lambda e: e[2]):
         if level < Level.WATCH or not plot.span.holds(since):
             continue
@@ -273,12 +300,16 @@ def _text_row(plot: Plot, limit: Limit) -> tuple[int | None, str]:
     return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
-def draw_crosshair(plot: Plot, x: float) -> None:
-    """The full-height line, which gives way to the data."""
+def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:
+    """The full-height line, which gives way to the data, and the point of a path on it."""
     canvas, column = plot.canvas, plot.span.cell(x)
     for row in range(canvas.height):
         if not canvas.lines[row, column]:
             canvas.put(row, column, plot.glyphs.vertical, ACCENT)
+    y = math.nan if chart.point is None else float(chart.curve.y[chart.point[0]])
+    at = plot.row(y) if math.isfinite(y) else None
+    if at is not None:
+        canvas.put(at, column, plot.glyphs.live, style(Token.ACCENT, bold=True))
 
 
 def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +45,8 @@ class Prepared(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A curve in the window, as dot columns; the curve of a chart holds its overlays."""
+    """A curve in the window, as dot columns; the curve of a chart holds its overlays. Those of a
+    path are there for the y range."""
 
     curve: Curve
     raw: CurvePoints
@@ -62,6 +62,12 @@ class Shown(NamedTuple):
     old: DotColumns | None = None
     overlays: tuple[Shown, ...] = ()
     envelope: tuple[DotColumns, DotColumns] | None = None
+
+
+def in_order(data: Prepared | Shown) -> CurvePoints:
+    """All points in the order in which they came."""
+    curve = data.curve
+    return CurvePoints(np.asarray(curve.x), np.asarray(curve.y)) if curve.is_path else data.raw
 
 
 def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
@@ -100,7 +106,7 @@ def prepare(chart: Chart) -> Prepared:
 
 def _prepared(curve: Curve, weight: float) -> Prepared:
     raw = points(np.asarray(curve.x), np.asarray(curve.y))
-    line = CurvePoints(raw.x, smooth(raw.y, weight))
+    line = raw if curve.is_path else CurvePoints(raw.x, smooth(raw.y, weight))
     ends = _points(curve.low), _points(curve.high)
     return Prepared(curve, raw, line, _points(curve.mean) or line, *ends, _points(curve.old))
 
@@ -115,17 +121,18 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
     def columns(data: CurvePoints | None) -> DotColumns | None:
         return None if data is None else decimate(data, *window, width)
 
-    def calm(data: CurvePoints, mean: CurvePoints, restarts: Sequence[float] = ()) -> DotColumns:
+    def calm(data: CurvePoints, mean: CurvePoints | None) -> DotColumns:
         """A line in the window; the average of ``mean`` where it would be a solid block."""
         line = decimate(data, *window, width)
-        crowded = is_crowded(data, line, window, width)
-        return averaged(mean, line, window, width, restarts) if crowded else line
+        if mean is None or not is_crowded(data, line, window, width):
+            return line
+        return averaged(mean, line, window, width, chart.restarts if data is ready.line else ())
 
     below = decimate(ready.raw, *window, width)
     crowded = is_crowded(ready.raw, below, window, width)
     above = None
     if chart.smooth > 0:
-        above = calm(ready.line, ready.line, chart.restarts)
+        above = calm(ready.line, ready.line)
     elif crowded:
         above = averaged(ready.mean, below, window, width, chart.restarts)
 
@@ -143,7 +150,13 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
         crowded,
         columns(ready.old),
         tuple(
-            Shown(o.curve, o.raw, calm(o.line, o.mean), columns(o.low), columns(o.high))
+            Shown(
+                o.curve,
+                o.raw,
+                calm(o.line, None if o.curve.is_path else o.mean),
+                columns(o.low),
+                columns(o.high),
+            )
             for o in ready.overlays
         ),
         envelope,

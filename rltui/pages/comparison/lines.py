@@ -50,8 +50,9 @@ from rltui.facts.comparison import (
     window_words,
 )
 from rltui.facts.groups import slot_sign
-from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
+from rltui.facts.x_axis import KINDS, Axis, against_words, axes_of, axis_of, bundle
 from rltui.pages.metric.overlays import Trace, band_of, trace_of, weight_of
+from rltui.store import Series
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
@@ -322,7 +323,7 @@ class Curves:
         key = (metric, tuple(r.id for r in rows), view.axis, axis.kind)
         if key not in self._bands:
             curves = [self.of(row, metric, axis, view) for row in rows]
-            found = [c.mean or (c.x, c.y) for c in curves if c is not None]
+            found = [c.mean or (c.x, c.y) for c in curves if c is not None and not c.is_path]
             points = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for x, y in found]
             self._bands[key] = band_of(points)
         return self._bands[key]
@@ -334,16 +335,18 @@ class Curves:
         ``here`` as the curve, five others as lines, the rest as a band."""
         key = (metric, here, view, self.comparison.cross, width, height)
         if key not in self._charts:
-            title = _title(self.comparison, metric, len(self.banded(here)), view, width)
+            title = _title(self.comparison, metric, here, len(self.banded(here)), view, width)
             chart, cross = self._chart(metric, here, view), self.comparison.cross
             if cross is not None:  # the table reads it
-                chart = replace(chart, crosshair=cross.x, told=True)
+                at = np.flatnonzero(np.asarray(chart.curve.x) == cross.x)
+                point = (int(at[-1]), "") if len(at) and chart.curve.is_path else None
+                chart = replace(chart, crosshair=cross.x, point=point, told=True)
             lines = render(chart, width, height - 1, view.glyphs)
             self._charts[key] = [title, *lines]
         return self._charts[key]
 
     def _chart(self, metric: MetricColumn, here: RunRow | None, view: View) -> Chart:
-        words, axis = view.glyphs.text, _axis(self.comparison, metric, here, view)
+        words, (axis, _) = view.glyphs.text, _axis(self.comparison, metric, here, view)
         lines: list[Curve] = []
         for row in self.comparison.rows:
             if row is here or row.slot >= len(RUN_TOKENS):
@@ -352,8 +355,9 @@ class Curves:
             if found is not None:
                 sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
                 name, note = map(words, self.labels[row.id])
-                band = (found.low, found.high)
-                lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
+                lines.append(replace(found, token=token, label=name, note=note, sign=sign))
+        unnamed = (self.of(row, metric, axis, view) for row in self.banded(here))
+        faint = [replace(c, token=Token.BAND) for c in unnamed if c is not None and c.is_path]
         own = None if here is None else self.of(here, metric, axis, view)
 
         if own is None:
@@ -367,7 +371,7 @@ class Curves:
             curve=own,
             label=words(name),
             note=words(note),
-            overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
+            overlays=[*sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)), *faint],
             envelope=self.band(metric, here, axis, view),
             x_kind=axis.kind,
             x_unit=axis.unit,
@@ -381,7 +385,7 @@ def cross_of(
     comparison: Comparison, metric: MetricColumn, here: RunRow | None, step: int, view: View
 ) -> Crosshair:
     """The crosshair at a step of the row ``here``."""
-    return Crosshair.at(step, _axis(comparison, metric, here, view), view.axis)
+    return Crosshair.at(step, _axis(comparison, metric, here, view)[0], view.axis)
 
 
 def comparison_charts(
@@ -402,16 +406,22 @@ def comparison_charts(
 
 
 def _title(
-    comparison: Comparison, metric: MetricColumn, banded: int, view: View, width: int
+    comparison: Comparison,
+    metric: MetricColumn,
+    here: RunRow | None,
+    banded: int,
+    view: View,
+    width: int,
 ) -> Line:
-    words = view.glyphs.text
+    words, (axis, series) = view.glyphs.text, _axis(comparison, metric, here, view)
     line: Line = [(f"{words(metric.title)} ", TITLE)]
-    notes = [words(metric.info.unit)]
+    notes = [words(metric.info.unit), words(against_words(axis, series))]
 
     if comparison.grouping is not None:
-        notes.append("mean and standard deviation over runs")
+        notes.append("mean" + " and standard deviation" * axis.grows + " over runs")
     if banded:
-        notes.append(f"{banded} of {len(comparison.rows)} in the band")
+        place = "the band" if axis.grows else "grey"
+        notes.append(f"{banded} of {len(comparison.rows)} in {place}")
     missing = sum(r.key not in metric.tags for r in comparison.runs)
 
     if missing:
@@ -428,22 +438,25 @@ def _title(
 def _off_axis_words(comparison: Comparison, metric: MetricColumn, view: View) -> str:
     """Which runs are not drawn because their logs lack what the axis counts."""
     having = [r for r in comparison.runs if r.key in metric.tags]
-    lost = [r for r in having if view.axis not in axes_of(r)]
+    lost = [r for r in having if view.axis not in axes_of(r, view.axis)]
     if not lost or len(lost) == len(having):
         return ""
     who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
     return f"{who} no {missing_on(view.axis)}"
 
 
-def _axis(comparison: Comparison, metric: MetricColumn, here: RunRow | None, view: View) -> Axis:
-    """The axis of the runs: that of the first one that has what the axis counts."""
+def _axis(
+    comparison: Comparison, metric: MetricColumn, here: RunRow | None, view: View
+) -> tuple[Axis, Series]:
+    """The axis of the runs, and a series on it: those of the first one that has what the axis
+    counts."""
     first = here.runs if here is not None else ()
-    runs = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
-    found = (axis_of(r, r.shown(metric.tags[r.key]), view.axis) for r in runs)
-    wanted = next((a for a in found if a.kind == KINDS[view.axis]), None)
-    if wanted is not None or not runs:
-        return wanted or Axis()
-    return axis_of(runs[0], runs[0].shown(metric.tags[runs[0].key]), view.axis)
+    having = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
+    shown = [(r, r.shown(metric.tags[r.key])) for r in having]
+    found = ((axis_of(r, series, view.axis), series) for r, series in shown)
+    wanted = (pair for pair in found if pair[0].kind == KINDS.get(view.axis, "number"))
+    rest = ((axis_of(r, series, view.axis), series) for r, series in shown)
+    return next(wanted, None) or next(rest, (Axis(), Series.empty("")))
 
 
 def _curve(
@@ -459,10 +472,20 @@ def _curve(
     if not traces:
         return None
     if comparison.grouping is None:
-        return Curve(*traces[0].points, mean=traces[0].mean)
+        return traces[0].curve
+    if any(t.steps is not None for t in traces):
+        return _mean_path(traces)
     gathered = bundle([t.mean or t.points for t in traces])
     if gathered is None or len(traces) < 2:
         return None if gathered is None else Curve(gathered.x, gathered.mean)
     below, above = gathered.spread()
 
     return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))
+
+
+def _mean_path(traces: list[Trace]) -> Curve | None:
+    """At each step the mean of both x and y over the runs."""
+    paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
+    known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
+    across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
+    return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)

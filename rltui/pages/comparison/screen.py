@@ -10,7 +10,6 @@ from rltui.draw.line import Line, indented
 from rltui.facts.comparison import ORDERS, Comparison, MetricColumn, RowId, RunRow, compared_runs
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
-from rltui.facts.x_axis import axes_of
 from rltui.pages.comparison.lines import (
     ComparisonTable,
     Curves,
@@ -112,8 +111,8 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         return next((r for r in self._rows if r.id == self.items.cursor), None)
 
     @property
-    def axes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(a for r in self._comparison.runs for a in axes_of(r)))
+    def charted_runs(self) -> tuple[RunView, ...]:
+        return self._comparison.runs
 
     # -- what is shown ---------------------------------------------------------------------
 

@@ -367,9 +367,16 @@ def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
 
 
-def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
+def log_lines(
+    run: RunView,
+    view: View,
+    width: int,
+    text: str = "",
+    shift: int = 0,
+    marked: int | None = None,
+) -> list[Line]:
     """The last lines of the console log that was written last, after the filter ``text``, without
-    their first ``shift`` characters."""
+    their first ``shift`` characters; the one at the place ``marked`` stands out."""
     if newest_log(run) is None:
         advice = (
             "This run has no console log. One that lies in its directory is found; "
@@ -380,10 +387,11 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
 
-    for line in last_lines(run):
+    for at, line in enumerate(last_lines(run)):
         if words_match(line, text):
             is_cause = bool(cause) and later.bare(line).startswith(cause)
-            look = style(Token.BAD, bold=True) if is_cause else TEXT
+            look = style(Token.ACCENT, bold=True) if at == marked else TEXT
+            look = style(Token.BAD, bold=True) if is_cause else look
             shown.append(fit_line([(glyphs.text(line)[shift:], look)], width))
 
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -18,9 +18,18 @@ from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
+from rltui.facts.figures import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.metrics import change_of, episodes, extent_between, extent_of, newest_of
-from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
+from rltui.facts.x_axis import (
+    Axis,
+    axis_of,
+    has_own_axis,
+    is_live,
+    padded_end,
+    range_of,
+    span_of,
+    timeline,
+)
 from rltui.health.model import FindingState
 from rltui.pages.metric import overlays
 from rltui.session import RunView
@@ -116,46 +125,79 @@ def chart_of(
     """The chart of one tag, ready to be rendered; ``continued`` adds the projection of its trend.
     A ``small`` one lacks bars, marks, limits and all but the ends of the y axis."""
     series, axis = run.shown(tag), axis_of(run, run.shown(tag), view.axis)
-    to_x, limits = axis.place, run.verdict.limits(tag)
-    first, last, end = span_of(run, tag)
-    ends = None if run.points.first_step is None else (to_x(first), to_x(last))
+    limits, ends = run.verdict.limits(tag), range_of(run, tag, view.axis, axis.kind)
     projection = projection_of(run, tag) if continued and axis.kind == "step" else None
-    end_at: float | None = None
-
-    if ends is not None and is_live(run):
-        # space for new points, and for a projection of up to a third of the length
-        end_at = end if axis.kind == "step" else padded_end(*ends)
-        if projection is not None:
-            begin, newest = ends
-            latest = min(projection.latest, newest + (newest - begin) / 3)
-            end_at = max(end_at, padded_end(begin, latest))
-    marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
-
-    # averages, quantiles and readings need every point, and so does a part that is enlarged
-    exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
-
-    return Chart(
-        curve=_curve(run, series, band, axis, exact, view.axis),
-        envelope=None if band else overlays.reference_envelope(run, series, axis, view.axis),
+    chart = Chart(
+        curve=Curve(np.empty(0), np.empty(0)),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
-        end=end_at,
-        window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
         x_kind=axis.kind,
         x_unit=axis.unit,
         smooth=view.smooth,
         log=view.log_y,
         clip=view.outliers,
         healthy=None if limits == (None, None) else limits,
-        continuation=_continuation(series, projection, run.infos[tag].sign),
         limits=() if small else _limits(run, tag, limits, projection),
+        ends=small,
+    )
+    if not axis.grows:
+        return _with_path(chart, run, series, axis, view.axis, zoom)
+    to_x, end = axis.place, chart.end
+
+    if ends is not None and is_live(run):
+        # space for new points, and for a projection of up to a third of the length
+        end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
+        if projection is not None:
+            begin, newest = ends
+            latest = min(projection.latest, newest + (newest - begin) / 3)
+            end = max(end, padded_end(begin, latest))
+    marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
+
+    # averages, quantiles and readings need every point, and so does a part that is enlarged
+    exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
+
+    return replace(
+        chart,
+        curve=_curve(run, series, band, axis, exact, view.axis),
+        envelope=None if band else overlays.reference_envelope(run, series, axis, view.axis),
+        end=end,
+        window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
+        continuation=_continuation(series, projection, run.infos[tag].sign),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=() if small else _bars(run, tag, to_x),
         marks=marks,
         marks_title=marks_title,
-        ends=small,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
+
+
+def _with_path(
+    chart: Chart, run: RunView, series: Series, axis: Axis, axis_name: str, zoom: Zoom
+) -> Chart:
+    """The chart with the points in the order of steps. Those beyond the steps that are enlarged are
+    dimmed, else those of the reference run are."""
+    steps, x, y = axis.placed(series)
+    old = overlays.reference_points(run, series, axis, axis_name)
+    if zoom.window is not None:
+        inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
+        old = x[~inside], y[~inside]
+        steps, x, y = steps[inside], x[inside], y[inside]
+
+    def row(step: float, side: Literal["left", "right"] = "left") -> int:
+        return int(np.searchsorted(steps, step, side))
+
+    levels = [
+        (row(since), None if until is None else row(until, "right") - 1, level)
+        for since, until, level in episodes(run, series.tag)
+    ]
+    known = bool(run.verdict.judgement(series.tag).rules) or not levels
+    chart = replace(chart, curve=Curve(x, y, levels=levels, known=known, old=old, is_path=True))
+    cross = zoom.crosshair
+    at = -1 if cross is None else row(cross, "right") - 1
+    if cross is None or at < 0 or steps[at] != cross:
+        return chart
+    words = f"{run.step_word} {cross:,}"
+    return replace(chart, crosshair=float(x[at]), point=(at, words))
 
 
 def _continuation(

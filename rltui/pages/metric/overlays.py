@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.chart_model import XY, Chart, Curve
@@ -62,32 +63,41 @@ class Trace:
     """All points, or the outline of a long series."""
     mean: x_axis.Points | None = None
     """The block means of a long series."""
+    steps: IntArray | None = None
+    """The steps of the points where these are in their order, not in that of x."""
+
+    @property
+    def curve(self) -> Curve:
+        """The same for a chart."""
+        return Curve(*self.points, mean=self.mean, is_path=self.steps is not None)
 
     def scaled(self, factor: float) -> Trace:
         """The line in another unit."""
         if factor == 1:
             return self
         (x, y), mean = self.points, self.mean
-        return Trace((x, y * factor), None if mean is None else (mean[0], mean[1] * factor))
+        mean = None if mean is None else (mean[0], mean[1] * factor)
+        return Trace((x, y * factor), mean, self.steps)
 
 
 def trace_of(
     run: RunView, tag: str, view: View, kind: str = "", *, exact: bool = False
 ) -> Trace | None:
-    """The line of a tag, see :func:`points_of`; with ``exact``, or smoothed, all of its points."""
+    """The line of a tag, on an axis of the ``kind``; with ``exact``, or smoothed, all of its
+    points."""
     series = run.shown(tag)
-    exact = exact or view.smooth > 0
-    outline = None if exact else outline_of(run, series, coarse=True)
-    if outline is None:
-        found = x_axis.points_of(run, tag, view.axis, kind)
-        return None if found is None else Trace(found)
     own = x_axis.axis_of_kind(run, series, view.axis, kind)
     if own is None:
         return None
-    steps, values = series.steps, series.values
-    points = own.places(steps[outline.index]), values[outline.index].astype(np.float64)
+    exact = exact or view.smooth > 0 or not own.grows
+    outline = None if exact else outline_of(run, series, coarse=True)
+    if outline is None:
+        steps, x, y = own.placed(series)
+        return Trace((x, y), steps=None if own.grows else steps)
+    index, centres = outline.index, outline.centres
+    points = own.places(series.steps[index]), series.values[index].astype(np.float64)
 
-    return Trace(points, (own.places(steps[outline.centres]), outline.means))
+    return Trace(points, (own.places(series.steps[centres]), outline.means))
 
 
 class Compared(NamedTuple):
@@ -161,8 +171,8 @@ def row_label(run: RunView, tag: str) -> str:
 
 def _lines_of(
     run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
-) -> tuple[list[Curve], list[x_axis.Points]]:
-    """Those with a colour as lines, the points of all others."""
+) -> tuple[list[Curve], list[Trace]]:
+    """Those with a colour as lines, and all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 
@@ -173,9 +183,9 @@ def _lines_of(
         line = line.scaled(other.factor)
         if other.token is not None:
             name, note, sign = other.name, other.note, other.sign
-            lines.append(Curve(*line.points, other.token, name, note, sign, mean=line.mean))
+            lines.append(replace(line.curve, token=other.token, label=name, note=note, sign=sign))
         else:
-            rest.append(line.mean or line.points)
+            rest.append(line)
 
     return lines, rest
 
@@ -186,18 +196,13 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     exact = chart.window is not None
     own, *others = charted(run, tag, view)
     lines, rest = _lines_of(run, tag, others, view, exact=exact)
-
+    dots = [replace(t.curve, token=Token.BAND) for t in rest if t.steps is not None]
+    lines += dots
     if rest:
-        lines.append(_band_label(len(rest)))
-    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
-    if chart.x_kind == "step" and not x_axis.has_own_axis(run, tag):
-        # charts of other metrics stand beside it, and have one range with it
-        ends += [float(step) for m in view.marked for step in x_axis.span_of(m.run)[:2]]
-    chart = replace(
-        chart,
-        first=None if chart.first is None else min([chart.first, *ends]),
-        last=None if chart.last is None else max([chart.last, *ends]),
-    )
+        lines.append(_band_label(len(rest), "in grey" if dots else "as a band"))
+    if chart.first is not None and chart.last is not None:
+        ends = _ends(chart, run, tag, lines, view)
+        chart = replace(chart, first=min([chart.first, *ends]), last=max([chart.last, *ends]))
     if not lines:
         return chart
 
@@ -207,8 +212,17 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
         label=own.name,
         note=own.note,
         overlays=tuple(lines),
-        envelope=band_of(rest) or chart.envelope,
+        envelope=band_of([t.mean or t.points for t in rest if not dots]) or chart.envelope,
     )
+
+
+def _ends(chart: Chart, run: RunView, tag: str, lines: Sequence[Curve], view: View) -> list[float]:
+    """Where the other runs begin and end. Charts of other metrics stand beside this one, and have
+    one range with it, but for tags with steps of their own."""
+    if chart.x_kind == "step" and x_axis.has_own_axis(run, tag):
+        return [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
+    ranges = (x_axis.range_of(m.run, "", view.axis, chart.x_kind) for m in view.marked)
+    return [x for found in ranges if found is not None for x in found]
 
 
 def marks_legend(run: RunView, view: View, width: int) -> Line:
@@ -236,10 +250,10 @@ def _own(run: RunView, view: View) -> tuple[str, Token]:
     return slot_sign(slot), (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
 
 
-def _band_label(count: int) -> Curve:
-    """The entry of the legend for runs that only the band shows."""
+def _band_label(count: int, words: str = "as a band") -> Curve:
+    """The entry of the legend for runs that only the band shows, or dots in its colour."""
     nothing = np.empty(0)
-    return Curve(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
+    return Curve(nothing, nothing, Token.BAND, f"{count} more {words}", is_band=True)
 
 
 def band_of(runs: Sequence[x_axis.Points]) -> tuple[XY, XY] | None:
@@ -264,16 +278,19 @@ def has_others(tag: str, view: View) -> bool:
 def reference_points(
     run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> x_axis.Points | None:
-    """The points of the reference as far as this run has come; None where it has none."""
+    """The points of the reference as far as this run has come, all of a path; None where it has
+    none of the kind."""
     reference, info = run.reference, run.infos[series.tag]
     if reference is None or reference is run:
         return None
     tag = x_axis.compared_tag(run, series.tag, reference)
-    ghost = None if tag is None else x_axis.points_of(reference, tag, axis_name, axis.kind)
-    if tag is None or ghost is None:
+    if tag is None:
         return None
-    x, y = ghost
-    last = run.points.last_step
+    shown = reference.shown(tag)
+    other = x_axis.axis_of_kind(reference, shown, axis_name, axis.kind)
+    if other is None or other.grows != axis.grows:
+        return None
+    (_, x, y), last = other.placed(shown), run.points.last_step if axis.grows else None
     here = slice(0, None if last is None else int(np.searchsorted(x, axis.place(last), "right")))
     factor = reference.infos[tag].factor_to(info)
 
@@ -284,7 +301,7 @@ def reference_envelope(
     run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> tuple[XY, XY] | None:
     """Low and high of the noise of the reference; None where it has none."""
-    found = reference_points(run, series, axis, axis_name)
+    found = reference_points(run, series, axis, axis_name) if axis.grows else None
     return None if found is None else x_axis.wander(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from textual import events
@@ -10,16 +10,14 @@ from textual import events
 from rltui.draw.line import Line
 from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
-from rltui.facts.x_axis import axes_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.crosshair import CrosshairKeys, typed_step
+from rltui.tui.crosshair import NO_METRIC, CrosshairKeys, typed_step
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
 from rltui.tui.screen import (
-    NO_METRIC,
     ChartOptions,
     ask_note,
     compare,
@@ -148,12 +146,12 @@ class ChartScreen(ReplayKeys, ChartOptions):
         return [run_header(self.run, self.shell.view, width, self.session.reading())]
 
     def state_words(self) -> str:
-        options = self.shell.view.changed_options(self.axes)
+        options = self.shell.view.changed_options(self.axes())
         return "  ".join(x for x in (self.shell.state_words(options=False), options) if x)
 
     @property
-    def axes(self) -> tuple[str, ...]:
-        return axes_of(self.run)
+    def charted_runs(self) -> Sequence[RunView]:
+        return (self.run,)
 
     def action_pin(self) -> None:
         """Pin the tag, which then leads the Overview, or unpin it."""
@@ -217,11 +215,11 @@ class ChartScreen(ReplayKeys, ChartOptions):
         self.select_tab(next(t.id for t in TABS if t.key == key))
 
     def action_tail(self) -> None:
-        """Show the end of the console log."""
-        self.shell.push_screen(later.LogScreen(self.session, self.run))
+        """Show the console log at the step of the crosshair or finding, else its end."""
+        self.shell.push_screen(later.LogScreen(self.session, self.run, self.chosen_step))
 
     def action_samples(self) -> None:
-        """Show the texts and samples at the step of the crosshair."""
+        """Show the texts and samples at that step."""
         self.shell.push_screen(later.SampleScreen(self.session, self.run, self.chosen_step))
 
     async def action_note(self) -> None:
@@ -229,8 +227,9 @@ class ChartScreen(ReplayKeys, ChartOptions):
         await ask_note(self, self.run)
 
     def action_hyperparameters(self) -> None:
-        """Show the hyperparameters."""
-        self.shell.push_screen(later.HyperparametersScreen(self.session, self.run))
+        """Show the hyperparameters, those that are logged as they were at that step."""
+        opened = later.HyperparametersScreen(self.session, self.run, step=self.chosen_step)
+        self.shell.push_screen(opened)
 
     def _tab_named(self, name: str) -> None:
         tab, hint = tab_named(self.run, name)

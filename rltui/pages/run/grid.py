@@ -41,6 +41,7 @@ from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.metric.overlays import (
+    charted,
     has_others,
     marks_legend,
     reading_lines,
@@ -211,7 +212,8 @@ def _chart(
     ]
     below = plot.lines[height:]
     if len(below) == 2:
-        below = axis_lines(plot.chart, span, view.glyphs, at, numbers.step(cross))
+        label = numbers.step(cross) if axis.grows else numbers.value(at)
+        below = axis_lines(plot.chart, span, view.glyphs, at, label)
 
     return [*lines, *below]
 
@@ -233,8 +235,11 @@ def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tupl
 
 
 def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
-    """The unit; it gives way to the title."""
-    unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
+    """The unit, of a tag with steps of its own how far these go; it gives way to the title."""
+    unit = row.info.unit
+    if has_own_axis(run, row.tag) and view.axis not in ("relative", "wall"):
+        last = max(span_of(c.run, c.tag)[1] for c in charted(run, row.tag, view))
+        unit = f"own step, to {numbers.step(last)}"
     fits = cell_width(title) + cell_width(unit) + 12 <= width
     return view.glyphs.text(unit) if fits else ""
 

@@ -35,8 +35,9 @@ from rltui.draw.spark import Digest, empty_digest, spark_of
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
+from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
-from rltui.facts.metrics import Section, TagRow, episodes, trend_of
+from rltui.facts.metrics import Section, TagRow
 from rltui.facts.x_axis import span_of
 from rltui.session import RunView
 from rltui.store import Series

@@ -23,8 +23,9 @@ from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui import later
+from rltui.tui.crosshair import NO_METRIC
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
-from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen
+from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 

@@ -38,9 +38,10 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import kept
 from rltui.facts.columns import column_of
+from rltui.facts.figures import newest_of
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign
-from rltui.facts.metrics import OVERVIEW, newest_of
+from rltui.facts.metrics import OVERVIEW
 from rltui.facts.runs import ListedRun, Names, absent_words, since_step
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.findings.lines import crashed_line

@@ -322,6 +322,8 @@ def frame_of(
     # where the steps lie on the x axis, its beginning, newest place and end
     tag = found.total or found.parts[0].tag
     axis, (first_step, last_step, end) = axis_of(run, run.shown(tag), view.axis), span_of(run)
+    if not axis.grows:
+        return frame_of(run, found, view._replace(axis="step"), width, height, least)
     first, last = axis.place(first_step), axis.place(last_step)
     if axis.kind != "step":
         end = padded_end(first, last) if is_live(run) else last
