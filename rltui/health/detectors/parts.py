@@ -92,15 +92,13 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
         late = square * (total[:, count] - total[:, half])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
-            # the logarithm of a quotient of two variances scatters by this much
-            error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
-            certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
-            grew = late[0] / (count - half) > early[0] / first * np.exp(error)
+        start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
+        # the logarithm of a quotient of two variances scatters by this much
+        error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
+        certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
+        grew = late[0] / (count - half) > early[0] / first * np.exp(error)
     limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
-    with np.errstate(invalid="ignore"):
-        beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
+    beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
     beyond &= np.arange(n) >= 2 * _LEAST
 
     def since_start(part: FloatArray) -> FloatArray:
@@ -140,10 +138,9 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
     lost = beyond.copy()
     if others and "reward" in rows.others:
         before, after, *_ = gains_of(rows, "reward")
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
-            part = part / (after - before)
-            beyond = rises(rows, "reward") & (part >= share)
+        part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
+        part = part / (after - before)
+        beyond = rises(rows, "reward") & (part >= share)
         if beyond.any():
             beyond &= rises(rows)
             stands, was, reached = _stands(rows)
