@@ -7,7 +7,6 @@ comes back of each run is what is printed of it.
 from __future__ import annotations
 
 import argparse
-import copyreg
 import gc
 import multiprocessing
 import os
@@ -20,7 +19,6 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from rltui.commands.command import choice_of
@@ -191,14 +189,6 @@ class Judged:
     def text(self) -> str:
         """See :func:`~rltui.output.text_report.check_text`."""
         return checked_text(self.runs, self._names)
-
-
-def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(items)
-
-
-# part of a configuration
-copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 # -- processes -----------------------------------------------------------------------------
