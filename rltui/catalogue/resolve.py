@@ -26,8 +26,15 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rltui.catalogue import guess
 from rltui.catalogue.dialect import Entry
+from rltui.catalogue.guess import (
+    guessed_title,
+    label_text,
+    plain_name,
+    tag_family,
+    unknown_tag,
+    without_window,
+)
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
@@ -100,7 +107,7 @@ class Resolver:
             if info is None:
                 roles = (v for p, v in self._prefixes if without_prefix(tag, p) is not None)
                 validation = next(roles, False)
-                info = guess.unknown_tag(tag, Category.VALIDATION if validation else None)
+                info = unknown_tag(tag, Category.VALIDATION if validation else None)
             self._memo[tag] = info
         return info
 
@@ -125,9 +132,9 @@ class Resolver:
         Without ``patterns`` its normal form is not compared with patterns that have wildcards.
         """
         info = self._written(tag)
-        if info is None and (name := guess.plain_name(tag)) != tag:
+        if info is None and (name := plain_name(tag)) != tag:
             info = self._written(name)
-        if info is None and tag.endswith(")") and (name := guess.without_window(tag)) != tag:
+        if info is None and tag.endswith(")") and (name := without_window(tag)) != tag:
             info = self._written(name)
         if info is None:
             info = self._respelt(tag)
@@ -283,16 +290,14 @@ class Resolver:
         info = TagInfo.of_metric(tag, metric)
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
-            family = guess.tag_family(tag, metric.stat)
+            family = tag_family(tag, metric.stat)
         changes = dict(entry.changes)
         for name in ("title", "unit"):
             if name in changes:
-                text = fill(
-                    changes[name], lambda label, form: guess.label_text(labels[label], form)
-                )
+                text = fill(changes[name], lambda label, form: label_text(labels[label], form))
                 changes[name] = text
         if entry.changes.get("guessed"):
-            changes["title"] = guess.guessed_title(changes.get("title", info.title))
+            changes["title"] = guessed_title(changes.get("title", info.title))
 
         return replace(
             info,

@@ -346,10 +346,6 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
         low=np.where(known & (worse <= 0), low - band, np.nan),
         high=np.where(known & (worse >= 0), high + band, np.nan),
         window=EARLY,
-        facts={
-            "usual": np.where(below > above, low, high),
-            "beyond": share,
-            "middle": middle,
-        },
+        facts={"usual": np.where(below > above, low, high), "beyond": share, "middle": middle},
         silent=not known.any(),
     )

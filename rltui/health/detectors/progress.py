@@ -52,11 +52,7 @@ def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
     possible=_may_not_have_risen,
 )
 def never_rose(
-    rows: Rows,
-    *,
-    sure: bool = False,
-    held_out: bool = False,
-    equal: bool = False,
+    rows: Rows, *, sure: bool = False, held_out: bool = False, equal: bool = False
 ) -> Signal:
     """The last third is no better than the first: with 2 standard errors, higher by less than 0.8
     standard deviations of all rows; ``sure``: with 3, by less than 0.5.
