@@ -24,7 +24,6 @@ from rltui.core.address import parse_logdir
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.installation import to_add
-from rltui.core.text import counted
 from rltui.output.json_document import (
     EventDocument,
     LevelWord,
@@ -85,9 +84,8 @@ class Points:
         if not n:
             return f"<Points {self.tag}: none>"
         first, last = (f"{self.values[i]:.6g} at step {self.steps[i]}" for i in (0, -1))
-        return (
-            f"<Points {self.tag}: {counted(n, 'point')}, {first}{f' to {last}' if n > 1 else ''}>"
-        )
+        count = "1 point" if n == 1 else f"{n} points"
+        return f"<Points {self.tag}: {count}, {first}{f' to {last}' if n > 1 else ''}>"
 
 
 class Run(Mapping[str, Points]):
