@@ -13,14 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rltui.commands.command import (
-    check_metrics,
-    nothing_readable,
-    open_config,
-    open_session,
-    report_trouble,
-    with_faults,
-)
+from rltui.commands import command
 from rltui.commands.departure import departing
 from rltui.commands.line_cache import LineCache
 from rltui.commands.standard_output import emit, tell
@@ -64,6 +57,8 @@ _LAST_S = 15.0
 
 def check(options: argparse.Namespace) -> int:
     """Judge the runs; the exit code says how they are."""
+    # --format brief is the verb of that name without its own options
+    vars(options).update({"since": None, "skipped": False, "as_json": False, **vars(options)})
     if options.json:
         if options.format not in (None, "json"):
             raise UsageError(f"--json is --format json, not --format {options.format}")
@@ -81,13 +76,7 @@ def check(options: argparse.Namespace) -> int:
 
 def brief(options: argparse.Namespace) -> int:
     """Say in few words how the runs are; the exit code is that of ``check``."""
-    for name, value in {
-        **_PLAIN,
-        "as_json": options.json,
-        "json": False,
-        "format": "brief",
-    }.items():
-        setattr(options, name, value)
+    vars(options).update(_PLAIN, as_json=options.json, json=False, format="brief")
     return check(options)
 
 
@@ -146,10 +135,10 @@ def _check(options: argparse.Namespace) -> int:
 
 def _judged(options: argparse.Namespace) -> tuple[int, str]:
     """Exit code, and what is to be printed."""
-    check_metrics(options.metrics)
-    config = open_config(options)
+    command.check_metrics(options.metrics)
+    config = command.open_config(options)
     # a mistake beside a pipe is told now, not when the training is over
-    session = open_session(options, config, partial=not is_piped(options))
+    session = command.open_session(options, config, partial=not is_piped(options))
 
     count = _process_count(options, session)
     if count > 1 or options.ray:
@@ -158,16 +147,16 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
         found = divided(options, session, config, count)
         if found is not None:
             if options.format == "brief":
-                text = _answer(options, found.brief(skipped=_wants_skipped(options)))
+                text = _answer(options, found.brief(skipped=options.skipped))
             else:
                 text = found.json() if options.format == "json" else _painted(options, found.text())
-            report_trouble(session)
+            command.report_trouble(session)
             code = _with_missing(_code_of(options, found.level), session)
-            return with_faults(code, found.faults), text
+            return command.with_faults(code, found.faults), text
 
     session.read_all()
     text = _document(options, session)
-    return with_faults(_code(options, session), session.faults), text
+    return command.with_faults(_code(options, session), session.faults), text
 
 
 def _process_count(options: argparse.Namespace, session: Session) -> int:
@@ -204,12 +193,8 @@ def _document(options: argparse.Namespace, session: Session) -> str:
     if options.format == "brief":
         from rltui.output.brief import brief_document  # one form of five
 
-        return _answer(options, brief_document(session, skipped=_wants_skipped(options)))
+        return _answer(options, brief_document(session, skipped=options.skipped))
     return _painted(options, check_text(session))
-
-
-def _wants_skipped(options: argparse.Namespace) -> bool:
-    return bool(getattr(options, "skipped", False))
 
 
 def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
@@ -219,9 +204,8 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
     from rltui.output.json_document import dump  # as above
     from rltui.session.answers import Answers  # as above
 
-    answers, since = Answers(state_directory(os.environ)), getattr(options, "since", None)
-    found = words.answered(document, since, answers)
-    return dump(found) if getattr(options, "as_json", False) else words.text_of(found)
+    found = words.answered(document, options.since, Answers(state_directory(os.environ)))
+    return dump(found) if options.as_json else words.text_of(found)
 
 
 def _painted(options: argparse.Namespace, text: str) -> str:
@@ -232,9 +216,9 @@ def _painted(options: argparse.Namespace, text: str) -> str:
 def _code(options: argparse.Namespace, session: Session) -> int:
     """The exit code; notes and what is missing are written to standard error."""
     runs = session.runs()
-    report_trouble(session)
+    command.report_trouble(session)
     if not any(r.is_readable for r in runs):
-        code = nothing_readable(options, session)
+        code = command.nothing_readable(options, session)
         return Exit.USAGE if session.reader.state.unread else code
     return _with_missing(_code_of(options, worst(r.verdict.level for r in runs)), session)
 
@@ -259,15 +243,15 @@ def _code_of(options: argparse.Namespace, level: Level) -> int:
 
 def _follow(options: argparse.Namespace) -> int:
     with reading_pipe(options):
-        config = open_config(options)
+        config = command.open_config(options)
         if options.wait:
             await_any(options.logdirs, options.wait, SystemClock(), time.sleep)
-        session = open_session(options, config, waits=True, partial=True)
-        report_trouble(session)
+        session = command.open_session(options, config, waits=True, partial=True)
+        command.report_trouble(session)
         if session.naming.missed:
             _complain(f"{session.naming.missed}; waiting for one")
         follow(session, config.hooks, json=options.format == "json")
-        return with_faults(_code(options, session), session.faults)
+        return command.with_faults(_code(options, session), session.faults)
 
 
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:

@@ -7,7 +7,6 @@ comes back of each run is what is printed of it.
 from __future__ import annotations
 
 import argparse
-import copyreg
 import gc
 import multiprocessing
 import os
@@ -15,12 +14,10 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from rltui.commands.command import choice_of
@@ -39,8 +36,6 @@ from rltui.sources.discovery.run_files import RunFiles
 _TASK_RUNS, _TASKS_PER_CORE = 16, 2
 #: What a run costs beside its bytes, in bytes.
 _RUN_BYTES = 40_000
-#: Seconds that a process may take to end.
-_END_S = 2.0
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -193,14 +188,6 @@ class Judged:
         return checked_text(self.runs, self._names)
 
 
-def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(items)
-
-
-# part of a configuration
-copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
-
-
 # -- processes -----------------------------------------------------------------------------
 
 
@@ -214,73 +201,49 @@ def in_processes(
     failure of one, and what ``function`` raises here. All processes have ended when the iterator
     has, and end when this process does.
     """
-    workers: dict[Connection, SpawnProcess] = {}
+    context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
+    pool = ProcessPoolExecutor(max(1, len(items)), context, _end_with_parent)
     try:
         # Ctrl+c is for this process, which ends the others: they inherit that it is blocked
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            for _ in items:
-                connection, process = _started()
-                workers[connection] = process
+            calls = [pool.submit(_answer, function, item) for item in items]
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
-        for connection, item in zip(workers, items, strict=True):
-            with suppress(OSError):  # it has ended, which its result says
-                connection.send((function, item))
         for item in here:
             yield function(item)
-
-        waiting = set(workers)
-        while waiting:
-            ready = wait(list(waiting))
-            for connection in [c for c in waiting if c in ready]:
-                waiting.discard(connection)
-                yield _result(connection)
-    finally:
-        for connection in workers:
-            connection.close()
-        for process in workers.values():
-            process.terminate()
-        for process in workers.values():
-            process.join(_END_S)
-
-
-def _started() -> tuple[Connection, SpawnProcess]:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(there,), daemon=True)
-    process.start()
-    there.close()
-    return here, process
-
-
-def _result(connection: Connection) -> Any:
-    try:
-        error, expected, result = connection.recv()
-    except (EOFError, OSError):
+        for call in as_completed(calls):
+            error, expected, result = call.result()
+            if error:
+                raise RltuiError(error) if expected else RuntimeError(error)
+            yield result
+    except BrokenProcessPool:
         raise RuntimeError("a process ended before it had judged its runs") from None
-    if error:
-        raise RltuiError(error) if expected else RuntimeError(error)
-    return result
+    finally:
+        for process in multiprocessing.active_children():
+            if process not in others:
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
-def _work(connection: Connection) -> None:
-    """The body of a process."""
-    function, item = connection.recv()
-    threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+def _answer(function: Callable[[Any], Any], item: Any) -> tuple[str, bool, Any]:
+    """What failed, whether that is told to people as it is, and the result."""
     try:
-        answer = "", False, function(item)
+        return "", False, function(item)
     except RltuiError as error:
-        answer = str(error), True, None
+        return str(error), True, None
     except Exception as error:  # noqa: BLE001 - raised by the process that waits
-        answer = f"{type(error).__name__}: {error}", False, None
-    connection.send(answer)
+        return f"{type(error).__name__}: {error}", False, None
 
 
-def _end_with(connection: Connection) -> None:
-    """End this process when the one that waits for it has ended: nothing else ever comes."""
-    try:
-        connection.recv()
-    except (EOFError, OSError):
-        os._exit(1)
+def _end_with_parent() -> None:
+    """Have this process end when the one that waits for it does, however that ends."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

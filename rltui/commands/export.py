@@ -21,17 +21,8 @@ from rltui.core.level import Level
 from rltui.core.yaml_document import nearest
 from rltui.files.disk import check_target, target_file
 from rltui.health.job_log import JobLogs
+from rltui.output import points
 from rltui.output.plot import find_tags
-from rltui.output.points import (
-    CSV_HEAD,
-    ExportRows,
-    ParquetFile,
-    csv_lines,
-    export_names,
-    export_rows,
-    json_lines,
-    need_parquet,
-)
 from rltui.remote.stream import HEARTBEAT_S, Stream
 from rltui.remote.wire.codec import WireError
 from rltui.session import RunView
@@ -60,7 +51,7 @@ def export(options: argparse.Namespace) -> int:
     tags = _chosen(runs, options.tags) if options.tags else None
     report_notes((n for n in session.troubles() if n.level >= Level.WATCH), _MOST_NOTES)
 
-    rows = export_rows(zip(export_names(session, runs), runs, strict=True), tags)
+    rows = points.export_rows(zip(points.export_names(session, runs), runs, strict=True), tags)
     if target is None:
         emitted(lambda out: _write(rows, form, out.buffer, spreadsheet=options.spreadsheet))
     else:
@@ -76,7 +67,7 @@ def _form(options: argparse.Namespace, target: Path | None) -> str:
     if options.spreadsheet and form != "csv":
         raise UsageError(f"--spreadsheet is for CSV, not for {form}")
     if form == "parquet":
-        need_parquet()
+        points.need_parquet()
         if target is None and sys.stdout.isatty():
             raise UsageError("Parquet is binary: name a file with -o FILE, or send it into a pipe")
     return str(form)
@@ -98,18 +89,20 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     return chosen
 
 
-def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO, *, spreadsheet: bool) -> None:
+def _write(
+    rows: Iterable[points.ExportRows], form: str, out: BinaryIO, *, spreadsheet: bool
+) -> None:
     if form == "parquet":
-        file = ParquetFile(out)
+        file = points.ParquetFile(out)
         for part in rows:
             file.write(part)
         file.close()
         return
     if form == "csv":
-        out.write(CSV_HEAD)
-        out.writelines(csv_lines(rows, spreadsheet=spreadsheet))
+        out.write(points.CSV_HEAD)
+        out.writelines(points.csv_lines(rows, spreadsheet=spreadsheet))
     else:
-        out.writelines(json_lines(rows))
+        out.writelines(points.json_lines(rows))
 
 
 def stream(options: argparse.Namespace) -> int:

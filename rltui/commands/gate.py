@@ -6,14 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from rltui.commands.command import (
-    choice_of,
-    nothing_readable,
-    open_config,
-    open_session,
-    report_trouble,
-    with_faults,
-)
+from rltui.commands import command
 from rltui.commands.standard_output import emit, tell
 from rltui.commands.verbs import Exit
 from rltui.config import Config
@@ -41,12 +34,12 @@ _SOME = 5
 def gate(options: argparse.Namespace) -> int:
     """Compare runs with the conditions of a file, or write a first file."""
     target = _target(options)
-    config = open_config(options)
+    config = command.open_config(options)
     conditions = () if options.learn else _conditions(options, config)
-    session = open_session(options, config)
+    session = command.open_session(options, config)
     session.read_all()
     if not any(r.is_readable for r in session.runs()):
-        return nothing_readable(options, session)
+        return command.nothing_readable(options, session)
 
     found = _gated(options, config, session, conditions)
     result = _learned(session.runs()) if options.learn else gate_junit(found)
@@ -58,10 +51,10 @@ def gate(options: argparse.Namespace) -> int:
         emit(dump(gate_document(found)) if options.json else write(found))
     elif target is None:
         emit(result)
-    report_trouble(session)
+    command.report_trouble(session)
     met = not any(g.failed for g in found)
     lost = Exit.NOTHING if session.reader.state.out_of_reach else Exit.OK
-    return with_faults(lost if met else Exit.BAD, session.faults)
+    return command.with_faults(lost if met else Exit.BAD, session.faults)
 
 
 def _target(options: argparse.Namespace) -> Path | None:
@@ -111,7 +104,7 @@ def _earlier(
     options: argparse.Namespace, config: Config, judged: Sequence[RunView]
 ) -> list[RunView]:
     """The good runs below --history, the newest first, without those that are judged."""
-    choice = choice_of(options)._replace(run_glob=None, reference=None)
+    choice = command.choice_of(options)._replace(run_glob=None, reference=None)
     session = Session(options.history, config, choice=choice)
     session.scan()
     session.read_all()

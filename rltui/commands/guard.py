@@ -14,15 +14,8 @@ import sys
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
-from rltui.commands.command import (
-    nothing_readable,
-    open_config,
-    open_session,
-    report_trouble,
-    with_faults,
-)
+from rltui.commands import command
 from rltui.commands.departure import departing
 from rltui.commands.guard_action import Action, Done, parse_action
 from rltui.commands.standard_output import emit, tell
@@ -32,18 +25,15 @@ from rltui.core.address import is_remote
 from rltui.core.errors import UsageError
 from rltui.core.installation import state_directory
 from rltui.core.level import RunState
-from rltui.core.text import clean
+from rltui.core.text import clean, first_of
 from rltui.facts import findings, numbers, sentences
 from rltui.health.model import Report
+from rltui.output.json_document import Json
 from rltui.session import RunView, Session
 from rltui.session.event import updates
 from rltui.session.guarding import Held, Hold, Reason, reason_to_stop, rehearsed
 from rltui.session.progress import Progress
 
-Json = dict[str, Any]
-
-#: Names of runs in a message.
-_MOST_NAMES = 5
 #: Runs in one place whose first rows are less seconds apart are the same.
 _SAME_S = 1.0
 
@@ -64,8 +54,10 @@ def guard(options: argparse.Namespace) -> int:
 
 def _guard(options: argparse.Namespace, action: Action, hold: Hold) -> int:
     with reading_pipe(options):
-        session = open_session(options, open_config(options), waits=True, partial=True)
-        report_trouble(session)
+        session = command.open_session(
+            options, command.open_config(options), waits=True, partial=True
+        )
+        command.report_trouble(session)
         audit = AuditLog(state_directory(os.environ) / "guard" / "audit.jsonl")
         try:
             audit.write(None)
@@ -82,7 +74,7 @@ def _guard(options: argparse.Namespace, action: Action, hold: Hold) -> int:
                 code = watch.look()
                 if code is not None:
                     break
-        return with_faults(Exit.OK if code is None else code, session.faults)
+        return command.with_faults(Exit.OK if code is None else code, session.faults)
 
 
 class Guard:
@@ -145,8 +137,7 @@ class Guard:
         runs = self._session.runs()
         live = [r for r in runs if r.report and r.progress and r.progress.state is RunState.LIVE]
         if len(live) > 1:
-            names = ", ".join(r.name for r in live[:_MOST_NAMES])
-            names += ", ..." * (len(live) > _MOST_NAMES)
+            names = first_of([run.name for run in live])
             raise UsageError(
                 f"guard is for one run, and {len(live)} are live: choose with --run ({names})"
             )
@@ -289,16 +280,16 @@ class AuditLog:
 def _rehearse(options: argparse.Namespace, action: Action | None, hold: Hold) -> int:
     """Say what a guard would have done in each run, and when."""
     with reading_pipe(options):
-        session = open_session(options, open_config(options), partial=True)
+        session = command.open_session(options, command.open_config(options), partial=True)
         session.read_all()
-        report_trouble(session)
+        command.report_trouble(session)
         runs = [run for run in session.runs() if run.data.last_step is not None]
         if not runs:
-            return nothing_readable(options, session)
+            return command.nothing_readable(options, session)
         if refused := _refusal(action):
             tell(f"rltui: a guard that begins now would be refused: {refused}\n")
         acts = [_rehearse_run(options, session, run, action, hold) for run in runs]
-        return with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
+        return command.with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
 
 
 def _refusal(action: Action | None) -> str | None:

@@ -15,7 +15,7 @@ from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
 from rltui.core.errors import DocumentError, UsageError
 from rltui.core.every_error import every_error
-from rltui.core.text import clean
+from rltui.core.text import clean, counted
 from rltui.core.yaml_document import Node, read_document
 from rltui.draw.theme import load_theme
 from rltui.facts.gate import Known, read_conditions
@@ -39,23 +39,19 @@ def lint(options: argparse.Namespace) -> int:
     """Print every error of the named documents, or of the user's."""
     documents = _named(options.files) if options.files else own_documents(options.config)
     lines = [line for path, kind in documents.items() for line in errors_in(path, kind)]
-    said = [_count(len(documents), "document")]
+    said = [counted(len(documents), "document")]
     if options.run_cases and not lines:
         results = _case_results(options, documents)
-        said.append(_count(len(results), "case"))
+        said.append(counted(len(results), "case"))
         lines += [
             f"{c.path}:{c.line}: {c.rule}, case {c.case!r}: {c.message}"
             for c in results
             if not c.ok
         ]
-    said.append(_count(len(lines), "error") if lines else "no error")
+    said.append(counted(len(lines), "error") if lines else "no error")
     emit("".join(f"{clean(line)}\n" for line in [*lines, ", ".join(said)]))
 
     return Exit.USAGE if lines else Exit.OK
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word if number == 1 else word + 's'}"
 
 
 def own_documents(given: Path | None) -> dict[Path, str | None]:

@@ -16,11 +16,10 @@ from rltui.commands.terminal import need_terminal
 from rltui.commands.verbs import REPLAY_SPEED, Exit
 from rltui.commands.watch import reading, show
 from rltui.core.errors import UsageError
+from rltui.core.text import first_of
 from rltui.demo import SCENARIOS, DemoWriter, demo_runs
 from rltui.session import Session
 
-#: Names of runs in a message.
-_MOST_NAMES = 5
 #: Steps of a whole demo run.
 _STEPS = 400
 
@@ -42,10 +41,9 @@ def _replay(options: argparse.Namespace, departure: Departure) -> int:
     if not runs:
         return nothing_readable(options, session)
     if len(runs) > 1:
-        names = ", ".join(r.name for r in runs[:_MOST_NAMES])
-        more = ", ..." if len(runs) > _MOST_NAMES else ""
+        names = first_of([run.name for run in runs])
         raise UsageError(
-            f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
+            f"replay shows one run, and there are {len(runs)}: choose with --run ({names})"
         )
 
     (run,) = runs

@@ -9,13 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rltui.commands.command import (
-    nothing_readable,
-    open_config,
-    open_session,
-    report_trouble,
-    with_faults,
-)
+from rltui.commands import command
 from rltui.commands.standard_output import emit, emitted
 from rltui.commands.terminal import wants_colour
 from rltui.commands.verbs import Exit
@@ -26,16 +20,10 @@ from rltui.draw.theme import load_theme
 from rltui.facts.columns import names_in
 from rltui.facts.x_axis import KINDS, axes_of
 from rltui.files.disk import check_target, target_file
+from rltui.output import markdown
 from rltui.output.canary import canary_document, canary_text
 from rltui.output.explain import explain_document, explain_text
 from rltui.output.json_document import dump, snapshot_document
-from rltui.output.markdown import (
-    compared,
-    comparison_markdown,
-    comparison_text,
-    grouping_named,
-    snapshot_markdown,
-)
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
 from rltui.session import RunView, Session
@@ -49,7 +37,7 @@ def snapshot(options: argparse.Namespace) -> int:
     if (options.json or options.svg) and compares:
         raise UsageError("--compare and --group-by make a table: as text or with --markdown")
     target = None if options.svg is None else check_target(options.svg, options.logdirs)
-    session = open_session(options)
+    session = command.open_session(options)
     session.read_all()
 
     readable = any(r.is_readable for r in session.runs())
@@ -63,17 +51,17 @@ def snapshot(options: argparse.Namespace) -> int:
     elif readable:
         emit(_report(options, session, compares=compares))
     if not readable:
-        return nothing_readable(options, session)
+        return command.nothing_readable(options, session)
 
-    return with_faults(Exit.OK, session.faults)
+    return command.with_faults(Exit.OK, session.faults)
 
 
 def _report(options: argparse.Namespace, session: Session, *, compares: bool) -> str:
     if compares:
-        write = comparison_markdown if options.markdown else comparison_text
+        write = markdown.comparison_markdown if options.markdown else markdown.comparison_text
         return write(session.runs(), options.group_by or "", session.reference.run)
     if options.markdown:
-        return snapshot_markdown(session)
+        return markdown.snapshot_markdown(session)
     return painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
 
 
@@ -82,11 +70,11 @@ def report(options: argparse.Namespace) -> int:
     if options.output is None and sys.stdout.isatty():
         raise UsageError("a report is a file to open in a browser: name it with -o FILE")
     target = None if options.output is None else check_target(options.output, options.logdirs)
-    session = open_session(options)
+    session = command.open_session(options)
     session.read_all()
-    report_trouble(session)
+    command.report_trouble(session)
     if not any(r.is_readable for r in session.runs()):
-        return nothing_readable(options, session)
+        return command.nothing_readable(options, session)
 
     from rltui.pages.html_report import html_report  # for a report only
 
@@ -96,7 +84,7 @@ def report(options: argparse.Namespace) -> int:
     else:
         with target_file(target) as file:
             file.write(page)
-    return with_faults(Exit.OK, session.faults)
+    return command.with_faults(Exit.OK, session.faults)
 
 
 def plot(options: argparse.Namespace) -> int:
@@ -107,19 +95,19 @@ def plot(options: argparse.Namespace) -> int:
     count = min(count, len(rest) - 1)
     names = rest[count:]
     options.logdirs = [options.logdir, *map(parse_logdir, rest[:count])]
-    session = open_session(options)
+    session = command.open_session(options)
     session.read_all()
     runs = [r for r in session.runs() if r.infos]
     if not runs:
-        return nothing_readable(options, session)
+        return command.nothing_readable(options, session)
 
     _check_axis(options.x, runs)
     if options.compare:
-        runs = compared(runs, options.compare)
+        runs = markdown.compared(runs, options.compare)
     colour = wants_colour(sys.stdout, os.environ)
     terminal = shutil.get_terminal_size((100, 30))
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
-    groups = None if options.group_by is None else grouping_named(runs, options.group_by)
+    groups = None if options.group_by is None else markdown.grouping_named(runs, options.group_by)
     shape = PlotOptions(width, height, options.smooth, options.log, options.x, colour, groups)
 
     charts = []
@@ -131,7 +119,7 @@ def plot(options: argparse.Namespace) -> int:
         charts += [plot_text(runs, t, shape) for t in tags]
     emit("\n".join(charts))
 
-    return with_faults(Exit.OK, session.faults)
+    return command.with_faults(Exit.OK, session.faults)
 
 
 def _check_axis(name: str, runs: Sequence[RunView]) -> None:
@@ -146,7 +134,7 @@ def _is_logdir(name: str) -> bool:
 
 def explain(options: argparse.Namespace) -> int:
     """Print what a name means."""
-    config = open_config(options)
+    config = command.open_config(options)
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
     document = explain_document(catalogue, rules, options.name, options.framework)
@@ -156,12 +144,14 @@ def explain(options: argparse.Namespace) -> int:
 
 def canary(options: argparse.Namespace) -> int:
     """Inject failures into copies of the runs, and print which rules would speak."""
-    session = open_session(options)
+    session = command.open_session(options)
     session.read_all()
     runs = [r for r in session.runs() if r.infos]
     if not runs:
-        return nothing_readable(options, session)
+        return command.nothing_readable(options, session)
     document = canary_document(runs)
     emit(dump(document) if options.json else canary_text(document))
     blind = any(f["state"] == "blind" for r in document["runs"] for f in r["failures"])
-    return with_faults(Exit.BAD if blind and options.fail_on_blind else Exit.OK, session.faults)
+    return command.with_faults(
+        Exit.BAD if blind and options.fail_on_blind else Exit.OK, session.faults
+    )

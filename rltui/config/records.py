@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from rltui.core.yaml_document import Node
@@ -16,8 +15,6 @@ MARKERS = ("auto", "braille", "block", "ascii")
 FORMATS = ("json", "text")
 ALERTS = ("off", "watch", "bad")
 MOUSE = ("auto", "on", "off")
-#: No entries, for mappings that the file leaves out.
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 #: What is wrong with the texts of a setting, or None.
 Check = Callable[[tuple[str, ...]], "str | None"]
 
@@ -153,7 +150,7 @@ class RulesConfig:
 
     mute: tuple[str, ...] = ()
     """Ids of rules to leave out."""
-    override: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
+    override: Mapping[str, Node] = field(default_factory=dict)
     """{rule id: mapping of parameters}, as nodes so that errors say where."""
     add: tuple[Node, ...] = ()
     """Further rules, as they stand in the document."""
@@ -177,13 +174,13 @@ class Config:
 
     view: ViewConfig = ViewConfig()
     watch: WatchConfig = WatchConfig()
-    metrics: Mapping[str, MetricOverride] = field(default_factory=lambda: NOTHING)
+    metrics: Mapping[str, MetricOverride] = field(default_factory=dict)
     """By tag (``actor/entropy``) or metric key (``entropy``)."""
     rules: RulesConfig = RulesConfig()
     dialects: tuple[Path, ...] = ()
     """Directories with further dialects, beside the user's own ``dialects/``."""
     hooks: HooksConfig = field(default_factory=HooksConfig)
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """{action id: keys}; an action that is not named keeps its keys, an empty list has none."""
     keys_node: Node | None = field(default=None, compare=False, repr=False)
     path: Path | None = field(default=None, compare=False)

@@ -7,6 +7,11 @@ A secret is known by the words of the name that it is given to (``hubToken``, ``
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, NamedTuple
+
+from rltui.core.yaml_record import Keyed, shipped_record
 
 #: What stands in place of a secret.
 MASK = "***"
@@ -20,59 +25,43 @@ _MOST_SEARCHED, _MOST_OF_NAME = 2048, 256
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|@")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+_Set = Annotated[frozenset[str], Keyed(read=lambda node: frozenset(node.text().split()))]
+
+_Forms = Annotated[
+    tuple[tuple[re.Pattern[str], str], ...],
+    Keyed(read=lambda node: tuple((re.compile(k), v.text()) for k, v in node.table().pairs())),
+]
 
 
-#: Words at the end of a name that say nothing of what it is.
-_TAIL = re.compile(
-    r"(?: (?:(?:v )?\d+|value|old|new|prod|dev|staging|backup|primary|secondary|base|hash|b64"
-    r"|default)|(?<= key) id)+$"
-)
-#: Last words of the names of secrets, each with words before it that make it something else: a
-#: token of a vocabulary or a text, a pass through a network, a pattern.
-_LAST = {
-    "token": _words(
-        "eos bos pad unk mask sep cls image video audio vision think special added stop start end"
-        " first last next prev new max min num n total avg mean std per each every prompt response"
-        " output input valid generated completion context sequence seq batch train eval loss reward"
-        " action answer question bad good all extra unexpected invalid unknown predicted sampled"
-    ),
-    "pass": _words(
-        "forward backward single multi one two three first second third last per num n max min"
-        " each full final test did"
-    ),
-    "pat": _words("file name path include exclude glob regex match search key tag"),
-    "pwd": _words("old"),
-    **dict.fromkeys(
-        _words(
-            "secret password passwd passphrase credential authorization auth webhook cookie dsn jwt"
-            " sig signature apikey"
-        ),
-        _words(""),
-    ),
-}
-#: Words that make a secret of a name wherever they stand in it, but for a last word of the others.
-_ANYWHERE = _words("secret password passwd passphrase credential apikey")
-_ABOUT = _words("name file path dir error")
-#: What a key opens; others are keys of a dictionary, unless the value looks like that of a secret.
-_SERVICES = _words("api hub hf wandb openai anthropic azure aws gcp comet neptune slack github")
-_KEY_TO = _SERVICES | _words(
-    "access secret private ssh encryption auth account signing master service storage rsa gpg"
-    " subscription license deploy admin salt"
-)
-_PUBLIC_KEYS = _words("public cache hash")
-_PAIRS = {
-    *((to, "key") for to in _KEY_TO),
-    *((what, of) for of in _SERVICES for what in ("key", "token")),
-    ("aws", "session"),
-    *(("webhook", "url"), ("hook", "url"), ("connection", "string"), ("session", "id")),
-}
-#: Names that are written as one word.
-_GLUED = re.compile(
-    r"(?:password|passwd|passphrase|secret|(?:api|access|secret|private)key"
-    r"|(?:api|auth|access|bearer|refresh|hub|hf|gh)token)s?$"
-)
+class _Words(NamedTuple):
+    """The content of the document, which says what each part is for."""
+
+    tail: re.Pattern[str]
+    last: Mapping[str, _Set]
+    always: _Set
+    anywhere: _Set
+    about: _Set
+    services: _Set
+    key_to: _Set
+    public_keys: _Set
+    pairs: tuple[str, ...]
+    glued: re.Pattern[str]
+    forms: _Forms
+    tokens: _Forms
+
+    def is_pair(self, before: str, last: str) -> bool:
+        """Whether two words at the end of a name say that it is of a secret."""
+        opens = last == "key" and before in self.key_to | self.services
+        named = before in ("key", "token") and last in self.services
+        return opens or named or f"{before} {last}" in self.pairs
+
+
+@lru_cache(maxsize=1)
+def _known() -> _Words:
+    """Read once, when something is first searched."""
+    return shipped_record(_Words, "core", "data", "secrets.yaml")
+
+
 #: A name, with the word before it, and what stands between it and its value: of an assignment, a
 #: dictionary or an option.
 _GIVEN = re.compile(
@@ -118,46 +107,16 @@ _RANDOM = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
 _LETTERS_OF_WORD, _CHARACTERS_OF_PIECE = 3.5, 8
 #: Of what may be a key where something is called so.
 _LONG, _HEX = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}"), re.compile(r"[A-Fa-f\d]{32,}")
-_FORMS = (
-    (re.compile(r"(?<![\w/.:-])[\w.-]+:[^\s:@/'\"]{3,}@(?=[\w-]+(?:\.\w|:\d))"), ""),
-    (re.compile(r"/bot\d{6,}:[\w-]{20,}"), f"/bot{MASK}"),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END[^-]*-----|$)", re.DOTALL), MASK),
-)
-_TOKENS = (
-    (
-        re.compile(
-            r"((?<![a-z])(?:log(?:ged )?in|api[ _-]?key)\b"
-            r"(?:(?!commit|revision|sha|git|branch|head)[^\n]){0,80}?)\b[a-f\d]{40}\b",
-            re.IGNORECASE,
-        ),
-        rf"\1{MASK}",
-    ),
-    (
-        re.compile(r"\b(Bearer)\s+(?=[\w~+/=-]*[\d._=-]|\w{16})[\w.~+/=-]{6,}", re.IGNORECASE),
-        rf"\1 {MASK}",
-    ),
-    (re.compile(r"\b(Basic)\s+(?=\S*[A-Z\d=])[A-Za-z0-9+/]{8,}={0,2}"), rf"\1 {MASK}"),
-    (re.compile(r"\beyJ[\w-]{8,}(?:\.[\w-]*){0,4}"), MASK),
-    (
-        re.compile(
-            r"\b(?:(?:AKIA|ASIA|AROA|AIDA)[A-Z\d]{12,}|(?:hf|gsk|npm|r8)_[A-Za-z\d]{16,}"
-            r"|(?:gh[pousr]|github_pat|dckr_pat|wandb_v\d|tgp_v\d|[spr]k_live|[spr]k_test)_\w{16,}"
-            r"|(?:sk|glpat|pypi|nvapi)-(?=\S*\d)[\w-]{16,}|xox[a-z]-[\w-]{8,}|xapp-[\w-]{8,}"
-            r"|AIza[\w-]{30,}|ya29\.[\w.-]{8,}|SG\.[\w-]{16,}\.[\w-]{16,})"
-        ),
-        MASK,
-    ),
-)
 
 
 def without_secrets(text: str) -> str:
     """The first 2,048 characters of a text, with :data:`MASK` for all that looks like a secret."""
     text = text[:_MOST_SEARCHED]
     text = _ADDRESS.sub(lambda m: m[1] + _public(m[2]), text)
-    for form, instead in _FORMS:
+    for form, instead in _known().forms:
         text = form.sub(instead, text)
     text = _without_given(text)
-    for form, instead in _TOKENS:
+    for form, instead in _known().tokens:
         text = form.sub(instead, text)
     return _RANDOM.sub(lambda m: MASK if _is_random(m[0]) else m[0], text)
 
@@ -197,15 +156,18 @@ def _without_given(text: str) -> str:
 def _is_secret(name: str, value: str) -> bool:
     """Whether a value is the secret that its name says it is."""
     found = _WORD.findall(name[-_MOST_OF_NAME:])
-    words = _TAIL.sub("", " ".join(found).lower()).split()
+    known = _known()
+    words = known.tail.sub("", " ".join(found).lower()).split()
     *_, before, last = ["", "", *words]
-    one = last if last in _LAST else last.removesuffix("s")
-    if one in _LAST:
-        is_named = before not in _LAST[one]
+    ends = known.last.keys() | known.always
+    one = last if last in ends else last.removesuffix("s")
+    if one in ends:
+        is_named = before not in known.last.get(one, ())
     else:
-        is_named = (before, one) in _PAIRS or _GLUED.search(last) is not None
-        is_named |= one == "key" and before not in _PUBLIC_KEYS and _is_key(value)
-        is_named |= one not in _ABOUT and any(word.removesuffix("s") in _ANYWHERE for word in words)
+        is_named = known.is_pair(before, one) or known.glued.search(last) is not None
+        is_named |= one == "key" and before not in known.public_keys and _is_key(value)
+        any_where = {word.removesuffix("s") for word in words} & known.anywhere
+        is_named |= one not in known.about and bool(any_where)
     is_directory = last == "pwd" and value.startswith("/")
     return is_named and not is_directory and not _is_plain(value, counts=last == "tokens")
 

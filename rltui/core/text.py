@@ -133,6 +133,16 @@ def pad(text: str, width: int, *, right: bool = False, ellipsis: str = "…") ->
     return blank + text if right else text + blank
 
 
+def counted(count: int, noun: str) -> str:
+    """ "1 run", "2,000 runs"."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and ``...`` for the others."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
 def words_match(hay: str, text: str) -> bool:
     """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
     hay = hay.lower()

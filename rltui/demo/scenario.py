@@ -8,23 +8,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rltui.demo import course
+from rltui.demo import course, verl_tags
 from rltui.demo.course import USUAL_STEPS, Course, Scenario
-from rltui.demo.verl_tags import (
-    SB3_STRIDE,
-    TRL_STRIDE,
-    Row,
-    dpo_row,
-    ppo_row,
-    step_row,
-    validation_row,
-)
 
 #: Trainers whose rows follow from the step alone: (row, progress, failing, noise) -> tags, and the
 #: steps from row to row. See :mod:`rltui.demo.verl_tags`.
-_TRAINERS: Mapping[str, tuple[Callable[[int, float, float, np.random.Generator], Row], int]] = {
-    "sb3": (ppo_row, SB3_STRIDE),
-    "trl": (dpo_row, TRL_STRIDE),
+_TRAINERS: Mapping[
+    str, tuple[Callable[[int, float, float, np.random.Generator], verl_tags.Row], int]
+] = {
+    "sb3": (verl_tags.ppo_row, verl_tags.SB3_STRIDE),
+    "trl": (verl_tags.dpo_row, verl_tags.TRL_STRIDE),
 }
 
 
@@ -106,18 +99,19 @@ class Rows:
         self._stretch = USUAL_STEPS / total
         self._rng = np.random.default_rng([seed, 2 if make is None else 3])
 
-    def make(self, row: int) -> Row:
+    def make(self, row: int) -> verl_tags.Row:
         """The tags of a row and their values; none when nothing is logged."""
         if self._make is None:
             # row 0 of verl is the validation before the first step
             state = self._course.at(row)
-            return step_row(state, self._rng) if row else validation_row(state, self._rng)
+            write = verl_tags.step_row if row else verl_tags.validation_row
+            return write(state, self._rng)
         if row == 0:
             return {}
 
         since = 0 if self._onset is None else max(0, row - self._onset)
         return self._make(row, row * self._stretch, since * self._stretch, self._rng)
 
-    def seconds(self, row: Row) -> float:
+    def seconds(self, row: verl_tags.Row) -> float:
         """How long a row took."""
         return row.get("timing_s/step", 0.0) if self._make is None else float(bool(row))

@@ -151,11 +151,7 @@ def _scores(state: State, rng: np.random.Generator) -> Row:
     shift = float(rng.normal(0, 0.015)) * scale
     row: Row = {}
     for name in ("score", "rewards"):
-        row |= {
-            f"critic/{name}/mean": mean,
-            f"critic/{name}/max": high,
-            f"critic/{name}/min": low,
-        }
+        row |= {f"critic/{name}/mean": mean, f"critic/{name}/max": high, f"critic/{name}/min": low}
     for name in ("advantages", "returns"):
         row |= {
             f"critic/{name}/mean": shift,

@@ -45,7 +45,7 @@ _LOCAL = frozenset(
     }
 )
 #: Kinds that hold no files but what the kernel has to say, partly without end.
-_KERNEL = frozenset(
+KERNEL = frozenset(
     {
         *("proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "bpf"),
         *("securityfs", "configfs", "mqueue", "pstore", "binfmt_misc", "efivarfs", "nsfs"),
@@ -211,7 +211,10 @@ class Mounts:
             before, _, behind = line.partition(" - ")
             fields, more = before.split(" "), behind.split(" ")
             if len(fields) >= 5 and len(more) >= 2:  # of several at one place the last is on top
-                root, point, source = map(_unescaped, (fields[3], fields[4], more[1]))
+                root, point, source = (  # blanks are written as octal numbers
+                    _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
+                    for field in (fields[3], fields[4], more[1])
+                )
                 self._mounted[point] = more[0], source, root
 
     def reports_writes(self, directory: Path) -> bool:
@@ -222,10 +225,6 @@ class Mounts:
                 self._known = {}
             known = self._known[directory] = self.kind_of(directory) in _LOCAL
         return known
-
-    def is_kernel(self, path: Path) -> bool:
-        """Whether a path leads into the kernel (``/proc``, ``/sys``) instead of to files."""
-        return self.kind_of(path) in _KERNEL
 
     def kind_of(self, path: Path) -> str:
         """The system's name for the kind of file system that holds a path, links resolved
@@ -252,11 +251,6 @@ class Mounts:
             return "", ""
         _, source, root = self._mounted[point]
         return source, str(Path(root, os.path.relpath(os.path.realpath(path), point)))
-
-
-def _unescaped(field: str) -> str:
-    """A field of ``mountinfo`` without its octal escapes."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
 
 
 def check_target(path: Path, logdirs: Sequence[Path]) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import itemgetter
@@ -35,6 +35,39 @@ class Layout:
 def layout_of(tags: tuple[bytes | str, ...], dtype: type[np.floating]) -> Layout:
     """The only Layout object of these tags: layouts are compared by identity."""
     return Layout(tuple(clean_tag(t) for t in tags), dtype)
+
+
+class TagPoints(NamedTuple):
+    """New points of one tag, in the order in which they were logged; arrays of (n,)."""
+
+    tag: str
+    """Cleaned; no two columns of one call have the same."""
+    steps: IntArray
+    walls: FloatArray
+    """Seconds since the epoch."""
+    values: FloatArray
+
+
+def blocks_of(columns: Iterable[TagPoints]) -> tuple[Block, ...]:
+    """Blocks that hold the columns.
+
+    Metrics that were logged together have the same steps and times, and share a block: one matrix
+    in place of a pair of axes for each tag.
+    """
+    groups: dict[tuple[bytes, bytes], list[TagPoints]] = {}
+    for column in columns:
+        key = column.steps.tobytes(), column.walls.tobytes()
+        groups.setdefault(key, []).append(column)
+
+    return tuple(
+        Block(
+            tuple(c.tag for c in group),
+            group[0].steps,
+            group[0].walls,
+            np.stack([c.values for c in group], axis=1),
+        )
+        for group in groups.values()
+    )
 
 
 def picker(keys: tuple[_K, ...]) -> Callable[[Mapping[_K, _V]], tuple[_V, ...]]:

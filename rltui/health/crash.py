@@ -210,12 +210,7 @@ def _from_code(code: int, known: _Knowledge) -> ExitStatus:
 
 
 def _from_lines(
-    lines: list[str],
-    known: _Knowledge,
-    workers: frozenset[int],
-    *,
-    failed: bool,
-    logged: bool,
+    lines: list[str], known: _Knowledge, workers: frozenset[int], *, failed: bool, logged: bool
 ) -> ExitStatus | None:
     raised = _raised(lines, known)
     last = {r.at: r for r in raised}

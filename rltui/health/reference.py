@@ -7,9 +7,10 @@ a rule to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 
@@ -135,9 +136,10 @@ class Reference:
         if n < _LEAST_ROWS:
             return None
         at, medians = _blocks(places, x)
-        middle = _centred_median(medians, max(3, int(_SMOOTHED * len(at)) | 1))
+        middle = _centred(medians, max(3, int(_SMOOTHED * len(at)) | 1), rolling_median)
         shift = 2 * max(1, int(_SHIFTED * len(at))) + 1
-        low, high = (_centred_extreme(middle, shift, least=least) for least in (True, False))
+        extremes = (partial(rolling_extreme, least=least) for least in (True, False))
+        low, high = (_centred(middle, shift, rolling) for rolling in extremes)
         ends = np.quantile(middle, (0.02, 0.98))
         spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
         own = _own_extremes(at, places, rolling_median(x, EARLY))
@@ -200,13 +202,10 @@ def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArr
     return np.interp(steps.astype(np.float64), at.astype(np.float64), places)
 
 
-def _centred_median(x: FloatArray, window: int) -> FloatArray:
+def _centred(
+    x: FloatArray, window: int, rolling: Callable[[FloatArray, int], FloatArray]
+) -> FloatArray:
+    """What ``rolling`` makes of the rows around each one instead of those up to it."""
     half = window // 2
     padded = np.concatenate([x[:1].repeat(half), x, x[-1:].repeat(half)])
-    return rolling_median(padded, window)[2 * half :]
-
-
-def _centred_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
-    half = window // 2
-    padded = np.concatenate([x[:1].repeat(half), x, x[-1:].repeat(half)])
-    return rolling_extreme(padded, window, least=least)[2 * half :]
+    return rolling(padded, window)[2 * half :]

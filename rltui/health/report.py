@@ -218,9 +218,7 @@ def _merged(group: list[Finding], infos: Mapping[str, TagInfo]) -> Finding:
     others = [t for t in dict.fromkeys(f.tag for f in group) if t != best.tag and t is not None]
     until = None if firing else max(f.until_step or 0 for f in group)
     merged = best._replace(
-        since_step=first.since_step,
-        since_wall_time=first.since_wall_time,
-        until_step=until,
+        since_step=first.since_step, since_wall_time=first.since_wall_time, until_step=until
     )
 
     return _with_evidence(merged, others=tuple(others)) if others else merged

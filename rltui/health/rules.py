@@ -166,11 +166,7 @@ def _read_rule(node: Node, given: Given) -> Rule:
 
 
 def _read_variant(
-    variant_id: str,
-    rule_title: str,
-    own: Table,
-    rule: Table,
-    given: Given,
+    variant_id: str, rule_title: str, own: Table, rule: Table, given: Given
 ) -> Variant:
     def find(key: str) -> Node | None:
         """A value of the variant, else of the rule."""
@@ -256,8 +252,7 @@ def _read_roles(
     for role, keys in table.pairs():
         if role not in detector.roles:
             table.key_node(role).fail(
-                f"detector {detector.name} has no role {role!r}",
-                hint=nearest(role, detector.roles),
+                f"detector {detector.name} has no role {role!r}", hint=nearest(role, detector.roles)
             )
         out[role] = _metric_keys(keys, known)
 

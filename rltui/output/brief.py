@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rltui.core.level import Level, worst
+from rltui.core.text import counted, first_of
 from rltui.facts import numbers
 from rltui.health.symptoms import Harm
 from rltui.output.brief_entry import absolute, brief_entry, quoted, unread
+from rltui.output.json_document import Json
 from rltui.session import RunView, Session
 from rltui.session.answers import Answers
-
-Json = dict[str, Any]
 
 #: Characters of a run, of all runs, and of a run where there are many; a token has about four.
 MOST_OF_RUN, MOST_OF_ALL, _LEAST_OF_RUN = 1_200, 8_000, 300
@@ -161,12 +161,14 @@ def brief_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN
     counts = Counter(_LEVELS[run["level"]] for run in runs)
     words = ", ".join(f"{counts[level]} {level.word}" for level in sorted(counts, reverse=True))
     name = f" id {document['id']}" if document.get("id") else ""
-    head = f"{_runs(len(runs))}{words and f': {words}'}. {_DATA}{name}\n"
+    head = f"{counted(len(runs), 'run')}{words and f': {words}'}. {_DATA}{name}\n"
     head += _notes(document)
     is_many = len(runs) > _MANY
     shown = [run for run in runs if _is_sick(run)] if is_many else runs
     calm = Counter(run["level"] for run in runs if not _is_sick(run)) if is_many else {}
-    tail = [f"and {_runs(n)} {level} without a finding" for level, n in sorted(calm.items())]
+    tail = [
+        f"and {counted(n, 'run')} {level} without a finding" for level, n in sorted(calm.items())
+    ]
     most = min(most_of_run * max(1, len(runs)), MOST_OF_ALL)
     told = [_run_told(n, run) for n, run in _numbered(shown)]
     return _fitted(head, told, shown, tail, most, rest, most_of_run)
@@ -192,10 +194,6 @@ def _is_sick(run: Mapping[str, Any]) -> bool:
     return bool(run["story"]) or _LEVELS[run["level"]] >= Level.WATCH
 
 
-def _runs(count: int) -> str:
-    return f"{count:,} run{'s' * (count != 1)}"
-
-
 def _numbered(runs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """As many runs as can be told, from 1 on."""
     return enumerate(runs[: (MOST_OF_ALL - _COUNTED) // _LEAST_OF_RUN], 1)
@@ -212,10 +210,8 @@ def _fitted(
 ) -> str:
     """``told`` are the first of ``runs``; the others are counted."""
     left = runs[len(told) :]
-    some = ", ".join(
-        [quoted(run["name"]) for run in left[:_NAMES]] + ["..."] * (len(left) > _NAMES)
-    )
-    tail = [*([f"and {_runs(len(left))} more ({some}): {rest}"] if left else []), *tail]
+    some = first_of([quoted(run["name"]) for run in left], _NAMES)
+    tail = [*([f"and {counted(len(left), 'run')} more ({some}): {rest}"] if left else []), *tail]
     end = "".join(f"{line}\n" for line in tail)
     room = most - len(head) - len(end)
     for limit in range(min(most_of_run, room), _LEAST_OF_RUN, -50):
@@ -285,15 +281,15 @@ def changes_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_R
     name = f"id {document['id']}, " if document.get("id") else ""
     head = f"{name}since {document['since']}. {_DATA}\n{_notes(document)}"
     runs, same, gone = document["runs"], document["unchanged"], document["gone"]
-    names = [quoted(run["name"]) for run in gone[:_NAMES]] + ["..."] * (len(gone) > _NAMES)
-    tail = [f"gone: {_runs(len(gone))}: {', '.join(names)}"] if gone else []
+    names = first_of([quoted(run["name"]) for run in gone], _NAMES)
+    tail = [f"gone: {counted(len(gone), 'run')}: {names}"] if gone else []
     on = [
         f"{quoted(run['name'])} {numbers.step(run['before'])} → {numbers.step(run['step'])}"
         for run in same
         if run["step"] != run["before"]
     ]
-    steps = f", steps: {', '.join(on[:_NAMES] + ['...'] * (len(on) > _NAMES))}" if on else ""
-    rest = f"; {_runs(len(same))} as before{steps}" if same else ""
+    steps = f", steps: {first_of(on, _NAMES)}" if on else ""
+    rest = f"; {counted(len(same), 'run')} as before{steps}" if same else ""
     tail.append(f"Nothing {'else ' * bool(runs or gone)}changed{rest}.")
     told = [_changes_told(n, run) for n, run in _numbered(runs)]
     return _fitted(head, told, runs, tail, MOST_OF_ALL, rest, most_of_run)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,50 +27,26 @@ from rltui.facts.runs import age_words, calm_words, silence_words, why_unknown
 from rltui.health.model import Diagnosis, Finding, lead_of
 from rltui.health.stalled import stall_rule
 from rltui.health.symptoms import SETTING_CHANGED, Harm
-from rltui.output.json_document import MoveDocument, SkippedDocument, fields_of
+from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
 from rltui.session import RunView, Session
-
-Json = dict[str, Any]
 
 #: Characters of a text from a log.
 _QUOTED = 60
 #: A name that can be no instruction, and would be marked where it is only a word.
 _WORD = re.compile(r"[A-Za-z]{1,20}|..?")
 #: Words that are cut in titles, which must be short on a screen.
-_WHOLE = {
-    "abs.": "absolute",
-    "acc": "accuracy",
-    "adv.": "advantage",
-    "ep.": "episode",
-    "env": "environment",
-    "env.": "environment",
-    "eval": "evaluation",
-    "expl.": "explained",
-    "frac.": "fraction",
-    "gen": "generation",
-    "gen.": "generation",
-    "grad": "gradient",
-    "learn.": "learning",
-    "len": "length",
-    "len.": "length",
-    "mem.": "memory",
-    "no.": "number",
-    "pct.": "percentile",
-    "pol.": "policy",
-    "ppl": "perplexity",
-    "pref.": "preference",
-    "prob": "probability",
-    "prob.": "probability",
-    "probs": "probabilities",
-    "ref": "reference",
-    "ref.": "reference",
-    "resp.": "response",
-    "seq.": "sequence",
-    "std": "standard deviation",
-    "temp.": "temperature",
-    "val": "validation",
-    "var.": "variance",
-}
+_WHOLE = dict(
+    re.findall(
+        r"([a-z.]+): ([a-z ]+)",
+        "abs.: absolute, acc: accuracy, adv.: advantage, ep.: episode, env: environment, "
+        "env.: environment, eval: evaluation, expl.: explained, frac.: fraction, "
+        "gen: generation, gen.: generation, grad: gradient, learn.: learning, len: length, "
+        "len.: length, mem.: memory, no.: number, pct.: percentile, pol.: policy, "
+        "ppl: perplexity, pref.: preference, prob: probability, prob.: probability, "
+        "probs: probabilities, ref: reference, ref.: reference, resp.: response, seq.: sequence, "
+        "std: standard deviation, temp.: temperature, val: validation, var.: variance",
+    )
+)
 #: Facts of a story that a document has at most.
 _FACTS = 8
 

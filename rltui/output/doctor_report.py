@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from rltui.core.text import clean
+from rltui.core.text import clean, counted
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers
 
@@ -59,10 +59,6 @@ def _facts(name: str, texts: list[str], more: int = 0, *, again: bool = False) -
 
 def _wrong(text: str) -> str:
     return f"  {_GLYPHS.bad} {text}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{numbers.exact(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _installed(document: Mapping[str, Any]) -> list[str]:
@@ -148,15 +144,15 @@ def _cluster(cluster: Mapping[str, Any]) -> list[str]:
         elif not node["runs"]:
             found = "no log"
         else:
-            files, size = _count(node["files"], "file"), numbers.exact(node["size"])
-            found = f"{_count(node['runs'], 'run')}, from {files} with {size} bytes"
+            files, size = counted(node["files"], "file"), numbers.exact(node["size"])
+            found = f"{counted(node['runs'], 'run')}, from {files} with {size} bytes"
         lines.append(_fact("", f"{node['name']}: {found}"))
 
     lines += [_wrong(f"{n['name']}: {n['trouble']}") for n in nodes if n["trouble"]]
 
     memory = max((node["memory_bytes"] for node in readers), default=0) >> 20
     size = numbers.exact(cluster["bytes_received"])
-    actors = f"{_count(len(readers), 'actor')} without a CPU, each of at most {memory} MiB"
+    actors = f"{counted(len(readers), 'actor')} without a CPU, each of at most {memory} MiB"
     return [*lines, _fact("cost", f"{actors}; {size} bytes received for this search")]
 
 
@@ -166,7 +162,7 @@ def _runs(runs: list[Mapping[str, Any]]) -> list[str]:
     files = [f for run in runs for f in run["files"]]
     sizes = [f["bytes"] for f in files if f["bytes"] is not None]
     size = f" with {numbers.exact(sum(sizes))} bytes" if len(sizes) == len(files) else ""
-    found = f", from {len(files)} {'file' if len(files) == 1 else 'files'}{size}" if files else ""
+    found = f", from {counted(len(files), 'file')}{size}" if files else ""
     texts = []
     for run in runs:
         kinds = Counter(f["format"] for f in run["files"])

@@ -20,9 +20,8 @@ from rltui.health.model import Judgement
 from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
-from rltui.output.json_document import fields_of
+from rltui.output.json_document import Json, fields_of
 
-Json = dict[str, Any]
 _WIDTH = 78
 #: Names of tags that are listed without ``reasons``.
 _SHOWN = 4

@@ -40,6 +40,8 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _FORM = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
+#: What a snapshot says of the meaning of a tag.
+_METRIC = ("metric", "title", "category", "unit", "direction", "guessed")
 
 
 class NoteDocument(TypedDict):
@@ -487,12 +489,7 @@ def _metric(run: RunView, tag: str) -> Json:
 
     return {
         "tag": tag,
-        "metric": info.metric.key if info.metric else None,
-        "title": info.title,
-        "category": info.category.value,
-        "unit": info.unit,
-        "direction": info.direction.value,
-        "guessed": info.guessed,
+        **fields_of(info, _METRIC, metric=info.metric.key if info.metric else None),
         "level": judgement.level.word,
         "mark": judgement.level.mark,
         "low": judgement.low,

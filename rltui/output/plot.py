@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.block import FloatArray
+from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import cell_width, clean
@@ -282,6 +283,17 @@ def _is_path(x: FloatArray) -> bool:
     return bool((np.diff(x) < 0).any())
 
 
+def thinned(values: ValueArray, stretches: int) -> IntArray:
+    """Places of some finite values, ascending: the ends, and the least and the greatest of so many
+    stretches."""
+    edges = np.linspace(0, len(values), stretches + 1).astype(np.intp)
+    kept = {0, len(values) - 1}
+    for begin, end in pairwise(edges.tolist()):
+        piece = values[begin:end]
+        kept |= {begin + int(piece.argmin()), begin + int(piece.argmax())}
+    return np.array(sorted(kept))
+
+
 def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Drawn:
     """Finite points, smoothed, at most two per column: lowest and highest of each."""
     x, y = points
@@ -294,12 +306,7 @@ def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Dra
         x, y = x[y > 0], np.log10(y[y > 0])
     left_out, columns = count - len(y), 2 * options.width
     if len(x) > 2 * columns and not _is_path(x):
-        edges = np.linspace(0, len(x), columns + 1).astype(np.intp)
-        picked = {0, len(x) - 1}
-        for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            part = y[start:stop]
-            picked |= {start + int(part.argmin()), start + int(part.argmax())}
-        index = np.array(sorted(picked))
-        x, y = x[index], y[index]
+        kept = thinned(y, columns)
+        x, y = x[kept], y[kept]
 
     return _Drawn(x, y, count, left_out, paint, **look)

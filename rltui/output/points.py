@@ -169,11 +169,7 @@ def _dumped(numbers: FloatArray | IntArray) -> list[bytes]:
 
 
 def _joined(
-    rows: ExportRows,
-    head: bytes,
-    axis: list[bytes],
-    values: list[bytes],
-    ends: tuple[bytes, bytes],
+    rows: ExportRows, head: bytes, axis: list[bytes], values: list[bytes], ends: tuple[bytes, bytes]
 ) -> bytes:
     """``head axis value end`` for each row, in one piece."""
     n = len(rows.steps)

@@ -12,7 +12,7 @@ from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.core.text import cell_width, clean, fit, pad
+from rltui.core.text import cell_width, clean, counted, fit, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
 from rltui.facts import findings, numbers, sentences
@@ -227,18 +227,15 @@ def _finding_lines(run: RunView) -> list[str]:
 
     lines += _further_lines(run)
     if not report.findings:
-        judged = f"{calm_words(run)}, {_rules(report.judged)} judged"
+        judged = f"{calm_words(run)}, {counted(len(report.judged), 'rule')} judged"
         lines.append(f"    {why_unknown(run) or judged}")
     elif run.verdict.mark is Level.UNSURE:
         lines.append(f"    {calm_words(run)}")
     if report.skipped and report.judged:
-        lines.append(f"    {_rules(report.skipped)} could not judge it (--json names them)")
+        left = counted(len(report.skipped), "rule")
+        lines.append(f"    {left} could not judge it (--json names them)")
 
     return lines
-
-
-def _rules(rules: Sequence[object]) -> str:
-    return f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}"
 
 
 def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.address import is_remote
-from rltui.core.block import IntArray
 from rltui.core.errors import UsageError
 from rltui.core.secrets import masked, without_secrets
 from rltui.core.text import fit, kept_clean
@@ -20,7 +19,7 @@ from rltui.facts.groups import Sweep
 from rltui.facts.runs import absent_words, by_verdict, newest_log, runs_matching
 from rltui.output.brief_entry import brief_entry, quoted, unread
 from rltui.output.markdown import compared, comparison_text
-from rltui.output.plot import find_tags
+from rltui.output.plot import find_tags, thinned
 from rltui.session import RunView, Session
 from rltui.session.naming import called
 from rltui.sources.side_files.trajectory import Sample, SampleRow
@@ -160,7 +159,9 @@ def series_text(
         return None
     begin, end = _rows(series, *span)
     steps, values = series.steps[begin:end], series.values[begin:end]
-    kept = _thinned(values, most)
+    kept = np.flatnonzero(np.isfinite(values))
+    if len(kept) > most:
+        kept = kept[thinned(values[kept], max(1, (most - 2) // 2))]
     rows = "\n".join(
         f"{s},{v:.6g}" for s, v in zip(steps[kept].tolist(), values[kept].tolist(), strict=True)
     )
@@ -205,23 +206,6 @@ def _series_head(run: RunView, series: Series, begin: int, end: int) -> str:
             f"{len(values) - len(known):,} not finite, first at {first}, not among the points"
         )
     return "; ".join(words) + "\n"
-
-
-def _thinned(values: np.ndarray, most: int) -> IntArray:
-    """At most ``most`` places of finite values, among them the ends and the least and the greatest
-    of each stretch."""
-    places: IntArray = np.flatnonzero(np.isfinite(values))
-    if len(places) <= most:
-        return places
-    found, edges = (
-        values[places],
-        np.linspace(0, len(places), max(1, (most - 2) // 2) + 1).astype(int),
-    )
-    kept = {0, len(places) - 1}
-    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        piece = found[begin:end]
-        kept |= {begin + int(piece.argmin()), begin + int(piece.argmax())}
-    return places[sorted(kept)]
 
 
 def comparison(session: Session, names: Sequence[str]) -> str:

@@ -44,19 +44,15 @@ class Transport(Protocol):
 
     def send(self, data: bytes) -> None:
         """Send all bytes. If the connection is lost, :meth:`receive` says so."""
-        ...
 
     def receive(self) -> bytes:
         """Wait for bytes and return them; may return none. Raises StreamError."""
-        ...
 
     def close(self) -> None:
         """End the connection; a thread that waits in :meth:`receive` is woken."""
-        ...
 
     def release(self) -> None:
         """Free resources after the end, in the thread that receives."""
-        ...
 
 
 class Paths(ABC):
@@ -266,8 +262,9 @@ class Conversation:
         """End it, from any thread."""
         self._transport.close()
 
-    def release(self) -> None:
-        """After the end, in the thread that reads."""
+    def hang_up(self) -> None:
+        """End it and free what it needs, in the thread that reads."""
+        self._transport.close()
         self._transport.release()
 
 

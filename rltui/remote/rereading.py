@@ -225,7 +225,8 @@ class Rereading:
             if job is not None:
                 return job
             self._talk = None  # from here on another thread may work
-        _end(talk)
+        if talk is not None:
+            talk.hang_up()
         return None
 
     def _do(self, job: _Job) -> None:
@@ -262,10 +263,5 @@ class Rereading:
     def _hang_up(self) -> None:
         with self._lock:
             talk, self._talk = self._talk, None
-        _end(talk)
-
-
-def _end(talk: Conversation | None) -> None:
-    if talk is not None:
-        talk.close()
-        talk.release()
+        if talk is not None:
+            talk.hang_up()

@@ -8,15 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from rltui.catalogue import Catalogue, Range, load_catalogue
+from rltui.catalogue import Catalogue, Range, guess, load_catalogue
 from rltui.catalogue.catalogue import GENERIC
-from rltui.catalogue.guess import (
-    distinct_titles,
-    full_title,
-    guessed_title,
-    likely_reward,
-    shared_head,
-)
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
 from rltui.catalogue.settings import scope_of
@@ -60,7 +53,7 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
     get all parts of the tag as words, or the tag itself where these are the same too; known ones
     the part of the tag that differs."""
     out = dict(infos)
-    for longer in (full_title, str):
+    for longer in (guess.full_title, str):
         seen = Counter((info.category, info.title) for info in out.values())
         for tag, info in out.items():
             if info.metric is None and seen[(info.category, info.title)] > 1:
@@ -70,7 +63,7 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
         by_title.setdefault(out[tag].title, []).append(tag)
     taken = set(by_title)
     for title, tags in by_title.items():
-        for tag, longer_title in zip(tags, distinct_titles(title, tags), strict=True):
+        for tag, longer_title in zip(tags, guess.distinct_titles(title, tags), strict=True):
             unique = longer_title == title or longer_title not in taken
             taken.add(longer_title)
             if longer_title != title:
@@ -113,7 +106,7 @@ def _with_guess(
     logged = {info.metric.key for info in infos.values() if info.metric}
     if not scenario.reward or select(scenario.reward, logged):
         return infos
-    reward = likely_reward(
+    reward = guess.likely_reward(
         [
             tag
             for tag, info in infos.items()
@@ -125,7 +118,7 @@ def _with_guess(
         return infos
     info = TagInfo.of_metric(reward, catalogue.metrics[scenario.reward[0]])
 
-    return infos | {reward: replace(info, title=guessed_title(info.title), guessed=True)}
+    return infos | {reward: replace(info, title=guess.guessed_title(info.title), guessed=True)}
 
 
 #: Categories that say nothing of how a training goes.
@@ -207,7 +200,7 @@ class Interpreter:
         nameless = [tag for tag, info in infos.items() if info.metric is None]
         aside = sum(info.category in _ASIDE for info in infos.values() if info.metric)
         ours = known.framework == GENERIC and len(nameless) + aside == len(names.tags)
-        if ours and (head := shared_head(nameless)):
+        if ours and (head := guess.shared_head(nameless)):
             without = self._looked_up(names, head)
             if sum(without[1][tag].metric is not None for tag in nameless) > _BY_CHANCE:
                 known, infos = without

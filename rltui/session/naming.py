@@ -14,14 +14,12 @@ from typing import TypeVar
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
 from rltui.core.errors import did_you_mean
-from rltui.core.text import clean
+from rltui.core.text import clean, counted, first_of
 from rltui.core.yaml_document import nearest
 from rltui.sources.discovery.grouping import NAMELESS
 
 T = TypeVar("T")
 
-#: Names of runs in a message.
-_SOME = 5
 #: Ends the name of the second run of one directory, which has no other name.
 _NUMBER = re.compile(r"#\d+$")
 #: Directories that many frameworks give the same name.
@@ -80,9 +78,8 @@ class Naming:
             return ""
         names = sorted(map(self.name_of, self._names))
         hint = did_you_mean(nearest(self._chosen, names))
-        some = ", ".join(names[:_SOME]) + (", ..." if len(names) > _SOME else "")
-        count = "1 run" if len(names) == 1 else f"{len(names):,} runs"
-        return f"no run matches {clean(self._chosen)!r} (--run){hint}; {count} found: {some}"
+        found = f"{counted(len(names), 'run')} found: {first_of(names)}"
+        return f"no run matches {clean(self._chosen)!r} (--run){hint}; {found}"
 
     def add(self, key: RunKey) -> None:
         """Name a run that is read. It is shown if it was chosen, or if it turns out only now to be

@@ -333,10 +333,7 @@ def _step_times(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatAr
 
 
 def _planned_in_files(
-    run: RunData,
-    infos: Mapping[str, TagInfo],
-    plan: Mapping[str, object],
-    names: tuple[str, ...],
+    run: RunData, infos: Mapping[str, TagInfo], plan: Mapping[str, object], names: tuple[str, ...]
 ) -> int | None:
     """The planned total from files beside the logs: unless the run has gone beyond it, for then it
     counts something else. Tune's criteria name what they count."""

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
+from rltui.core.text import first_of
 from rltui.core.yaml_document import nearest
 from rltui.session.judging import Judge
 from rltui.session.naming import Naming
 from rltui.session.run import RunList, RunView
-
-#: Names of runs in a message.
-_MOST_NAMES = 10
 
 
 class ReferenceRun:
@@ -103,8 +101,7 @@ class ReferenceRun:
 
 
 def _several_at(place: str, found: Sequence[RunView]) -> UsageError:
-    more = ", ..." if len(found) > _MOST_NAMES else ""
-    listed = ", ".join(r.name for r in found[:_MOST_NAMES]) + more or "none"
+    listed = first_of([run.name for run in found]) or "none"
     return UsageError(f"--reference {place}: one run is needed, and there are: {listed}")
 
 

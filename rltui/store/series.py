@@ -10,14 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
-from rltui.store.points import (
-    Points,
-    choose,
-    concatenate,
-    copied,
-    distinct,
-    is_prefix,
-)
+from rltui.store.points import Points, choose, concatenate, copied, distinct, is_prefix
 
 _epochs = count(1)
 

@@ -16,14 +16,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.core.text import clean_bytes
@@ -33,6 +31,7 @@ from rltui.files.disk import status as status_of
 from rltui.files.tail import second_look
 from rltui.files.trouble import DELETED, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded, NoteBook, clean_tag
+from rltui.formats.row_sink import TagPoints, blocks_of
 from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
 
 #: Settings of one run that are kept, and bytes of one.
@@ -82,39 +81,6 @@ def setting_of(raw: bytes) -> int | float | bool | str:
     if _NUMBER.fullmatch(text):
         return float(text)
     return _TRUTH.get(text, text)
-
-
-class TagPoints(NamedTuple):
-    """New points of one tag, in the order in which they were logged; arrays of (n,)."""
-
-    tag: str
-    """Cleaned; no two columns of one call have the same."""
-    steps: IntArray
-    walls: FloatArray
-    """Seconds since the epoch."""
-    values: FloatArray
-
-
-def blocks_of(columns: Iterable[TagPoints]) -> tuple[Block, ...]:
-    """Blocks that hold the columns.
-
-    Metrics that were logged together have the same steps and times, and share a block: one matrix
-    in place of a pair of axes for each tag.
-    """
-    groups: dict[tuple[bytes, bytes], list[TagPoints]] = {}
-    for column in columns:
-        key = column.steps.tobytes(), column.walls.tobytes()
-        groups.setdefault(key, []).append(column)
-
-    return tuple(
-        Block(
-            tuple(c.tag for c in group),
-            group[0].steps,
-            group[0].walls,
-            np.stack([c.values for c in group], axis=1),
-        )
-        for group in groups.values()
-    )
 
 
 class MlflowFiles(Tracker):

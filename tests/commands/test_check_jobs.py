@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import pickle
 import shutil
@@ -11,15 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rltui.cli import main
-from rltui.commands import check_jobs
 from rltui.commands.check_jobs import Judged, in_processes, judged, shares_of
 from rltui.config import load_config
 from rltui.session import Session
@@ -102,25 +98,9 @@ def test_this_process_does_a_share_while_the_others_do_theirs(tmp_path: Path) ->
     assert not list(results)
 
 
-def end_children(_: str) -> None:
-    for process in multiprocessing.active_children():
-        process.kill()
-        process.join()
-
-
-def test_a_process_that_was_killed_with_its_work_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = check_jobs._started
-
-    def stopped() -> tuple[Connection, SpawnProcess]:
-        connection, process = started()
-        os.kill(process.pid or 0, signal.SIGSTOP)
-        return connection, process
-
-    monkeypatch.setattr(check_jobs, "_started", stopped)
-    results = in_processes(end_children, ["for a process"], ["here"])
-    assert next(results) is None
+def test_a_process_that_ends_with_its_work_is_said() -> None:
     with pytest.raises(RuntimeError, match="ended before it had judged"):
-        next(results)
+        next(in_processes(os._exit, [1]))
 
 
 def children_of(pid: int) -> list[int]:

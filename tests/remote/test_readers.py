@@ -12,8 +12,8 @@ import pytest
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
+from rltui.remote import open_one
 from rltui.remote.joined import GroupReader, JoinedReader
-from rltui.remote.opening import open_one
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions

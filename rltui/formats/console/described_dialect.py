@@ -10,15 +10,8 @@ from typing import NamedTuple
 
 from rltui.core.batch import Lanes
 from rltui.core.yaml_document import Node, Table, shipped_table
+from rltui.formats.console import console_line
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import (
-    NUMBER,
-    LocalClock,
-    number,
-    plain,
-    ungrouped,
-    wall_time,
-)
 from rltui.formats.console.logger_record import Pairs
 
 #: Groups of a pattern that are numbers of steps, and those that are no values.
@@ -39,7 +32,7 @@ class _Pattern:
 
     def __init__(self, form: str, text: str, printed: str) -> None:
         """``form``: of the names; ``printed``: the pattern of all that the trainer prints."""
-        text = text.replace("{number}", NUMBER.decode()).replace("{names}", printed)
+        text = text.replace("{number}", console_line.NUMBER.decode()).replace("{names}", printed)
         self.form, self.pattern = form, re.compile(f"(?:{text})()".encode())  # two groups at least
         self.search = self.pattern.match if text.startswith("^") else self.pattern.search
         groups = self.pattern.groupindex
@@ -112,7 +105,7 @@ class DescribedDialect(Dialect):
         """``beside``: takes the rows that lie beside those of a training."""
         super().__init__(rows)
         self.markers, self._lines, self._names, self._lanes = description
-        self._beside, self._clock = beside, LocalClock()
+        self._beside, self._clock = beside, console_line.LocalClock()
         self.aside = self._first = bool(self._lanes.tags)
         self._step: int | None = None
         """Of the newest row."""
@@ -136,7 +129,9 @@ class DescribedDialect(Dialect):
         """By the pattern, the name found by it, and which of several it is."""
 
     def read(self, line: bytes) -> bool:
-        text = ungrouped(plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line))
+        text = console_line.ungrouped(
+            console_line.plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
+        )
         for known in self._lines:
             found = known.own.search(text)
             if found:
@@ -149,7 +144,7 @@ class DescribedDialect(Dialect):
             return self._add_beside(self._values(known, found, text), text)
         if known.kind == "row" and own.steps == _OWN_STEP:
             pairs = self._values(known, found, text)
-            return self._add(int(found["step"]), pairs, wall_time(text))
+            return self._add(int(found["step"]), pairs, console_line.wall_time(text))
 
         steps = {key: int(step) for key in own.steps if (step := found[key])}
         if known.kind == "heading":
@@ -163,7 +158,7 @@ class DescribedDialect(Dialect):
 
         pairs = self._values(known, found, text)
         if known.kind == "row":
-            return self._row(steps, pairs, wall_time(text))
+            return self._row(steps, pairs, console_line.wall_time(text))
 
         # a row without a step of its own
         if self._step is not None:
@@ -190,7 +185,7 @@ class DescribedDialect(Dialect):
 
     def follow(self, line: bytes) -> None:
         """Read a line of a block; the row is complete where the block ends."""
-        text, block = plain(line), self._block
+        text, block = console_line.plain(line), self._block
         self._left -= 1
         self.open = self._left > 0
         if block is None or block.until is None or not self.open:
@@ -275,7 +270,7 @@ class DescribedDialect(Dialect):
                     self._tags[field, name, of] = tags
             for at, tag in tags:
                 text = groups[at]
-                value = number(text) if text else None
+                value = console_line.number(text) if text else None
                 if value is not None:
                     cells[tag] = value
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,7 @@ from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options,
 from rltui.formats.document.shape import TOKEN, ParallelLists, Rows, histories
 from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
-from rltui.formats.jsonl.jsonl_row import STEPS, find_step, settings_of
-from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.jsonl.jsonl_row import STEPS, PackedRows, find_step, settings_of
 from rltui.formats.words import transformers_tag
 
 #: Longer documents are not read: a history of a million rows is shorter.
@@ -187,37 +186,21 @@ class TrainerStateDecoder(WholeDocument):
         state = document if isinstance(document, dict) else {}
         history = state.get("log_history")
         rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
-        sink, notes = RowSink(), NoteBook()
-        metrics = (found for found in map(_metrics_of, rows) if found is not None)
-        stepped = 0
-        for keys, group in groupby(metrics, key=lambda f: tuple(f[1])):
-            same = list(group)
-            stepped += len(same)
-            if keys:
-                sink.rows(
-                    layout_of(keys, np.float64),
-                    np.array([step for step, _ in same], np.int64),
-                    np.full(len(same), math.nan),
-                    np.array([tuple(values.values()) for _, values in same], np.float64),
-                )
+        packed, notes, stepless = PackedRows(), NoteBook(), 0
+        for row in rows:
+            step = row.get("step")
+            if not isinstance(step, (int, float)) or not -STEPS <= step < STEPS:
+                stepless += 1
+                continue
+            numbers = {k: v for k, v in row.items() if k != "step" and isinstance(v, (int, float))}
+            values = {transformers_tag(key): float_of(value) for key, value in numbers.items()}
+            packed.add(int(step), math.nan, packed.turn_to(values))
 
-        if stepped < len(rows):
-            notes.add(0, "rows without a step", str(len(rows) - stepped))
-        return Decoded(
-            sink.take(), hparams=dict(_settings(state)), notes=notes.take(), records=len(rows)
-        )
-
-
-def _metrics_of(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
-    """Step and metrics of a row of the history; None when it has no step."""
-    step = row.get("step")
-    if not isinstance(step, (int, float)) or not -STEPS <= step < STEPS:
-        return None
-    values: dict[str, float] = {}
-    for key, value in row.items():
-        if key != "step" and isinstance(value, (int, float)):
-            values[transformers_tag(key)] = float_of(value)
-    return int(step), values
+        packed.flush()
+        if stepless:
+            notes.add(0, "rows without a step", str(stepless))
+        hparams = dict(_settings(state))
+        return Decoded(packed.sink.take(), hparams=hparams, notes=notes.take(), records=len(rows))
 
 
 def _settings(state: dict[str, Any]) -> Iterator[tuple[str, object]]:

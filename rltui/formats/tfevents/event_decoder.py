@@ -11,15 +11,7 @@ import numpy as np
 
 from rltui.core.batch import MediaKind, MediaPlace, TextPoint
 from rltui.core.level import Level
-from rltui.formats.base import (
-    MAX_TEXT,
-    Decoded,
-    Decoder,
-    NoteBook,
-    Options,
-    clean_tag,
-    clean_text,
-)
+from rltui.formats.base import MAX_TEXT, Decoded, Decoder, NoteBook, Options, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents.event_record import (
     DOUBLE,

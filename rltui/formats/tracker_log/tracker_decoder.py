@@ -13,11 +13,11 @@ from struct import Struct
 import numpy as np
 
 from rltui.core.batch import LogTail, MediaPlace, Restart, TextPoint
-from rltui.core.block import Block, FloatArray
+from rltui.core.block import Block
 from rltui.formats.base import Decoded, Decoder, NoteBook, clean_tag, clean_text
 from rltui.formats.console.console_line import LINE_BYTES, MAX_LINES, shown
 from rltui.formats.json_value import parsed
-from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.row_sink import TagPoints, blocks_of
 from rltui.formats.tfevents.framing import (
     BYTES,
     FIXED64,
@@ -284,7 +284,6 @@ class SwanLabDecoder(TrackerDecoder):
 
     def __init__(self) -> None:
         super().__init__(SWANLAB_FRAMING)
-        self._sink = RowSink()
         self._columns: dict[bytes, _KeyPoints] = {}
         """Raw key -> its values."""
         self._heads: dict[bytes, _KeyPoints] = {}
@@ -375,20 +374,11 @@ class SwanLabDecoder(TrackerDecoder):
             self._add(column, integer_field(data, start, stop, 2), wall, value)
 
     def _points(self) -> Points:
-        """Keys with equal steps and times share a block."""
-        rows: dict[tuple[bytes, bytes], list[tuple[bytes, FloatArray]]] = {}
-        new, self._new = self._new, []
+        new, self._new, points = self._new, [], dict[str, TagPoints]()
         for column in new:
-            times, values = np.array(column.times), np.frombuffer(bytes(column.values), "<f8")
-            key = (np.array(column.steps, np.int64).tobytes(), times.tobytes())
-            rows.setdefault(key, []).append((column.tag, values.astype(np.float64)))
+            steps, walls = np.array(column.steps, np.int64), np.array(column.times)
+            values = np.frombuffer(bytes(column.values), "<f8").astype(np.float64)
+            tag = clean_tag(column.tag)
+            points[tag] = TagPoints(tag, steps, walls, values)
             column.steps, column.times, column.values = [], [], bytearray()
-
-        for (steps, walls), columns in rows.items():
-            self._sink.rows(
-                layout_of(tuple(tag for tag, _ in columns), np.float64),
-                np.frombuffer(steps, np.int64),
-                np.frombuffer(walls, np.float64),
-                np.stack([values for _, values in columns], axis=1),
-            )
-        return self._sink.take(), ()
+        return blocks_of(points.values()), ()

@@ -68,8 +68,7 @@ def outside(
     beyond = above | (below & _settled(rows.x, constant(n, low)) if settles else below)
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            beyond &= ~(np.abs(x) / length < per_unit)
+        beyond &= ~(np.abs(x) / length < per_unit)
     beyond &= ~_excused(rows, x, least_other) & ((x > 0) | (not positive))
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
@@ -101,8 +100,7 @@ def outside(
 def _excused(rows: Rows, x: FloatArray, least_other: float) -> BoolArray:
     """(n,) whether the ``other``, sign dropped, is less than so many times the value."""
     other = rows.others.get("other", constant(rows.count, np.nan))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(other) < least_other * np.abs(x))
+    return np.asarray(np.abs(other) < least_other * np.abs(x))
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
@@ -114,9 +112,8 @@ def quotient(rows: Rows, *, high: float) -> Signal:
     if "other" in rows.others:
         known = [np.abs(rows.others[r]) for r in ("other", "spread") if r in rows.others]
         size = np.fmax.reduce(known)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(size > 0, np.abs(rows.x) / size, np.nan)
-        beyond = part >= high
+    part = np.where(size > 0, np.abs(rows.x) / size, np.nan)
+    beyond = part >= high
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -141,8 +138,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     hit = rows.x <= most
     if at_top and n:
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
-        with np.errstate(invalid="ignore"):
-            hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
+        hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     loss = high / (1.0 - high) if at_top else high / (2.0 - high)
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
@@ -174,22 +170,21 @@ def relative(
     A row is worth as much as it can tell one from the other: where single rows scatter as widely
     as both are apart, it takes many. An ``event`` is no estimate and speaks for itself.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        twos = np.log2(np.maximum(part, 0.0))
-    distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
-    side = np.sign(distance)
-    highest = abs(distance) * 2 ** FAR[event]  # farther ones are worth no more
-    twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), highest)
-    count = np.arange(len(part))
-    steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
-    steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
-    known = count // 2 if event else count
-    noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
-    if event:
-        noise[: 2 * EARLY] = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):  # three standard deviations are enough
-        worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
+        twos = np.log2(np.maximum(part, 0.0))
+        distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
+        side = np.sign(distance)
+        highest = abs(distance) * 2 ** FAR[event]  # farther ones are worth no more
+        twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), highest)
+        count = np.arange(len(part))
+        steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
+        steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
+        known = count // 2 if event else count
+        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
+        if event:
+            noise[: 2 * EARLY] = 0.0
+        # three standard deviations are enough
+        worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
         far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, FAR[event])
     return np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
@@ -220,8 +215,7 @@ def grown(
     start = start_median(x, EARLY)
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
     limit = np.fmin(limit, always) if np.isfinite(always) else limit
-    with np.errstate(invalid="ignore"):
-        beyond = x >= limit
+    beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
         beyond &= second >= least_second
@@ -259,8 +253,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         multiple = np.maximum(1.0, np.round(start / unit)) * unit
         judged &= np.abs(start - multiple) > NOTHING * multiple
     base = np.where(judged, start, np.nan)
-    with np.errstate(invalid="ignore"):
-        beyond = x <= share * base
+    beyond = x <= share * base
     if unit > 0:
         beyond &= _settled(x, base / 4)
     part = part_of(x, base)
@@ -282,9 +275,8 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
     below ``limit`` are as many as its way there from twice that: by then, what passes through zero
     is beyond it."""
     own, size = np.arange(len(x)), np.abs(x)
-    with np.errstate(invalid="ignore"):
-        before = np.maximum.accumulate(np.where(size > 2 * limit, own, -1)) if len(x) else own
-        there = np.flatnonzero(size <= limit)
+    before = np.maximum.accumulate(np.where(size > 2 * limit, own, -1)) if len(x) else own
+    there = np.flatnonzero(size <= limit)
     fell = np.append(there, 2 * len(x))[np.searchsorted(there, before)]
     one = np.logical_and.accumulate(x >= 0) | np.logical_and.accumulate(x <= 0)
     return np.asarray(one & (own - fell >= fell - before - 1))
@@ -323,11 +315,9 @@ def off_best(
     if length is not None and n:
         known = np.where(np.isnan(length), 0.0, length)
         usual = rows.once_of("length", "usual", lambda: _best(known, upwards=True))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
-    with np.errstate(invalid="ignore"):
-        limit = factor * base * growth
-        beyond = x >= limit if upwards else x <= limit
+        growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
+    limit = factor * base * growth
+    beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
         beyond &= rows.others.get("second", constant(n, np.nan)) >= least_second
     part = part_of(x / growth, base)
@@ -374,14 +364,12 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     x_of = x if spread is None else np.where(spread == 0, 0.0, x)
     usual = rows.once(("usual", spread is None), lambda: _usual(x_of))
     limit = factor * usual
-    with np.errstate(invalid="ignore"):
-        hit = x >= limit
+    hit = x >= limit
     held, origin = latched(hit, rows.median(_FEW), 0.5 * limit)
     usual, limit = usual[origin], limit[origin]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(usual > 0, x / usual, np.nan)
-        threshold = np.where(usual > 0, limit / usual, np.nan)
-        beyond = held & (x >= limit)
+    part = np.where(usual > 0, x / usual, np.nan)
+    threshold = np.where(usual > 0, limit / usual, np.nan)
+    beyond = held & (x >= limit)
     return Signal(
         beyond=beyond,
         statistic=part,

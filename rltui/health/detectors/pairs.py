@@ -32,12 +32,11 @@ def parted(rows: Rows) -> Signal:
     n, (gain, certainty) = rows.count, wanted(sure=False)
     start, late, spread, size, error, *_ = gains(rows)
     beyond = rises(rows, "reward")
-    with np.errstate(invalid="ignore"):
-        flat, fallen = is_short(size, error), fell(rows).beyond
-        beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
-        at = np.flatnonzero(beyond)
-        steep = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
-        beyond[at] = fallen[at] | steep | flat[at]
+    flat, fallen = is_short(size, error), fell(rows).beyond
+    beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
+    at = np.flatnonzero(beyond)
+    steep = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
+    beyond[at] = fallen[at] | steep | flat[at]
     rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
     return Signal(
         certain=True,
@@ -68,16 +67,14 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     length = np.where(np.isnan(length), 0.0, length)
     start = start_median(length, EARLY)
     middle = rolling_median(length, EARLY)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(start > 0, middle / start, np.nan)
-        far = (part <= 1 / moved) | (part >= moved)
+    part = np.where(start > 0, middle / start, np.nan)
+    far = (part <= 1 / moved) | (part >= moved)
     if far.any():
         for look, following in looks(2 * EARLY, n):
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan
-    with np.errstate(invalid="ignore"):
-        beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= wanted(sure=False)[0])
+    beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= wanted(sure=False)[0])
     return Signal(
         beyond=beyond,
         statistic=np.abs(tied),
@@ -125,8 +122,7 @@ def inflated(rows: Rows, *, factor: float, floor: float) -> Signal:
     if "other" in rows.others:
         falls = replace(rows, others={"other": -np.abs(rows.others["other"])}, kept_of={})
         _, _, spread, size, error, *_ = gains_of(falls, "other")
-        with np.errstate(invalid="ignore"):
-            stands = (spread > 0) & (is_short(size, error) | (size <= -wanted(sure=False)[0]))
+        stands = (spread > 0) & (is_short(size, error) | (size <= -wanted(sure=False)[0]))
     beyond, worth = signal.beyond & stands, signal.evidence or (lambda: signal.statistic)
     return replace(
         signal, beyond=beyond, evidence=lambda: np.where(beyond, worth(), -np.abs(worth()))
@@ -141,11 +137,10 @@ def combined(rows: Rows, *, high: float, factor: float = 0.0) -> Signal:
     other = {role: np.abs(x) for role, x in rows.others.items()}
     total = np.abs(rows.x) + np.nan_to_num(other.get("plus", constant(rows.count, 0.0)))
     total = total * other.get("times", constant(rows.count, 1.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        total = total / (total + other["rest"]) if "rest" in other else total
-        start = start_median(total, EARLY)
-        limit = np.maximum(high, factor * start)
-        beyond = total >= limit
+    total = total / (total + other["rest"]) if "rest" in other else total
+    start = start_median(total, EARLY)
+    limit = np.maximum(high, factor * start)
+    beyond = total >= limit
     base = np.maximum(start, high / factor) if factor > 0 else start
     return Signal(
         beyond=beyond,
@@ -168,10 +163,9 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     quarter = np.maximum(1, count // 4)
     total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
     before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
-    with np.errstate(invalid="ignore"):
-        usual = np.concatenate([[0.0], np.cumsum(x)])
-        usual = (usual[count] - usual[count - quarter]) / quarter
-        apart = usual - other >= gap
+    usual = np.concatenate([[0.0], np.cumsum(x)])
+    usual = (usual[count] - usual[count - quarter]) / quarter
+    apart = usual - other >= gap
     beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
     return Signal(
         beyond=beyond,
@@ -193,17 +187,15 @@ def accumulates(rows: Rows, *, factor: float, floor: float, correlation: float) 
     rate = rows.others.get("rate", constant(n, 1.0))
     total = np.cumsum(np.nan_to_num(np.abs(rate)))
     start, tied = start_median(x, EARLY), constant(n, np.nan)
-    with np.errstate(invalid="ignore"):
-        far = x >= np.maximum(floor, factor * start)
+    far = x >= np.maximum(floor, factor * start)
     for look, following in looks(4 * EARLY, n):
         if far[look - 1 : following - 1].any():
             usual = np.flatnonzero(x[:look] <= 2 * start[look - 1])
             begin = min(int(usual[-1]) if len(usual) else 0, look - 2 * EARLY)
             tied[look - 1 : following - 1] = _correlation(total[begin:look], x[begin:look])
     tied[~far] = np.nan
-    with np.errstate(invalid="ignore", divide="ignore"):
-        beyond = far & (tied >= correlation)
-        change = np.where(start > 0, x / start, np.nan)
+    beyond = far & (tied >= correlation)
+    change = np.where(start > 0, x / start, np.nan)
     return Signal(
         beyond=beyond,
         statistic=tied,
@@ -229,9 +221,8 @@ def jumped(rows: Rows, *, factor: float, floor: float = 0.0) -> Signal:
         if EARLY <= row < n:
             base[row:] = np.median(x[row - EARLY : row])
     base = np.maximum(base, floor / factor)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = x / base
-        beyond = part >= factor
+    part = x / base
+    beyond = part >= factor
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -253,8 +244,7 @@ def off_centre(rows: Rows, *, share: float, factor: float) -> Signal:
     """
     usual, size = start_median(np.abs(rows.x), EARLY), _spread(rows)
     limit = np.maximum(share * size, factor * usual)
-    with np.errstate(invalid="ignore"):
-        beyond = (np.abs(rows.x) >= limit) & (size > 0)
+    beyond = (np.abs(rows.x) >= limit) & (size > 0)
     return Signal(
         beyond=beyond,
         statistic=np.abs(rows.x),
@@ -289,10 +279,9 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     top = rows.others.get("top", constant(n, np.nan))
     known = np.where(np.isfinite(top), top, -np.inf)
     limit = np.maximum.accumulate(known) if n else known
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where((limit > 0) & np.isfinite(limit), rows.x / limit, np.nan)
-        beyond = (part >= share) & (known >= limit)
-        beyond &= start_median(rows.x, EARLY) < share * share * limit
+    part = np.where((limit > 0) & np.isfinite(limit), rows.x / limit, np.nan)
+    beyond = (part >= share) & (known >= limit)
+    beyond &= start_median(rows.x, EARLY) < share * share * limit
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -309,8 +298,7 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     ``factor``-th since the start: nothing takes over that had nearly all from the start."""
     n = rows.count
     total = rows.others.get("total", constant(n, np.nan))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(total > 0, rows.x / total, 0.0)
+    part = np.where(total > 0, rows.x / total, 0.0)
     part = np.nan_to_num(np.minimum(part, 1.0))
     start = start_median(part, EARLY)
     limit = np.maximum(share, 1.0 - (1.0 - start) / factor)
@@ -344,12 +332,11 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
         for role in ("low", "high", "spread", "reach", "worse")
     )
     band = spreads * spread + reach_share * reach
-    with np.errstate(divide="ignore", invalid="ignore"):
-        below = np.where(worse <= 0, low - middle, -np.inf)
-        above = np.where(worse >= 0, middle - high, -np.inf)
-        distance = np.maximum(np.maximum(below, above), 0.0)
-        beyond = (distance > band) & np.isfinite(band)
-        share = np.where(band > 0, distance / band, np.where(distance > 0, np.inf, 0.0))
+    below = np.where(worse <= 0, low - middle, -np.inf)
+    above = np.where(worse >= 0, middle - high, -np.inf)
+    distance = np.maximum(np.maximum(below, above), 0.0)
+    beyond = (distance > band) & np.isfinite(band)
+    share = np.where(band > 0, distance / band, np.where(distance > 0, np.inf, 0.0))
     known = np.isfinite(band)
     return Signal(
         beyond=beyond,
@@ -359,10 +346,6 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
         low=np.where(known & (worse <= 0), low - band, np.nan),
         high=np.where(known & (worse >= 0), high + band, np.nan),
         window=EARLY,
-        facts={
-            "usual": np.where(below > above, low, high),
-            "beyond": share,
-            "middle": middle,
-        },
+        facts={"usual": np.where(below > above, low, high), "beyond": share, "middle": middle},
         silent=not known.any(),
     )

@@ -9,15 +9,8 @@ from functools import partial
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors import progress
 from rltui.health.detectors.levels import relative
-from rltui.health.detectors.progress import (
-    fell,
-    gains,
-    gains_of,
-    is_short,
-    rises,
-    wanted,
-)
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, steps_of
@@ -92,15 +85,13 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
         late = square * (total[:, count] - total[:, half])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
-            # the logarithm of a quotient of two variances scatters by this much
-            error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
-            certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
-            grew = late[0] / (count - half) > early[0] / first * np.exp(error)
+        start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
+        # the logarithm of a quotient of two variances scatters by this much
+        error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
+        certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
+        grew = late[0] / (count - half) > early[0] / first * np.exp(error)
     limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
-    with np.errstate(invalid="ignore"):
-        beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
+    beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
     beyond &= np.arange(n) >= 2 * _LEAST
 
     def since_start(part: FloatArray) -> FloatArray:
@@ -134,18 +125,17 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
     Never without a ``reward`` and another part.
     """
     n, others = rows.count, _siblings(rows)
-    start, late, *_ = gains(rows)
+    start, late, *_ = progress.gains(rows)
     part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
     was, reached = constant(n, np.nan), constant(n, np.nan)
     lost = beyond.copy()
     if others and "reward" in rows.others:
-        before, after, *_ = gains_of(rows, "reward")
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
-            part = part / (after - before)
-            beyond = rises(rows, "reward") & (part >= share)
+        before, after, *_ = progress.gains_of(rows, "reward")
+        part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
+        part = part / (after - before)
+        beyond = progress.rises(rows, "reward") & (part >= share)
         if beyond.any():
-            beyond &= rises(rows)
+            beyond &= progress.rises(rows)
             stands, was, reached = _stands(rows)
             for role in others:
                 lost |= rows.once_of(role, "fell", partial(_fell, rows, role))
@@ -169,7 +159,7 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
 
 
 def _fell(rows: Rows, role: str) -> BoolArray:
-    return fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
+    return progress.fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
 
 
 def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
@@ -181,11 +171,11 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     x = rows.others["success"]
     before = np.cumsum(np.isfinite(x)) == 0  # the first evaluation: as good as its first value
     x = np.nan_to_num(np.where(before, x[np.isfinite(x)][:1].sum(), x))
-    was, reached, spread, size, error, *_ = gains(Rows(x, rows.steps))
+    was, reached, spread, size, error, *_ = progress.gains(Rows(x, rows.steps))
     # a row of a held-out score is worth two, and values that are held look like less than they are
     held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
     error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    low = is_short(size, error) | (size <= -wanted(sure=False)[0])
+    low = progress.is_short(size, error) | (size <= -progress.wanted(sure=False)[0])
     return low & (was != reached) & (spread > 0), was, reached
 
 
@@ -200,7 +190,7 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
     the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
     of all of them. Never without another one, and none once it is made good.
     """
-    signal = fell(rows, sure=sure, held_out=held_out)
+    signal = progress.fell(rows, sure=sure, held_out=held_out)
     n, others = rows.count, _siblings(rows)
     was, reached = constant(n, np.nan), constant(n, np.nan)
     beyond = np.zeros(n, dtype=bool)
@@ -209,13 +199,13 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
         if "reward" not in rows.others:
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
-        was, reached, *_ = gains_of(all_of, "reward")
+        was, reached, *_ = progress.gains_of(all_of, "reward")
         known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
         count = np.arange(1, n + 1)
         size = np.minimum(count, np.maximum(_LEAST, count // _LEAST))
         newest = (known[count] - known[count - size]) / size
         keeps = newest >= reached - _KEPT * (reached - was)
-        beyond = signal.beyond & rises(all_of, "reward") & keeps
+        beyond = signal.beyond & progress.rises(all_of, "reward") & keeps
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)

@@ -52,11 +52,7 @@ def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
     possible=_may_not_have_risen,
 )
 def never_rose(
-    rows: Rows,
-    *,
-    sure: bool = False,
-    held_out: bool = False,
-    equal: bool = False,
+    rows: Rows, *, sure: bool = False, held_out: bool = False, equal: bool = False
 ) -> Signal:
     """The last third is no better than the first: with 2 standard errors, higher by less than 0.8
     standard deviations of all rows; ``sure``: with 3, by less than 0.5.
@@ -81,12 +77,11 @@ def never_rose(
             found[:, begin + least : end] = gains(rows, begin, end)[:, least:]
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
-    with np.errstate(invalid="ignore"):
-        worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
-        beyond = worst + certainty * error <= gain
-        for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
-            beyond &= (change < gain) | (change < certainty * doubt)
-        beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
+    worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
+    beyond = worst + certainty * error <= gain
+    for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
+        beyond &= (change < gain) | (change < certainty * doubt)
+    beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
     if spread is not None and equal:
@@ -148,8 +143,7 @@ def is_short(size: FloatArray, error: FloatArray) -> BoolArray:
     """(n,) whether a gain of so many standard deviations, with its standard error, is certainly
     less than what is wanted; not where there is no doubt at all: such rows are no measure."""
     gain, certainty = wanted(sure=False)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0))
+    return np.asarray((np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0))
 
 
 def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
@@ -270,8 +264,7 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
+    part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
     return Signal(
         beyond=beyond,
         statistic=part,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
 
 from rltui.health.detectors.signal import Rows, Signal
 
@@ -90,9 +93,16 @@ def detector(
     possible: Condition | None = None,
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
     """Register a function as a detector under its own name. ``higher`` and ``lower``: parameters
-    that make it stricter the higher or lower they are. ``possible``: see :class:`Detector`."""
+    that make it stricter the higher or lower they are. ``possible``: see :class:`Detector`.
+
+    While it runs, numpy does not warn of what is not finite: it stands for no answer."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
+        @wraps(function)
+        def quiet(rows: Rows, **given: Any) -> Signal:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return function(rows, **given)
+
         hints = get_type_hints(function)
         parameters = {
             name: Parameter(name, hints[name], None if p.default is p.empty else p.default)
@@ -102,7 +112,7 @@ def detector(
         strict = {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)}
         given = (roles, facts, all_rows, reference, exact, finite_is_quiet, anew, strict, possible)
         name = function.__name__
-        DETECTORS[name] = Detector(name, function, parameters, *given)
-        return function
+        DETECTORS[name] = Detector(name, quiet, parameters, *given)
+        return quiet
 
     return register

@@ -140,6 +140,5 @@ def after_exploring(rows: Rows, above: float) -> IntArray:
     rate = rows.others.get("exploration")
     if rate is None or not rows.count:
         return np.zeros(rows.count, dtype=np.int64)
-    with np.errstate(invalid="ignore"):
-        last = np.where(rate > above, np.arange(rows.count), -1)
+    last = np.where(rate > above, np.arange(rows.count), -1)
     return np.asarray(np.maximum.accumulate(last) + 1)

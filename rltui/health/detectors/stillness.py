@@ -147,7 +147,6 @@ def _usual_stretch(still: BoolArray) -> FloatArray:
 
 def _is_rounded(x: FloatArray) -> BoolArray:
     """Whether each value has fewer significant digits, to within single precision."""
-    with np.errstate(divide="ignore"):
-        scale = 10.0 ** (_DIGITS - 2 - np.floor(np.log10(np.abs(x))))
+    scale = 10.0 ** (_DIGITS - 2 - np.floor(np.log10(np.abs(x))))
     scaled = np.where(x != 0, x * np.where(x != 0, scale, 1.0), 0.0)
     return np.asarray(np.abs(scaled - np.round(scaled)) <= _EXACT * np.abs(scaled))

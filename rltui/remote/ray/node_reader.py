@@ -116,11 +116,7 @@ class Channel:
         self._waiting = b""
         self._ended = self._closed = False
         self._stream = Stream(
-            [root.path],
-            self._write,
-            reads.ends,
-            prefix=root.prefix,
-            budget_bytes=_BUDGET_BYTES,
+            [root.path], self._write, reads.ends, prefix=root.prefix, budget_bytes=_BUDGET_BYTES
         )
         threading.Thread(target=self._run, name="rltui-root", daemon=True).start()
 

@@ -176,8 +176,7 @@ class SshFiles:
     def _hang_up(self) -> None:
         talk, self._talk = self._talk, None
         if talk is not None:
-            talk.close()
-            talk.release()
+            talk.hang_up()
 
 
 def _place(path: Path) -> Path:

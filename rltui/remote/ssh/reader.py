@@ -130,8 +130,7 @@ class SshReader(StreamedReader):
         try:
             talk.search(self._files.known)
         except BaseException:
-            talk.close()
-            talk.release()
+            talk.hang_up()
             raise
         return talk
 
@@ -256,8 +255,7 @@ class SshReader(StreamedReader):
         talk = self._talk
         if talk is not None:
             self._last, self._talk = talk.state, None
-            talk.close()
-            talk.release()
+            talk.hang_up()
 
     def _received(self, there: Batch) -> Batch:
         batch = self._paths.batch(there)

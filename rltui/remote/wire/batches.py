@@ -17,18 +17,8 @@ from numpy.typing import NDArray
 from rltui.core.batch import Batch, Note, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.remote.wire.codec import (
-    MOST_SETTINGS,
-    Bounds,
-    Int64,
-    Signed,
-    WireError,
-    dump_json,
-    load_json,
-    message_of,
-    plain,
-    record_of,
-)
+from rltui.core.text import first_of
+from rltui.remote.wire import codec
 from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, Kind
 
 #: Bytes after which a frame ends; rows of a larger block are divided.
@@ -42,8 +32,6 @@ _SPARE = {
     "notes": "notes",
     "media": "histograms and pictures",
 }
-#: Kinds of left-out fields that a note names.
-_MOST_NAMED = 4
 #: Most bytes of items and texts that wait for the end of their batch; and overhead of each one.
 _MOST_WAITING = 1 << 30
 ITEM_BYTES = 512
@@ -64,21 +52,21 @@ _Array = NDArray[Any]
 class _ItemRecord:
     """A block, whose columns follow the record, or a restart."""
 
-    rows: Annotated[int, Bounds(0, 1 << 28)] = 0
-    tags: Annotated[tuple[str, ...], Bounds(0, MOST_TAGS)] = ()
-    table: Annotated[int, Bounds(0, _MOST_TABLES)] | None = None
+    rows: Annotated[int, codec.Bounds(0, 1 << 28)] = 0
+    tags: Annotated[tuple[str, ...], codec.Bounds(0, MOST_TAGS)] = ()
+    table: Annotated[int, codec.Bounds(0, _MOST_TABLES)] | None = None
     """Number of a list of tags that was sent before."""
     absent: bool = False
     narrow: object = None
-    digits: Annotated[tuple[Signed, ...], Bounds(0, MOST_TAGS)] | None = None
-    restart: Int64 | None = None
+    digits: Annotated[tuple[codec.Signed, ...], codec.Bounds(0, MOST_TAGS)] | None = None
+    restart: codec.Int64 | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _ContentRecord:
     """The lists of a frame of kind BATCH or PART. The other fields of a batch stand beside them."""
 
-    items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
+    items: Annotated[tuple[object, ...], codec.Bounds(0, 1 << 24)] = ()
     texts: tuple[TextPoint, ...] = ()
 
 
@@ -102,7 +90,7 @@ class BatchEncoder:
                 yield builder.frame(Kind.PART, {})
                 builder = _FrameBuilder()
             builder.add(name, head, columns)
-        record = record_of(replace(batch, items=(), texts=()))
+        record = codec.record_of(replace(batch, items=(), texts=()))
         _leave_out(record, batch, missing)
         end = builder.frame(Kind.BATCH, record)
         if len(end.record) + len(end.columns) > MOST_PAYLOAD:
@@ -117,7 +105,7 @@ class BatchEncoder:
         for item in batch.items:
             for piece in _pieces(item):
                 if isinstance(piece, Restart):
-                    yield "items", dump_json({"restart": piece.step}), b""
+                    yield "items", codec.dump_json({"restart": piece.step}), b""
                     continue
                 about, columns = pack_columns(piece)
                 head = self._with_tags(about, piece.tags)
@@ -128,14 +116,18 @@ class BatchEncoder:
         for text in batch.texts:
             if len(text.text) > MOST_TEXT:
                 missing[f"the end of a text of {len(text.text):,} characters"] = None
-            yield "texts", dump_json(plain(text._replace(text=text.text[:MOST_TEXT]))), b""
+            yield (
+                "texts",
+                codec.dump_json(codec.plain(text._replace(text=text.text[:MOST_TEXT]))),
+                b"",
+            )
 
     def _with_tags(self, about: dict[str, object], tags: tuple[str, ...]) -> bytes | None:
         """The description of a block as JSON; None where it has too many tags, or too long ones."""
         number = self._tables.get(tags)
         if number is not None:
-            return dump_json({**about, "table": number})
-        head = dump_json({**about, "tags": list(tags)})
+            return codec.dump_json({**about, "table": number})
+        head = codec.dump_json({**about, "tags": list(tags)})
         if len(tags) > MOST_TAGS or len(head) > MOST_PAYLOAD - 2 * PART_BYTES:
             return None
         if self._room.takes(tags):
@@ -159,28 +151,27 @@ class _FrameBuilder:
 
     def frame(self, kind: Kind, record: dict[str, object]) -> Frame:
         """A record with the lists, and all columns."""
-        texts = [dump_json(record)[1:-1]] if record else []
+        texts = [codec.dump_json(record)[1:-1]] if record else []
         texts += [b'"%b":[%b]' % (n.encode(), b",".join(x)) for n, x in self._lists.items()]
         return Frame(kind, b"{%b}" % b",".join(texts), b"".join(self._columns))
 
 
 def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]) -> None:
     """Remove from a record what would make it too large, and add a note about what is missing."""
-    if len(batch.hparams) > MOST_SETTINGS:
+    if len(batch.hparams) > codec.MOST_SETTINGS:
         del record["hparams"]
         missing[_SPARE["hparams"]] = None
-    sizes = {name: len(dump_json({name: record[name]})) for name in _SPARE if name in record}
+    sizes = {name: len(codec.dump_json({name: record[name]})) for name in _SPARE if name in record}
     while sum(sizes.values()) > MOST_PAYLOAD - PART_BYTES:
         largest = max(sizes, key=lambda name: sizes[name])
         del sizes[largest], record[largest]
         missing[_SPARE[largest]] = None
     if missing:
-        named = ", ".join([*missing][:_MOST_NAMED]) + ", ..." * (len(missing) > _MOST_NAMED)
-        message = f"too large for the connection, and left out: {named}"
+        message = f"too large for the connection, and left out: {first_of([*missing])}"
         note = Note(batch.source.path, None, Level.WATCH, message)
         known = record.get("notes", [])
         assert isinstance(known, list)
-        record["notes"] = [*known, plain(note)]
+        record["notes"] = [*known, codec.plain(note)]
 
 
 def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
@@ -210,8 +201,8 @@ class BatchDecoder:
 
     def batch_of(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
-        record = load_json(frame.record)
-        found = message_of(_ContentRecord, record)
+        record = codec.load_json(frame.record)
+        found = codec.message_of(_ContentRecord, record)
         columns = memoryview(frame.columns)
         for about in found.items:
             item, used = self._item(about, columns)
@@ -226,30 +217,30 @@ class BatchDecoder:
 
         items, texts = tuple(self._items), tuple(self._texts)
         self._items, self._texts, self._waiting = [], [], 0
-        batch = message_of(Batch, {n: v for n, v in record.items() if n not in _CONTENT})
+        batch = codec.message_of(Batch, {n: v for n, v in record.items() if n not in _CONTENT})
         if batch.run.logdir >= self._logdirs:
-            raise WireError("a run is of no logdir")
+            raise codec.WireError("a run is of no logdir")
 
         return replace(batch, items=items, texts=texts)
 
     def _wait_with(self, size: int) -> None:
         self._waiting += ITEM_BYTES + size
         if self._waiting > _MOST_WAITING:
-            raise WireError("a batch is too large")
+            raise codec.WireError("a batch is too large")
 
     def _item(self, record: Any, columns: memoryview) -> tuple[Block | Restart, int]:
         if not isinstance(record, dict):
-            raise WireError("an item is not an object")
-        about = message_of(_ItemRecord, record)
+            raise codec.WireError("an item is not an object")
+        about = codec.message_of(_ItemRecord, record)
         if about.restart is not None:
             return Restart(about.restart), 0
         tags = about.tags
         if about.table is not None:
             if about.table >= len(self._tables):
-                raise WireError("no such list of tags")
+                raise codec.WireError("no such list of tags")
             tags = self._tables[about.table]
         elif not tags or len(set(tags)) < len(tags):
-            raise WireError("tags are missing or repeated")
+            raise codec.WireError("tags are missing or repeated")
         elif self._room.takes(tags):
             self._tables.append(tags)
         shape = about.rows, about.absent, about.narrow, about.digits
@@ -319,14 +310,14 @@ def unpack_columns(
     is_narrow = np.full(count, narrow is True)
     if narrow is not True:
         if not isinstance(narrow, list) or len(narrow) > count:
-            raise WireError("a list of columns was expected")
+            raise codec.WireError("a list of columns was expected")
         if not all(type(column) is int and 0 <= column < count for column in narrow):
-            raise WireError("no such column")
+            raise codec.WireError("no such column")
         is_narrow[narrow] = True
     wide = np.flatnonzero(~is_narrow)
     places = np.full(len(wide), -1) if digits is None else np.array(digits, int)
     if len(places) != len(wide) or not ((places >= -1) & (places <= _DIGITS[-1])).all():
-        raise WireError("the number of columns or digits is wrong")
+        raise codec.WireError("the number of columns or digits is wrong")
 
     decimal = places >= 0
     values = np.empty((rows, count))
@@ -359,7 +350,7 @@ class _Source:
     def _bytes(self, size: int) -> NDArray[np.uint8]:
         piece = self._data[self.used : self.used + size]
         if len(piece) < size:
-            raise WireError("a column is cut off")
+            raise codec.WireError("a column is cut off")
         self.used += size
         return np.frombuffer(piece, np.uint8)
 

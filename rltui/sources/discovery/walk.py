@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import is_remote
-from rltui.files.disk import Entry, Mounts, Status, expect, is_spent, listing, opened
+from rltui.core.text import counted
+from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, is_spent, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
@@ -248,7 +249,8 @@ class Walk:
         """Whether a link or a mount leads into the kernel, whose files may have no end."""
         known = self._kernel.get(device)
         if known is None:
-            known = self._kernel[device] = not is_remote(path) and Mounts().is_kernel(path)
+            inside = not is_remote(path) and Mounts().kind_of(path) in KERNEL
+            known = self._kernel[device] = inside
         return known
 
     def _claim(self, found: Found) -> Format | None:
@@ -481,5 +483,4 @@ def _content(path: Path) -> str:
     if blank:
         return ""
 
-    word = "line" if lines == 1 else "lines"
-    return f"{more}{lines:,} {word} of text, no row with a step and numbers was recognised"
+    return f"{more}{counted(lines, 'line')} of text, no row with a step and numbers was recognised"

@@ -97,8 +97,7 @@ class WakeUps:
         """
         with self._lock:
             self._lock.wait_for(
-                lambda: self.stopped or self.changed or self.names_changed != names_changed,
-                timeout,
+                lambda: self.stopped or self.changed or self.names_changed != names_changed, timeout
             )
             if self.stopped:
                 raise SearchStoppedError

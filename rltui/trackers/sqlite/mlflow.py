@@ -17,8 +17,9 @@ import numpy as np
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
+from rltui.formats.row_sink import TagPoints, blocks_of
 from rltui.trackers.base import TrackedRun
-from rltui.trackers.mlflow_files import EXIT_CODES, MOST_SETTINGS, TagPoints, blocks_of, setting_of
+from rltui.trackers.mlflow_files import EXIT_CODES, MOST_SETTINGS, setting_of
 from rltui.trackers.sqlite.database import columns_of, in_chunks, raw_of
 from rltui.trackers.sqlite.row_follower import Row, RowDecoder, RunFacts, RunTables, Table, part_of
 
