@@ -42,13 +42,14 @@ def text_of(run: RunView, width: int, height: int) -> str:
     return "\n".join(plain(x) for x in story_lines(run, VIEW, width, height))
 
 
-async def test_the_overview_shows_the_next_step() -> None:
+async def test_the_overview_shows_the_next_step_and_says_once_what_to_check() -> None:
     async with open_app(grpo_batch(60, total=200)) as hand:
         for size in ((80, 24), (120, 36), (160, 45), (200, 50)):
             await hand.resize(*size)
             line = next(x for x in hand.lines if "next step" in x)
             assert "Lower the learning rate" in line
-            assert any("check first" in x for x in hand.lines)
+            assert sum("check first" in x or " Check ──" in x for x in hand.lines) == 1
+            assert "What happened" not in hand.text, "the findings say since when"
             assert not any("next step" in x for x in hand.lines[-3:])
 
 

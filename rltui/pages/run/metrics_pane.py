@@ -101,6 +101,8 @@ class MetricsPane(Horizontal):
         self._arrangement = Arrangement()
         self._top: list[Line] = []
         """The lines above the list."""
+        self._has_checks = False
+        """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}
@@ -181,7 +183,8 @@ class MetricsPane(Horizontal):
             entries: list[Entry[str]] = [fixed(x) for x in lines]
         elif tab == OVERVIEW:
             kept = self.rows.chosen or self._first
-            entries = overview_entries(run, self._sections, view, layout, kept)
+            entries = overview = overview_entries(run, self._sections, view, layout, kept)
+            self._has_checks = overview.has_checks
         else:
             columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
             entries = section_entries(run, self._sections, columns, view, layout.margin)
@@ -265,7 +268,9 @@ class MetricsPane(Horizontal):
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None
             return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
-        return indented(side_lines(self._run, self._tab, tag, view, width, height), 1)
+        checks = self._has_checks
+        lines = side_lines(self._run, self._tab, tag, view, width, height, has_checks=checks)
+        return indented(lines, 1)
 
 
 #: Lines about the row at the cursor when charts stand below them, and the least for these.
