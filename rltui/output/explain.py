@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from rltui.catalogue import Catalogue
@@ -333,16 +333,18 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
     title, read = rule["title"], ""
+    variants = rule["variants"] if reasons else _merged(rule["variants"])
 
-    for variant in rule["variants"]:
+    for variant, following in zip_longest(variants, variants[1:]):
         told, title, before, read = title, variant["title"], read, ", ".join(variant["metrics"])
         lines += ["", *([f"{title} ({variant['id']})"] if reasons else {title} - {told})]
-        limits = (f"{k} unless {x}" for k, x in variant["limits"].items() if x)
+        limits = (f"{k} {sentences.beyond(x)}" for k, x in variant["limits"].items() if x)
+        is_last = following is None or following["advice"] != variant["advice"]
         facts = [
             ("reads", read if read != before or reasons else ""),
             ("for", variant["applies"]),
             ("limits", ", ".join(limits)),
-            ("check", "" if shared else variant["advice"]),
+            ("check", variant["advice"] if is_last and not shared else ""),
         ]
         lines += _facts(facts)
         if reasons:
@@ -354,6 +356,18 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
+
+
+def _merged(variants: Iterable[Json]) -> list[Json]:
+    """The variants with those as one that differ in the metrics alone."""
+    found: dict[str, Json] = {}
+    for variant in variants:
+        same = str([variant[k] for k in ("title", "applies", "limits", "advice")])
+        read = (
+            [*found[same]["metrics"], *variant["metrics"]] if same in found else variant["metrics"]
+        )
+        found[same] = {**variant, "metrics": read}
+    return list(found.values())
 
 
 def _variant_reasons(variant: Json) -> list[str]:

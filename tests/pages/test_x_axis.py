@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.line import plain
+from rltui.draw.line import Token, plain
 from rltui.draw.view import View
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.numbers import short
@@ -92,8 +92,11 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert all(name in drawn for name in names)
     words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "watch limit ≥ 21 % of start" in words
-    assert "bad limit   ≥ 15 % of start" in words
+    assert "watch limit below 21 % of start" in words
+    assert "bad limit   below 15 % of start" in words
+    looks = {text: look.fg for x in explain_tag(run, TAG, VIEW, 70) for text, look in x}
+    assert looks["below 21 % of start"] is Token.WATCH
+    assert looks["below 15 % of start"] is Token.BAD
 
 
 def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:

@@ -220,7 +220,8 @@ def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) 
         text = sentences.limit_words(judgement, above=above, value=value)
         if projection is not None and abs(projection.limit) == abs(value):
             text += f", at about {steps_words(projection)}"
-        out.append(Limit(value, text, Token.OK))
+        is_bad = bool(judgement.rules) and judgement.limit_level is Level.BAD
+        out.append(Limit(value, text, Token.MUTED if is_bad else Token.OK))
         if bad is not None:
             text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
             out.append(Limit(bad, text, Token.MUTED, sought=False))
