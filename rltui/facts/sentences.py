@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -155,6 +155,12 @@ def bounds(low: float | None, high: float | None) -> str:
     if high is not None:
         return f"≤ {_limit(high)}"
     return "" if low is None else f"≥ {_limit(low)}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """The items in a row: "a, b", and "a, max; b" where one has a comma of its own."""
+    found = list(items)
+    return ("; " if any("," in x for x in found) else ", ").join(found)
 
 
 def too_few(few: FewRows) -> str:

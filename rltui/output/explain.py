@@ -383,7 +383,7 @@ def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:
     for first, lead in ((True, "check first"), (False, "then")):
         checks = [c for c in symptom["check"] if c["first"] is first]
         for at, check in enumerate(checks):
-            text = f"{', '.join(check['titles'])}: {check['question']}"
+            text = f"{sentences.listed(check['titles'])}: {check['question']}"
             facts.append(("" if at else lead, text))
 
     facts += [
