@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, zip_longest
@@ -12,7 +13,7 @@ from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import Explanation, Recognition, Scope, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import clean, hyperlink
 from rltui.core.yaml_document import nearest, parts_of
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
@@ -24,6 +25,8 @@ from rltui.output.json_document import fields_of
 
 Json = dict[str, Any]
 _WIDTH = 78
+#: A file of a public repository, as sources name it: OWNER/NAME:PATH.
+_FILE = re.compile(r"(?<![^\s(])([\w.-]+/[\w.-]+):([\w./-]+\.\w+)(?=[\s,;)])")
 #: Names of tags that are listed without ``reasons``.
 _SHOWN = 4
 _BETTER = {"up": "higher", "down": "lower", "inside": "inside its range", "none": ""}
@@ -227,9 +230,10 @@ def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
     }
 
 
-def explain_text(document: Json, *, reasons: bool = False) -> str:
+def explain_text(document: Json, *, reasons: bool = False, links: bool = False) -> str:
     """The document for people: what it means, its limits, what to do. ``reasons``: also who logs
-    it under which name, the parameters of a rule and where each limit comes from."""
+    it under which name, the parameters of a rule and where each limit comes from. ``links``: files
+    of public repositories open in a browser."""
     lines: list[str] = []
     for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
         lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
@@ -259,7 +263,9 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     if document.get("unread"):
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
 
-    return "\n".join(lines).strip("\n") + "\n"
+    text = "\n".join(lines).strip("\n") + "\n"
+    address = r"https://github.com/\1/blob/HEAD/\2"
+    return _FILE.sub(lambda m: hyperlink(m[0], m.expand(address)), text) if links else text
 
 
 def _facts(facts: Iterable[tuple[str, str]], indent: int = 2, name: int = 11) -> list[str]:

@@ -287,10 +287,11 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
-            done = later.write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
+            path = later.write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
         except (UsageError, OSError) as problem:
-            done = str(problem)
-        shell.say(done)
+            shell.say(str(problem))
+        else:
+            shell.say(f"wrote {path}", shell.view.link(path))
 
     def leave_line(self) -> bool:
         """Leave the line of text, or clear the filter. Returns whether there was one."""

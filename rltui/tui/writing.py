@@ -35,8 +35,8 @@ def write_screen(
     about: tuple[Session, RunView | None] | None = None,
     *,
     over: bool = False,
-) -> str:
-    """Write what the ending of ``target`` says; returns what was done, for people.
+) -> Path:
+    """Write what the ending of ``target`` says; returns the path of the file.
 
     ``rows``: the screen; ``data``: the run and the tag of the chart on it; ``about``: the run that
     a report is about, None for all. ``over``: replace an existing file. Raises UsageError.
@@ -53,7 +53,7 @@ def write_screen(
         for part in _content(shell, rows, path.suffix, data, about):
             file.write(part)
 
-    return f"wrote {clean(str(path))}"
+    return path
 
 
 def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:

@@ -6,12 +6,13 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from textual.content import Content
 
 from rltui.tui.widgets.status import Prompt
 from rltui.tui.writing import default_name
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch
-from tests.tui.hand import Hand, open_app
+from tests.tui.hand import Hand, a_look, open_app
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -127,6 +128,14 @@ async def test_nothing_is_written_into_a_log_directory(here: Path) -> None:
             await write(hand, name)
             assert "never writes" in hand.notices
             assert [p.name for p in logs.iterdir()] == ["sub"]
+
+
+async def test_what_was_written_can_be_opened(here: Path) -> None:
+    async with open_app(grpo_batch(60), look=a_look(links=True)) as hand:
+        await write(hand, "a[b] c.txt")
+        notice = Content.from_markup(hand.notices)
+        assert notice.plain == f"wrote {here}/a[b] c.txt"
+        assert f"{here}/a%5Bb%5D%20c.txt" in str(notice.spans[0].style)
 
 
 async def test_a_bad_name_is_a_notice(here: Path) -> None:

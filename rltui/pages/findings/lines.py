@@ -361,7 +361,8 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     name = clean(str(path)) if path != PIPE else PIPE_NAME
     shown = fit_middle(name, max(10, width - 26))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
-    head = [*fit_line([*head, (shown, MUTED)], max(10, width - 20)), size]
+    look = style(Token.MUTED, link=view.link(path))
+    head = [*fit_line([*head, (shown, look)], max(10, width - 20)), size]
     return [head, rule, *_ending_lines(run, width)]
 
 

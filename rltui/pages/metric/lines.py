@@ -198,8 +198,10 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     lines += [*paragraph(words(meaning), width), []]
     for name, text in _facts(run, tag):
         lines += fact_table([(name, words(text))], width, 12, _LOOKS.get(name, TEXT))
-    origins = ", ".join(clean(p.name) for p in run.points.table.origins(tag))
-    lines += [[], *fact_table([("tag", info.tag), ("logged in", words(origins))], width, 12)]
+    lines += [[], *fact_table([("tag", info.tag)], width, 12)]
+    for at, path in enumerate(run.points.table.origins(tag)):
+        fact = "" if at else "logged in", words(clean(path.name))
+        lines += fact_table([fact], width, 12, style(link=view.link(path)))
     more = f"rltui explain {info.tag} --reasons shows rules, sources and other names"
 
     return [*lines, *paragraph(words(more), width, MUTED)]
