@@ -24,6 +24,7 @@ from rltui.draw.line import (
     Entry,
     Line,
     Span,
+    Token,
     column,
     fit_line,
     fixed,
@@ -40,6 +41,7 @@ from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
+from rltui.sources.side_files.sample_files import SampleSet
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
 from rltui.tui import later
 from rltui.tui.keys import SAMPLES, Key
@@ -77,7 +79,10 @@ def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> 
     plain, rows, steps = view.glyphs.text, samples.rows, samples.steps
     line: Line = [("Samples ", TITLE)]
     if samples.names:
-        line.append((plain(samples.names[samples.kind]), STRONG))
+        kind = samples.current
+        path = kind.file_of(samples.step) if isinstance(kind, SampleSet) else None
+        look = STRONG if path is None else style(Token.STRONG, link=view.link(path))
+        line.append((plain(samples.names[samples.kind]), look))
         if len(samples.names) > 1:
             line.append((plain(f"  kind {samples.kind + 1} of {len(samples.names)}"), MUTED))
     if samples.step is not None:
