@@ -236,7 +236,9 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
         return []
     found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
     own_axis = has_own_axis(run, tag)
-    found = [f for f in found if f.tag == tag or not (own_axis or has_own_axis(run, f.tag or ""))]
+    found = [
+        f for f in found if f.is_about(tag) or not (own_axis or has_own_axis(run, f.tag or ""))
+    ]
     found.sort(key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
 
     return [
@@ -246,7 +248,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
             to_x(f.since_step or 0),
             None if f.until_step is None else to_x(f.until_step),
             f.state is not FindingState.FIRING,
-            f.tag == tag,
+            f.is_about(tag),
         )
         for f in found
     ]

@@ -296,10 +296,10 @@ def below_lines(
     if cursor not in run.infos or height < 3:
         return []
     info, words = run.infos[cursor], view.glyphs.text
-    found = [f for f in (run.report.findings if run.report else ()) if f.tag == cursor]
 
     if not layout.side:
         # the title of the chart says what is found instead of the tag
+        found = [f for f in (run.report.findings if run.report else ()) if f.is_about(cursor)]
         firing = [f for f in found[:1] if f.state is FindingState.FIRING]
         note, title = words(sentences.short(firing[0]) if firing else info.unit), words(info.title)
         if cell_width(note) > layout.rows - cell_width(title) - 6:
@@ -331,7 +331,7 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     info, words, inner = run.infos[tag], view.glyphs.text, width - 2
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     for finding in run.report.findings if run.report else ():
-        if finding.tag == tag:
+        if finding.is_about(tag):
             lines += indented(finding_block(run, finding, view, inner, 2), 2)
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
