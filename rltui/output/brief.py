@@ -181,9 +181,12 @@ def _notes(document: Mapping[str, Any]) -> str:
 
 
 def story_text(run: RunView, rule: str) -> str:
-    """The story that tells of what ``rule`` found, to paste into a chat; empty where none does."""
+    """The story that tells of what ``rule`` found, for "" the worst one, to paste into a chat;
+    empty where none does."""
     entry = brief_entry(run)
-    stories = [s for s in entry["story"] if any(e["rule"] == rule for e in s["evidence"])]
+    stories = entry["story"]
+    if rule:
+        stories = [s for s in stories if any(e["rule"] == rule for e in s["evidence"])]
     told = entry | {"name": run.name, "story": stories[:1], "odd": [], "not_judged": []}
     return _run_told(1, told).text(MOST_OF_RUN, "").removeprefix("1 ") if stories else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -34,7 +34,7 @@ from rltui.tui.keys import (
 )
 from rltui.tui.shell import Offer, ShellApp, check_handler, shell_of
 from rltui.tui.widgets.lines import LineList
-from rltui.tui.widgets.status import Status
+from rltui.tui.widgets.status import NONE_OFFERED, Status
 
 Result = TypeVar("Result")
 #: Commands that take something more.
@@ -244,9 +244,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Ask for a command."""
         await self.ask()
 
-    async def ask(self, text: str = "") -> None:
-        """Ask for a command, with ``text`` as its beginning."""
-        await self.status.edit_command(text, self.completions(), self.shell.history)
+    async def ask(self, text: str = "", offered: Mapping[str, str] = NONE_OFFERED) -> None:
+        """Ask for a command, with ``text`` as its beginning; ``offered``: see
+        :meth:`Status.edit_command`."""
+        await self.status.edit_command(text, self.completions(), self.shell.history, offered)
 
     def completions(self) -> list[str]:
         """Commands as they may be entered, with their arguments where these can be listed."""
@@ -266,8 +267,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
             self.shell.say("nothing to copy at the cursor")
 
     async def action_write(self) -> None:
-        """Ask for the name of a file for the screen, or for the data of its chart."""
-        await self.ask(f"w {later.default_name(self.picture_words(), self.shell.logdirs)}")
+        """Ask for the name of a file for the screen, the data of its chart, or a report."""
+        name = later.default_name(self.picture_words(), self.shell.logdirs)
+        data, report = self.charted() is not None, self.reported() is not None
+        await self.ask(f"w {name}", later.offered_names(name, data=data, report=report))
 
     def picture_words(self) -> list[str]:
         """What a picture of the screen is called."""

@@ -87,10 +87,33 @@ async def test_a_report_is_about_the_run_on_the_screen_or_about_all(
 async def test_the_key_asks_with_a_name(here: Path) -> None:
     async with open_app(grpo_batch(60)) as hand:
         await hand.press("3", "g", "enter", "w")
-        assert hand.app.screen.query_one(Prompt).value == "w grpo-policy-loss.svg"
+        prompt = hand.app.screen.query_one(Prompt)
+        assert prompt.value == "w grpo-policy-loss.svg"
+        assert "picture  Tab: text, data, report, Markdown report" in hand.lines[-1]
         await hand.press("enter")
         await hand.settle()
         assert "policy loss" in " ".join(texts(here / "grpo-policy-loss.svg"))
+        await hand.press("w", "tab", "tab")
+        assert prompt.value == "w grpo-policy-loss.csv"
+        assert "data  Tab: picture" in hand.lines[-1]
+        await hand.press("tab", "tab", "tab")
+        assert prompt.value == "w grpo-policy-loss.svg"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("r",), "picture  Tab: text, report, Markdown report"),
+        (("9",), "picture  Tab: text, report, Markdown report"),
+        (("r", "C"), "picture  Tab: text, data, report, Markdown report"),
+    ],
+    ids=["runs", "findings", "comparison"],
+)
+@pytest.mark.usefixtures("here")
+async def test_each_screen_offers_what_it_has(keys: tuple[str, ...], said: str) -> None:
+    async with open_app(grpo_batch(60), grpo_batch(60, run="b")) as hand:
+        await hand.press("enter", *keys, "w")
+        assert said in hand.lines[-1]
 
 
 async def test_in_a_log_directory_the_key_names_a_file_at_home(
