@@ -125,8 +125,9 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
     for place, story in enumerate(run["story"]):
         told.line("  ", [f"{story['level']} {_named(story)}"], 20 * place)
         told.line("    ", (e["words"] for e in story["evidence"]), 20 * place + 2)
-        moves = (f"{m['metric']} {numbers.step(m['step'])}" for m in story["first_moved"])
-        told.line("    first moved: ", moves, 20 * place + 3, ", ")
+        moves = [f"{m['metric']} {numbers.step(m['step'])}" for m in story["first_moved"]]
+        parted = "; " if any("," in move for move in moves) else ", "
+        told.line("    first moved: ", moves, 20 * place + 3, parted)
         told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
     wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
