@@ -444,7 +444,7 @@ async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
         row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
         assert "  entropy collapse  sin" in hand.lines[row], "in place of its sparkline"
         assert " calm " in hand.lines[row + 1]
-        await hand.press("a", *"entropy.min,response_length@20", "enter")
+        await hand.press("a", *"entropy.min,response_length@20,reward.best", "enter")
         assert "entropy collapse" not in hand.lines[row], "no room"
         await hand.resize(80, 10)
         assert hand.lines[-2].strip() == "entropy collapse  since 46", "at the cursor"

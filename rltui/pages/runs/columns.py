@@ -54,8 +54,9 @@ class RunColumns:
             self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest, _LEAST_SPARK)
         kind = self.framework
-        for framework in (0, kind) if names.is_one_kind and names.says_more else ():
-            if not self.parted:  # what all share gives way to the worst finding of each
+        gives_way = names.says_more and (names.is_one_kind or width < WIDE)
+        for framework in (0, kind) if gives_way else ():
+            if not (self.parted if width >= WIDE else self.says):  # for the worst finding of each
                 self.framework = framework
                 self._share_out(width, longest)
 
