@@ -94,6 +94,7 @@ def _metrics(key: str, table: Table, common: Mapping[str, object], order: int) -
             per_token="",
             tokens="",
             waits="",
+            zero="",
             spread=whole.spread if stat == "max" else None,
         )
         if stat != "mean":  # the range and direction are those of the mean

@@ -112,6 +112,9 @@ class Metric(NamedTuple):
     wait in this stage."""
     spread: Spread | None = None
     """Set for the largest value over ranks, workers or partitions."""
+    zero: str = ""
+    """What it means that the value never was anything but 0: ``not measured``; "" where that is
+    ordinary or judged by rules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from rltui.commands import command
 from rltui.commands.departure import departing
 from rltui.commands.line_cache import LineCache
 from rltui.commands.standard_output import emit, tell
-from rltui.commands.terminal import is_piped, reading_pipe, wants_colour
+from rltui.commands.terminal import is_piped, knows_links, reading_pipe, wants_colour
 from rltui.commands.verbs import MANY_RUNS, MOST_JOBS, Exit
 from rltui.core.address import PIPE, RemotePath, is_remote
 from rltui.core.clock import Clock, SystemClock
@@ -29,7 +29,7 @@ from rltui.facts.runs import absent_words
 from rltui.files.disk import check_target, target_file
 from rltui.output.openmetrics import openmetrics
 from rltui.output.text_report import check_text, event_text, painter, status_line
-from rltui.session import Session
+from rltui.session import RunView, Session
 from rltui.session.event import Event, Watcher, updates
 from rltui.sources.discovery.logdir import similar_to
 
@@ -194,7 +194,7 @@ def _document(options: argparse.Namespace, session: Session) -> str:
         from rltui.output.brief import brief_document  # one form of five
 
         return _answer(options, brief_document(session, skipped=options.skipped))
-    return _painted(options, check_text(session))
+    return _painted(options, check_text(session), session.runs())
 
 
 def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
@@ -208,9 +208,11 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
     return dump(found) if options.as_json else words.text_of(found)
 
 
-def _painted(options: argparse.Namespace, text: str) -> str:
-    colours = options.output is None and wants_colour(sys.stdout, os.environ)
-    return painter(colours)(text)
+def _painted(options: argparse.Namespace, text: str, runs: Iterable[RunView] = ()) -> str:
+    if options.output is not None:
+        return text
+    linked = runs if knows_links(sys.stdout, os.environ) else ()
+    return painter(wants_colour(sys.stdout, os.environ), linked)(text)
 
 
 def _code(options: argparse.Namespace, session: Session) -> int:

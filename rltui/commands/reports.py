@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rltui.commands import command
 from rltui.commands.standard_output import emit, emitted
-from rltui.commands.terminal import wants_colour
+from rltui.commands.terminal import knows_links, wants_colour
 from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
@@ -62,7 +62,8 @@ def _report(options: argparse.Namespace, session: Session, *, compares: bool) ->
         return write(session.runs(), options.group_by or "", session.reference.run)
     if options.markdown:
         return markdown.snapshot_markdown(session)
-    return painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
+    linked = session.runs() if knows_links(sys.stdout, os.environ) else ()
+    return painter(wants_colour(sys.stdout, os.environ), linked)(snapshot_text(session))
 
 
 def report(options: argparse.Namespace) -> int:
@@ -138,7 +139,11 @@ def explain(options: argparse.Namespace) -> int:
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
     document = explain_document(catalogue, rules, options.name, options.framework)
-    emit(dump(document) if options.json else explain_text(document, reasons=options.reasons))
+    if options.json:
+        emit(dump(document))
+        return Exit.OK
+    links = knows_links(sys.stdout, os.environ)
+    emit(explain_text(document, reasons=options.reasons, links=links))
     return Exit.OK
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from rltui.config import Config
 
 _TERMINAL = "/dev/tty"
+#: How terminals that open links say what they are; the version of VTE is 0.52: 0.50 crashes.
+_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "zed", "rio", "mintty")
+_LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour")
+_LINKING_VARIABLES = ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM", "KITTY_WINDOW_ID")
+_LINKING_VTE = 5200
 
 
 def choose_colour(when: str, environ: MutableMapping[str, str]) -> None:
@@ -43,6 +49,23 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     if environ.get("FORCE_COLOR"):
         return environ["FORCE_COLOR"] != "0"
     return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def knows_links(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether ``stream`` is a terminal that opens links (OSC 8), as far as it says what it is; tmux
+    passes them on since 3.4. ``FORCE_HYPERLINK`` (0 or 1) wins."""
+    if environ.get("FORCE_HYPERLINK"):
+        return environ["FORCE_HYPERLINK"] != "0"
+    term, program = environ.get("TERM", ""), environ.get("TERM_PROGRAM", "")
+    if not stream.isatty() or term in ("linux", "dumb"):
+        return False
+    if environ.get("TMUX") or term.startswith(("screen", "tmux")):
+        found = re.match(r"(\d+)\.(\d+)", environ.get("TERM_PROGRAM_VERSION", ""))
+        return program == "tmux" and found is not None and (int(found[1]), int(found[2])) >= (3, 4)
+    known = any(environ.get(name) for name in _LINKING_VARIABLES)
+    vte = environ.get("VTE_VERSION", "")
+    known = known or (vte.isdecimal() and int(vte) >= _LINKING_VTE)
+    return known or program in _LINKING_PROGRAMS or term.startswith(_LINKING_TERMS)
 
 
 def in_browser() -> bool:

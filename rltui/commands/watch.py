@@ -21,6 +21,7 @@ from rltui.commands.terminal import (
     in_browser,
     is_piped,
     kept_open,
+    knows_links,
     marker_of,
     mouse_of,
     need_terminal,
@@ -173,6 +174,7 @@ def _look(config: Config) -> AppOptions:
         config.view.smooth,
         marker=marker_of(config),
         colours=has_colours(os.environ),
+        links=knows_links(sys.stdout, os.environ) and not in_browser(),
         columns=column_names(" ".join(config.view.columns)),
     )
     theme = load_theme(config.view.theme, config.theme_dirs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path, PosixPath
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
@@ -95,6 +95,14 @@ def is_remote(path: Path) -> bool:
 def is_streamed(path: Path) -> bool:
     """Whether a path is read where it is, by an rltui there: nothing else of it can be read."""
     return isinstance(path, RemotePath) and path.scheme in _STREAMED
+
+
+def file_url(path: Path) -> str:
+    """``file://HOST/...`` for a file of this machine, every odd byte percent-encoded; "" for others
+    and for standard input."""
+    if is_remote(path) or path == PIPE:
+        return ""
+    return f"file://{quote(os.uname().nodename)}{quote(os.fsencode(path.absolute()))}"
 
 
 def identity(path: Path) -> str:

@@ -53,6 +53,11 @@ def clean(text: str) -> str:
     return "".join(parts)
 
 
+def hyperlink(text: str, url: str) -> str:
+    """``text`` that opens a percent-encoded ``url`` in terminals with links; as it is for ""."""
+    return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if url else text
+
+
 def kept_clean(text: str) -> str:
     """A text that was cleaned before it was kept, as it is; cleaned if it was not."""
     bare = text.replace("\\", "/")

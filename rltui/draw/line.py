@@ -75,6 +75,8 @@ class Style:
     reverse: bool = False
     """Swap colours: the one way to show a selection without colour."""
     underline: bool = False
+    link: str = ""
+    """What a click opens, in terminals that know links: an address of ASCII characters."""
 
 
 def style(
@@ -84,9 +86,10 @@ def style(
     bold: bool = False,
     reverse: bool = False,
     underline: bool = False,
+    link: str = "",
 ) -> Style:
     """The (shared) style of these tokens."""
-    return _only(fg, bg, bold, reverse, underline)  # the cache must not see how it was called
+    return _only(fg, bg, bold, reverse, underline, link)  # the cache must not see how it was called
 
 
 _only = cache(Style)
@@ -166,7 +169,7 @@ def column(text: str, width: int, look: Style = TEXT, *, right: bool = False) ->
 
 def on_ground(look: Style, ground: Token) -> Style:
     """The look on another background."""
-    return style(look.fg, bg=ground, bold=look.bold, reverse=look.reverse, underline=look.underline)
+    return _only(look.fg, ground, look.bold, look.reverse, look.underline, look.link)
 
 
 def with_ground(line: Line, ground: Token) -> Line:

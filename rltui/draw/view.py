@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+from rltui.core.address import file_url
 from rltui.draw.glyph import GlyphSet, glyph_set
 from rltui.facts import numbers
 from rltui.facts.groups import Marked
@@ -28,6 +30,8 @@ class View(NamedTuple):
     """How charts draw their dots: braille, block or ascii."""
     colours: bool = True
     """False on a terminal without colours."""
+    links: bool = False
+    """Whether the terminal is known to open links."""
     marked: tuple[Marked, ...] = ()
     """The runs that are drawn in the charts of every other run, by slot."""
     shared: tuple[str, ...] = ()
@@ -39,6 +43,10 @@ class View(NamedTuple):
     def glyphs(self) -> GlyphSet:
         """The glyphs of the chosen marker."""
         return glyph_set(self.marker, colours=self.colours)
+
+    def link(self, path: Path) -> str:
+        """The address of a file for :func:`~rltui.draw.line.style`; "" where none can be opened."""
+        return file_url(path) if self.links else ""
 
     def changed_options(self, axes: Sequence[str] | None = None) -> str:
         """Options that differ from the defaults, for the right end of the footer. An axis that is

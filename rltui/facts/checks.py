@@ -10,7 +10,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.facts import findings, numbers
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.checkpoint import checkpoint_words
 from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
@@ -212,14 +212,14 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
         return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
 
     then = [told(i, i.hint or i.answer) for i in rest if i not in first]
-    then += [f"not logged: {', '.join(missing)}"] if missing else []
+    then += [f"not logged: {sentences.listed(missing)}"] if missing else []
     asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
     facts = [
         ("the log says", findings.complaint_words(run, diagnosis)),
         ("began with", findings.precondition_of(run, diagnosis)),
-        ("likely cause", ", ".join(told(i, i.hint) for i in causes)),
-        ("check first", ", ".join(asked)),
-        ("then", ", ".join(then)),
+        ("likely cause", sentences.listed(told(i, i.hint) for i in causes)),
+        ("check first", sentences.listed(asked)),
+        ("then", sentences.listed(then)),
         ("last good checkpoint", checkpoint_words(run, diagnosis)),
     ]
 

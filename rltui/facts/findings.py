@@ -237,7 +237,7 @@ def next_step_of(run: RunView, diagnosis: Diagnosis) -> str:
 
 
 def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
-    """ "Tool calls take 79 % of the step."; "" for a symptom that no timer shows."""
+    """ "Tool calls: 79 % of the average step."; "" for a symptom that no timer shows."""
     if diagnosis.symptom.harm is Harm.COST and any(wasted := waste(run)):
         text = "".join(wasted)
         return f"{text[:1].upper()}{text[1:]}."
@@ -247,7 +247,7 @@ def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
         return ""
     stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
     share = numbers.percent(found.share(stage), whole=True)
-    return f"{run.infos[stage.tag].title.capitalize()}: {share} of the step."
+    return f"{run.infos[stage.tag].title.capitalize()}: {share} of the average step."
 
 
 def complaints_in(run: RunView, diagnosis: Diagnosis) -> tuple[Complaint, ...]:
@@ -318,7 +318,7 @@ def why_skipped(run: RunView, skipped: Skipped) -> str:
     that the catalogue does not have."""
     found = {key: run.catalogue.metrics.get(key) for key in skipped.missing}
     names = dict.fromkeys(key if m is None else m.title for key, m in found.items())
-    return sentences.why_skipped(skipped, ", ".join(names))
+    return sentences.why_skipped(skipped, sentences.listed(names))
 
 
 def cause_words(run: RunView, finding: Finding) -> str:

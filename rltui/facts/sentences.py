@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -21,6 +21,8 @@ Fact = float | int | str | None
 #: What a metric whose meaning is a guess rests on.
 GUESSED = "by its name; findings are at most watch, but for NaN"
 
+#: Sign of a healthy range -> where it ends.
+_BEYOND = {"≥": "below", ">": "below", "≤": "above", "<": "above", "±": "outside ±"}
 #: How the templates of rules call a limit; a field may have the same name.
 _LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
 
@@ -116,12 +118,18 @@ def bad_limit(judgement: Judgement) -> str:
     return "" if found == healthy(judgement) else found
 
 
+def beyond(limit: str) -> str:
+    """Where a level begins with a ``limit``: "below 30 % of start" for "≥ 30 % of start"."""
+    sign, _, rest = limit.partition(" ")
+    return f"{_BEYOND[sign]} {rest}" if sign in _BEYOND else f"unless {limit}"
+
+
 def limits(judgement: Judgement) -> str:
-    """Both limits with their level: "watch limit ≤ 0.08, bad limit ≤ 0.2", "healthy ≤ 1" for one;
-    "" without any."""
+    """Both limits with their level: "watch above 0.08, bad above 0.2", "healthy ≤ 1" for one; ""
+    without any."""
     mild, bad = healthy(judgement), bad_limit(judgement)
     if bad:
-        return f"watch limit {mild}, bad limit {bad}"
+        return f"watch {beyond(mild)}, bad {beyond(bad)}"
     return f"healthy {mild}" if mild else ""
 
 
@@ -147,6 +155,12 @@ def bounds(low: float | None, high: float | None) -> str:
     if high is not None:
         return f"≤ {_limit(high)}"
     return "" if low is None else f"≥ {_limit(low)}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """The items in a row: "a, b", and "a, max; b" where one has a comma of its own."""
+    found = list(items)
+    return ("; " if any("," in x for x in found) else ", ").join(found)
 
 
 def too_few(few: FewRows) -> str:

@@ -280,7 +280,9 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
             below, above = (None if x is None else x / scale for x in (low, high))
             advice = knowledge().too_high if low is None else knowledge().too_low
-            advice = advice.format(setting=facts.infos[tag].title)
+            title = facts.infos[tag].title
+            is_plain = title.replace(" ", "").isalpha()  # it can be read as a part of a sentence
+            advice = advice.format(setting=title if is_plain else f'setting "{title}"')
             out.setdefault(tag, Suspect(tag, below, above, advice))
 
     return tuple(out.values())

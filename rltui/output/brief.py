@@ -125,8 +125,9 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
     for place, story in enumerate(run["story"]):
         told.line("  ", [f"{story['level']} {_named(story)}"], 20 * place)
         told.line("    ", (e["words"] for e in story["evidence"]), 20 * place + 2)
-        moves = (f"{m['metric']} {numbers.step(m['step'])}" for m in story["first_moved"])
-        told.line("    first moved: ", moves, 20 * place + 3, ", ")
+        moves = [f"{m['metric']} {numbers.step(m['step'])}" for m in story["first_moved"]]
+        parted = "; " if any("," in move for move in moves) else ", "
+        told.line("    first moved: ", moves, 20 * place + 3, parted)
         told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
     wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
@@ -183,9 +184,12 @@ def _notes(document: Mapping[str, Any]) -> str:
 
 
 def story_text(run: RunView, rule: str) -> str:
-    """The story that tells of what ``rule`` found, to paste into a chat; empty where none does."""
+    """The story that tells of what ``rule`` found, for "" the worst one, to paste into a chat;
+    empty where none does."""
     entry = brief_entry(run)
-    stories = [s for s in entry["story"] if any(e["rule"] == rule for e in s["evidence"])]
+    stories = entry["story"]
+    if rule:
+        stories = [s for s in stories if any(e["rule"] == rule for e in s["evidence"])]
     told = entry | {"name": run.name, "story": stories[:1], "odd": [], "not_judged": []}
     return _run_told(1, told).text(MOST_OF_RUN, "").removeprefix("1 ") if stories else ""
 

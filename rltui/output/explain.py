@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from rltui.catalogue import Catalogue
@@ -12,7 +13,7 @@ from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import Explanation, Recognition, Scope, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import clean, hyperlink
 from rltui.core.yaml_document import nearest, parts_of
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
@@ -23,6 +24,8 @@ from rltui.health.symptoms import Symptom, symptoms
 from rltui.output.json_document import Json, fields_of
 
 _WIDTH = 78
+#: A file of a public repository, as sources name it: OWNER/NAME:PATH.
+_FILE = re.compile(r"(?<![^\s(])([\w.-]+/[\w.-]+):([\w./-]+\.\w+)(?=[\s,;)])")
 #: Names of tags that are listed without ``reasons``.
 _SHOWN = 4
 _BETTER = {"up": "higher", "down": "lower", "inside": "inside its range", "none": ""}
@@ -226,9 +229,10 @@ def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
     }
 
 
-def explain_text(document: Json, *, reasons: bool = False) -> str:
+def explain_text(document: Json, *, reasons: bool = False, links: bool = False) -> str:
     """The document for people: what it means, its limits, what to do. ``reasons``: also who logs
-    it under which name, the parameters of a rule and where each limit comes from."""
+    it under which name, the parameters of a rule and where each limit comes from. ``links``: files
+    of public repositories open in a browser."""
     lines: list[str] = []
     for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
         lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
@@ -258,7 +262,9 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     if document.get("unread"):
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
 
-    return "\n".join(lines).strip("\n") + "\n"
+    text = "\n".join(lines).strip("\n") + "\n"
+    address = r"https://github.com/\1/blob/HEAD/\2"
+    return _FILE.sub(lambda m: hyperlink(m[0], m.expand(address)), text) if links else text
 
 
 def _facts(facts: Iterable[tuple[str, str]], indent: int = 2, name: int = 11) -> list[str]:
@@ -332,16 +338,18 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
     title, read = rule["title"], ""
+    variants = rule["variants"] if reasons else _merged(rule["variants"])
 
-    for variant in rule["variants"]:
+    for variant, following in zip_longest(variants, variants[1:]):
         told, title, before, read = title, variant["title"], read, ", ".join(variant["metrics"])
         lines += ["", *([f"{title} ({variant['id']})"] if reasons else {title} - {told})]
-        limits = (f"{k} unless {x}" for k, x in variant["limits"].items() if x)
+        limits = (f"{k} {sentences.beyond(x)}" for k, x in variant["limits"].items() if x)
+        is_last = following is None or following["advice"] != variant["advice"]
         facts = [
             ("reads", read if read != before or reasons else ""),
             ("for", variant["applies"]),
             ("limits", ", ".join(limits)),
-            ("check", "" if shared else variant["advice"]),
+            ("check", variant["advice"] if is_last and not shared else ""),
         ]
         lines += _facts(facts)
         if reasons:
@@ -353,6 +361,18 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
+
+
+def _merged(variants: Iterable[Json]) -> list[Json]:
+    """The variants with those as one that differ in the metrics alone."""
+    found: dict[str, Json] = {}
+    for variant in variants:
+        same = str([variant[k] for k in ("title", "applies", "limits", "advice")])
+        read = (
+            [*found[same]["metrics"], *variant["metrics"]] if same in found else variant["metrics"]
+        )
+        found[same] = {**variant, "metrics": read}
+    return list(found.values())
 
 
 def _variant_reasons(variant: Json) -> list[str]:
@@ -368,7 +388,7 @@ def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:
     for first, lead in ((True, "check first"), (False, "then")):
         checks = [c for c in symptom["check"] if c["first"] is first]
         for at, check in enumerate(checks):
-            text = f"{', '.join(check['titles'])}: {check['question']}"
+            text = f"{sentences.listed(check['titles'])}: {check['question']}"
             facts.append(("" if at else lead, text))
 
     facts += [

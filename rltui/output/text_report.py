@@ -9,10 +9,11 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from rltui.catalogue.model import Category
+from rltui.core.address import file_url
 from rltui.core.batch import RunKey
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.core.text import cell_width, clean, counted, fit, pad
+from rltui.core.text import cell_width, clean, counted, fit, hyperlink, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
 from rltui.facts import findings, numbers, sentences
@@ -42,6 +43,8 @@ _COLOURS = {Level.OK: 32, Level.WATCH: 33, Level.BAD: 31}
 _CODES = {glyph_set("braille").badge(level): code for level, code in _COLOURS.items()}
 #: A badge after the indent, or after the time of an event.
 _BADGE = re.compile(rf"^( *(?:\d\d:\d\d:\d\d )?)([{''.join(_CODES)}])(?= )", re.MULTILINE)
+#: The name of a run behind its badge.
+_NAMED = re.compile(rf"^([{''.join(_CODES)}] )(.+?)(?= \(|: )", re.MULTILINE)
 #: Cells of the line.
 WIDTH = 80
 
@@ -351,13 +354,21 @@ def _metric_lines(run: RunView) -> list[str]:
     return lines
 
 
-def painter(colour: bool) -> Callable[[str], str]:
-    """What gives the badges of a report their colours; without ``colour`` it changes nothing."""
+def painter(colour: bool, linked: Iterable[RunView] = ()) -> Callable[[str], str]:
+    """What gives the badges of a report their colours, if there is ``colour``, and the names of
+    the ``linked`` runs at the beginning of a line links to their logs."""
+    urls = {run.name: file_url(run.data.path) for run in linked}
 
     def painted(text: str) -> str:
-        return _BADGE.sub(lambda m: f"{m[1]}\x1b[{_CODES[m[2]]}m{m[2]}\x1b[0m", text)
+        if urls:
+            text = _NAMED.sub(lambda m: m[1] + hyperlink(m[2], urls.get(m[2], "")), text)
+        return (
+            text
+            if not colour
+            else _BADGE.sub(lambda m: f"{m[1]}\x1b[{_CODES[m[2]]}m{m[2]}\x1b[0m", text)
+        )
 
-    return painted if colour else str
+    return painted if colour or urls else str
 
 
 def status_line(session: Session) -> str:

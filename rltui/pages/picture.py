@@ -60,7 +60,8 @@ def _overview(run: RunView, view: View) -> list[Line]:
     entries = overview_entries(run, sections, view, layout, first)
     left = [line for entry in entries for line in entry.draw(False)]
     tag = tag_to_chart(run, OVERVIEW, None, first)
-    right = side_lines(run, OVERVIEW, tag, view, layout.side - 1, _HEIGHT)
+    width, checks = layout.side - 1, entries.has_checks
+    right = side_lines(run, OVERVIEW, tag, view, width, _HEIGHT, has_checks=checks)
     rows = min(_HEIGHT, max(len(left), len(right)))
 
     return [header, [], *side_by_side(left, right, layout.left, 2, rows)]

@@ -48,6 +48,8 @@ _ENDED_BY = {
 }  # fmt: skip
 #: Attributes that a blank cell shows: lines, boxes, reverse.
 _SEEN_ON_BLANKS = frozenset({"4", "7", "9", "21", "51", "52", "53"})
+#: What a link may be made of: no control character ends its sequence early.
+_ADDRESS = re.compile("[!-~]*")
 _SGR = re.compile(r"\x1b\[([\d;]*)mx")
 
 
@@ -62,10 +64,13 @@ class Ink(NamedTuple):
     attributes: tuple[str, ...] = ()
     fg: str = "39"
     """Empty for blanks, which show no foreground."""
+    link: str = ""
+    """What a click opens."""
 
     def shows(self, blank: Ink) -> bool:
         """Whether a blank of the ink ``blank`` looks the same when written in this one."""
-        return self.bg == blank.bg and _SEEN_ON_BLANKS.isdisjoint(self.attributes)
+        alike = self.bg == blank.bg and self.link == blank.link
+        return alike and _SEEN_ON_BLANKS.isdisjoint(self.attributes)
 
     def joined(self, other: Ink) -> Ink | None:
         """The ink in which cells of both inks can be written, or None."""
@@ -210,13 +215,14 @@ class TerminalCells:
         if codes is None and style is not None:
             found = _SGR.search(style.render("x", color_system=self._color_system))
             codes = found[1] if found else ""
-        return _inks(codes or "")
+        link = (style and style.link) or ""
+        return _inks(codes or "", link if _ADDRESS.fullmatch(link) else "")
 
 
 @lru_cache(maxsize=4096)
-def _inks(codes: str) -> tuple[Ink, Ink]:
-    """The ink of SGR codes as Rich writes them, and that of its blanks. Equal ones are one object
-    as long as they are in use."""
+def _inks(codes: str, link: str) -> tuple[Ink, Ink]:
+    """The ink of SGR codes as Rich writes them and of a link, and that of its blanks. Equal ones
+    are one object as long as they are in use."""
     attributes, fg, bg = set(), _START.fg, _START.bg
     rest = codes.split(";") if codes else []
     while rest:
@@ -230,13 +236,13 @@ def _inks(codes: str) -> tuple[Ink, Ink]:
             fg = code
         else:
             bg = code
-    ink = Ink(bg, tuple(sorted(attributes)), fg)
-    return ink, ink if attributes & _SEEN_ON_BLANKS else _blank(bg)
+    ink = Ink(bg, tuple(sorted(attributes)), fg, link)
+    return ink, ink if attributes & _SEEN_ON_BLANKS else _blank(bg, link)
 
 
 @lru_cache(maxsize=4096)
-def _blank(bg: str) -> Ink:
-    return Ink(bg, (), "")
+def _blank(bg: str, link: str) -> Ink:
+    return Ink(bg, (), "", link)
 
 
 @lru_cache(maxsize=2048)
@@ -328,7 +334,11 @@ class _Writer:
             codes.append(wanted.fg)
         if wanted.bg != held.bg:
             codes.append(wanted.bg)
-        self._parts.append("\x1b[0m" if wanted == _START else f"\x1b[{';'.join(codes)}m")
+        if wanted.link != held.link:
+            self._parts.append(f"\x1b]8;;{wanted.link}\x1b\\")
+        if wanted[:3] != held[:3]:
+            plain = wanted[:3] == _START[:3]
+            self._parts.append("\x1b[0m" if plain else f"\x1b[{';'.join(codes)}m")
         self._ink = wanted
 
     def text(self) -> str:

@@ -77,9 +77,10 @@ class CommandHistory:
 class Completion:
     """Completes what is typed: first what all candidates share, then one after the other."""
 
-    def __init__(self) -> None:
-        self._offered: tuple[str, ...] = ()
-        self._shown: str | None = None
+    def __init__(self, offered: Iterable[str] = ()) -> None:
+        """``offered``: the candidates at the beginning, of which the first is shown."""
+        self._offered = tuple(offered)
+        self._shown = next(iter(self._offered), None)
 
     def complete(self, text: str, candidates: Sequence[str]) -> str:
         """``text`` completed; unchanged when nothing fits."""

@@ -29,7 +29,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),
     "rltui.pages.samples": ("SampleScreen",),
     "rltui.pages.media": ("MediaScreen", "media_entries"),
-    "rltui.tui.writing": ("default_name", "write_screen"),
+    "rltui.tui.writing": ("default_name", "offered_names", "write_screen"),
     "rltui.output.brief": ("story_text",),
     "rltui.pages.html_report": ("html_report",),
     "rltui.output.text_report": ("event_words",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -37,7 +37,7 @@ from rltui.tui.keys import (
 )
 from rltui.tui.shell import Offer, ShellApp, check_handler, shell_of
 from rltui.tui.widgets.lines import LineList
-from rltui.tui.widgets.status import Status
+from rltui.tui.widgets.status import NONE_OFFERED, Status
 
 Result = TypeVar("Result")
 #: Reads something on any thread, and returns what shows it.
@@ -254,9 +254,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Ask for a command."""
         await self.ask()
 
-    async def ask(self, text: str = "") -> None:
-        """Ask for a command, with ``text`` as its beginning."""
-        await self.status.edit_command(text, self.completions(), self.shell.history)
+    async def ask(self, text: str = "", offered: Mapping[str, str] = NONE_OFFERED) -> None:
+        """Ask for a command, with ``text`` as its beginning; ``offered``: see
+        :meth:`Status.edit_command`."""
+        await self.status.edit_command(text, self.completions(), self.shell.history, offered)
 
     def completions(self) -> list[str]:
         """Commands as they may be entered, with their arguments where these can be listed."""
@@ -276,8 +277,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
             self.shell.say("nothing to copy at the cursor")
 
     async def action_write(self) -> None:
-        """Ask for the name of a file for the screen, or for the data of its chart."""
-        await self.ask(f"w {later.default_name(self.picture_words(), self.shell.logdirs)}")
+        """Ask for the name of a file for the screen, the data of its chart, or a report."""
+        name = later.default_name(self.picture_words(), self.shell.logdirs)
+        data, report = self.charted() is not None, self.reported() is not None
+        await self.ask(f"w {name}", later.offered_names(name, data=data, report=report))
 
     def picture_words(self) -> list[str]:
         """What a picture of the screen is called."""
@@ -297,10 +300,11 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
-            done = later.write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
+            path = later.write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
         except (UsageError, OSError) as problem:
-            done = str(problem)
-        shell.say(done)
+            shell.say(str(problem))
+        else:
+            shell.say(f"wrote {path}", shell.view.link(path))
 
     def leave_line(self) -> bool:
         """Leave the line of text, or clear the filter. Returns whether there was one."""

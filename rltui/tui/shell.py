@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
+from textual.markup import escape
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
@@ -197,10 +198,13 @@ class ShellApp(CellDiffApp[Result]):
         """Options of the view that differ from the defaults, for the right end of the footer."""
         return self.view.changed_options() if options else ""
 
-    def say(self, text: str) -> None:
-        """A notice over the footer, in place of the one before; ``text`` may come from a log."""
+    def say(self, text: str, link: str = "") -> None:
+        """A notice over the footer, in place of the one before; ``text`` may come from a log.
+        ``link``: what a click opens, see :meth:`rltui.draw.view.View.link`."""
         self.clear_notifications()
-        self.notify(clean(text), timeout=_NOTICE_S, markup=False)
+        text = clean(text)
+        text = f'[link="{link}"]{escape(text)}[/link]' if link else text
+        self.notify(text, timeout=_NOTICE_S, markup=bool(link))
 
     def copy(self, text: str) -> None:
         """Copy to the clipboard of the terminal and to a file, and say so."""

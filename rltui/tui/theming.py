@@ -60,6 +60,7 @@ class Palette:
             reverse=swapped or None,
             bold=look.bold,
             underline=look.underline,
+            link=look.link or None,
         )
 
     def _colour(self, token: Token) -> Color:
@@ -87,6 +88,7 @@ class Palette:
             dim="dim" in words and not look.bold,
             reverse=fill or chosen or look.reverse,
             underline=look.underline,
+            link=look.link or None,
         )
 
 

@@ -22,7 +22,14 @@ from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.shell import ShellApp
 
-_ENDINGS = (".svg", ".txt", ".csv", ".html", ".md")
+#: Ending of a file -> what is written.
+_ENDINGS = {
+    ".svg": "picture",
+    ".txt": "text",
+    ".csv": "data",
+    ".html": "report",
+    ".md": "Markdown report",
+}
 #: Characters that may need quoting in the name of a file.
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -35,8 +42,8 @@ def write_screen(
     about: tuple[Session, RunView | None] | None = None,
     *,
     over: bool = False,
-) -> str:
-    """Write what the ending of ``target`` says; returns what was done, for people.
+) -> Path:
+    """Write what the ending of ``target`` says; returns the path of the file.
 
     ``rows``: the screen; ``data``: the run and the tag of the chart on it; ``about``: the run that
     a report is about, None for all. ``over``: replace an existing file. Raises UsageError.
@@ -53,7 +60,7 @@ def write_screen(
         for part in _content(shell, rows, path.suffix, data, about):
             file.write(part)
 
-    return f"wrote {clean(str(path))}"
+    return path
 
 
 def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
@@ -66,6 +73,14 @@ def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
     except UsageError:
         return f"~/{name}"
     return name
+
+
+def offered_names(name: str, *, data: bool, report: bool) -> dict[str, str]:
+    """Commands that write a file -> what that is: ``name`` with each ending for which there is
+    something to write."""
+    kept = {".svg": True, ".txt": True, ".csv": data, ".html": report, ".md": report}
+    stem = name.removesuffix(".svg")
+    return {f"w {stem}{ending}": _ENDINGS[ending] for ending, there in kept.items() if there}
 
 
 def _directories(logdirs: Iterable[Path]) -> list[Path]:

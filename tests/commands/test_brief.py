@@ -52,7 +52,7 @@ def test_the_worst_stands_first_with_onset_and_next_step(cli: Cli) -> None:
     assert story.startswith("  bad [entropy_collapse] since 31 (certain 33): ")
     assert "after learning rate × 200 at 30" in story
     moved = next(line for line in rest if line.startswith("    first moved: "))
-    assert moved.startswith("    first moved: learning rate 30, KL to old policy 30")
+    assert moved.startswith("    first moved: learning rate 30; KL to old policy 30")
     assert any(line.startswith("    next: Lower the learning rate") for line in rest)
     assert len(result.out) <= MOST_OF_RUN
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.commands.terminal import choose_colour, has_colours, wants_colour
+from rltui.commands.terminal import choose_colour, has_colours, knows_links, wants_colour
 from tests.commands.conftest import Cli, write_jsonl
 
 
@@ -43,6 +43,44 @@ def test_variables_decide_and_else_the_terminal(
 
 def test_a_dumb_terminal_has_no_colours() -> None:
     assert not wants_colour(Stream(True), {"TERM": "dumb"})
+
+
+@pytest.mark.parametrize(
+    ("environ", "known"),
+    [
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "NO_COLOR": "1"}, True),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM": "linux", "VTE_VERSION": "7006"}, False),
+        ({"TERM": "xterm", "VTE_VERSION": "5002"}, False),
+        ({"TERM": "xterm", "VTE_VERSION": "7006"}, True),
+        ({"TERM": "screen", "VTE_VERSION": "7006"}, False),
+        ({"TERM": "tmux", "TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.3a"}, False),
+        ({"TERM": "tmux", "TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.4"}, True),
+        ({"TERM": "dumb", "FORCE_HYPERLINK": "1"}, True),
+    ],
+)
+def test_links_are_for_terminals_that_are_known_to_open_them(
+    environ: dict[str, str], known: bool
+) -> None:
+    assert knows_links(Stream(True), environ) is known
+    assert knows_links(Stream(False), environ) is ("FORCE_HYPERLINK" in environ)
+
+
+def test_names_of_runs_and_sources_are_links(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = write_jsonl(tmp_path / "a\x1b]8;; b%[é].jsonl", {"loss": [0.5] * 30})
+    asked = ("check", str(log)), ("snapshot", str(log)), ("explain", "entropy", "--reasons")
+    assert not any("\x1b" in cli(*words).out for words in asked)
+    monkeypatch.setenv("FORCE_HYPERLINK", "1")
+    for words in asked[:2]:
+        url = cli(*words).out.partition("\x1b]8;;")[2].partition("\x1b\\")[0]
+        assert url.startswith("file://")
+        assert url.endswith("/a%1B%5D8%3B%3B%20b%25%5B%C3%A9%5D.jsonl")
+    assert "\x1b]8;;https://github.com/" in cli(*asked[2]).out
+    monkeypatch.setenv("FORCE_HYPERLINK", "0")
+    assert "\x1b" not in cli(*asked[0]).out
 
 
 def test_the_option_beats_the_variables() -> None:

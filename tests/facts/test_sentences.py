@@ -204,8 +204,8 @@ def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) ->
 @pytest.mark.parametrize(
     ("metric", "values", "expected"),
     [
-        ("kl.old_new", "0.02x30", "watch limit ≤ 0.1, bad limit ≤ 0.2"),
-        ("entropy", "2x30", "watch limit ≥ 21 % of start, bad limit ≥ 15 % of start"),
+        ("kl.old_new", "0.02x30", "watch above 0.1, bad above 0.2"),
+        ("entropy", "2x30", "watch below 21 % of start, bad below 15 % of start"),
         ("value.q.mean", "1x30", "healthy ± 10000"),
     ],
 )

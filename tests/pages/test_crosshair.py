@@ -10,6 +10,7 @@ from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.groups import Marked, toggled
+from rltui.pages.findings.findings_pane import CauseId
 from rltui.pages.metric.metric_chart import Zoom
 from rltui.pages.metric.overlays import reading_lines
 from rltui.session import RunView
@@ -201,6 +202,19 @@ async def test_a_replay_begins_at_the_finding_at_the_cursor() -> None:
         assert hand.app.screen._step == step
         await hand.press("q", "less_than_sign")
         assert hand.run.run.as_of == step
+
+
+async def test_a_copied_cause_is_the_story_that_it_began() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    async with open_app(a_batch(steps(1, tags))) as hand:
+        await hand.press("9", "g")
+        assert isinstance(hand.cursor, CauseId)
+        await hand.press("y")
+        story = hand.app.clipboard.splitlines()[1]
+        assert "[kl_spike] since 40" in story
+        assert "after learning rate × 100 at 40" in story
 
 
 async def test_a_copied_finding_is_the_story_of_a_brief() -> None:

@@ -53,13 +53,14 @@ def test_names_take_what_the_other_columns_leave_blank() -> None:
 
 
 def test_what_never_was_anything_but_zero_is_not_measured() -> None:
-    tags = grpo_tags(20) | {"perf/mfu/actor_infer": [0.0] * 20, "team/now": [1.0] * 19 + [0.0]}
+    tags = grpo_tags(20) | {"perf/mfu/actor_infer": [0.0] * 20, "team/std": [0.0] * 20}
+    tags["perf/mfu/actor"] = [0.3] * 19 + [0.0]
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     rows = [r for s in tab_sections(run, "all") for r in s.rows]
     shown = row_entries(run, rows, columns_for(92), View(), 0)
     said = {r.tag: plain(e.draw(False)[0]) for r, e in zip(rows, shown, strict=True)}
-    assert said["perf/mfu/actor_infer"].rstrip().endswith("always 0")
-    assert "always 0" not in said["team/now"]
+    assert said["perf/mfu/actor_infer"].rstrip().endswith("  always 0: not measured")
+    assert "always 0" not in said["perf/mfu/actor"] + said["team/std"]
 
 
 def test_a_marked_row_keeps_a_blank_before_its_name() -> None:

@@ -190,7 +190,7 @@ async def test_an_overlay_opens_dims_and_closes(
             await hand.press(key)
             assert isinstance(hand.app.screen, kind)
             assert hand.lines[0] == before[0], "the header stays"
-            assert "Is it learning?" in hand.text or "entropy" in hand.text
+            assert "50 step" in hand.text or "entropy" in hand.text, "so does what lies below"
             await hand.press("j", "G", "k", "ctrl+u", close)
             assert hand.lines == before, close
 

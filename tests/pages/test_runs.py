@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -235,9 +234,11 @@ async def test_a_corrupt_file_beside_a_good_one_is_named(size: tuple[int, int]) 
     loss = a_block({"train/loss": [1.0, 0.5, 0.3] * 5})
     good = a_batch(loss, run="good", notes=(note,))
     async with open_app(good, grpo_batch(60, run="bad/run"), size=size) as hand:
-        assert "corrupt record" in hand.text
+        assert any("good" in x and "▲ ev" in x for x in hand.lines)
         assert "\x1b" not in hand.text
-        await hand.press("j", "enter")
+        await hand.press("j")
+        assert "corrupt record" in hand.text
+        await hand.press("enter")
         assert hand.run.run.name == "good"
         assert "▲ ev" in hand.text
         assert "corrupt record" in hand.text
@@ -252,11 +253,15 @@ async def test_unreadable_files_are_counted_beside_a_finding(size: tuple[int, in
     two = grpo_batch(60, run="two", notes=tuple(notes))
     async with open_app(one, two, grpo_batch(60, run="three"), size=size) as hand:
         names = ("one", "two", "three")
-        below = {n: y for n in names for x, y in pairwise(hand.lines) if f"✖ {n} " in x}
-        assert "since" in below["one"], "the worst finding"
-        assert below["one"].rstrip().endswith("▲ trouble reading 1 file")
-        assert below["two"].rstrip().endswith("▲ trouble reading 2 files")
-        assert "trouble" not in below["three"]
+        rows = {n: x.rstrip() for n in names for x in hand.lines if f"✖ {n} " in x}
+        assert "entropy collapse" in rows["one"], "the worst finding"
+        assert rows["one"].endswith(" ▲")
+        assert rows["two"].endswith(" ▲")
+        assert "▲" not in rows["three"]
+        await hand.resize(size[0], 10)
+        assert hand.lines[-2].rstrip().endswith("▲ trouble reading 1 file"), (
+            "of the run at the cursor"
+        )
 
 
 async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() -> None:
@@ -432,12 +437,18 @@ async def test_a_short_list_leaves_room_for_the_run_at_the_cursor_on_a_narrow_sc
         assert "Enter opens it" not in hand.text, "no room"
 
 
-async def test_the_worst_finding_stands_in_the_line_of_a_run_where_it_fits() -> None:
+async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
     async with open_app(*several(), size=(160, 45)) as hand:
         assert any("✖ bad " in x and "entropy collapse  since 46" in x for x in hand.lines)
         await hand.resize(80, 24)
         row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
-        assert hand.lines[row + 1].split()[-2:] == ["since", "46"]
+        assert "  entropy collapse  sin" in hand.lines[row], "in place of its sparkline"
+        assert " calm " in hand.lines[row + 1]
+        await hand.press("a", *"entropy.min,response_length@20,reward.best", "enter")
+        assert "entropy collapse" not in hand.lines[row], "no room"
+        await hand.resize(80, 10)
+        assert hand.lines[-2].strip() == "entropy collapse  since 46", "at the cursor"
+        await hand.press("colon", *"columns", "enter")
         await hand.resize(160, 45)
         await hand.press("c")
         row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)

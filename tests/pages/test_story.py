@@ -14,6 +14,7 @@ from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items, next_step
 from rltui.facts.findings import worst_story
 from rltui.facts.metrics import OVERVIEW, tab_sections
+from rltui.facts.sentences import listed
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_pane import CalmId
@@ -42,13 +43,14 @@ def text_of(run: RunView, width: int, height: int) -> str:
     return "\n".join(plain(x) for x in story_lines(run, VIEW, width, height))
 
 
-async def test_the_overview_shows_the_next_step() -> None:
+async def test_the_overview_shows_the_next_step_and_says_once_what_to_check() -> None:
     async with open_app(grpo_batch(60, total=200)) as hand:
         for size in ((80, 24), (120, 36), (160, 45), (200, 50)):
             await hand.resize(*size)
             line = next(x for x in hand.lines if "next step" in x)
             assert "Lower the learning rate" in line
-            assert any("check first" in x for x in hand.lines)
+            assert sum("check first" in x or " Check ──" in x for x in hand.lines) == 1
+            assert "What happened" not in hand.text, "the findings say since when"
             assert not any("next step" in x for x in hand.lines[-3:])
 
 
@@ -77,6 +79,17 @@ def test_the_advice_about_a_likely_cause_is_the_same_everywhere(rate: float, low
     assert story["advice"] == next_step(run)
 
 
+def test_a_title_that_is_no_word_is_quoted_and_lists_say_where_an_item_ends() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["train/lr-pg_0"] = [0.5] * 60
+    tags["train/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    del tags["actor/lr"], tags["actor/ppo_kl"]
+    choice = Choice(framework="slime")
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock(), choice=choice).runs()
+    assert next_step(run).startswith('Lower the setting "lr, group 0" or lengthen')
+    assert listed(["total loss NaN", "advantage, max 1"]) == "total loss NaN; advantage, max 1"
+
+
 def test_what_the_log_repeats_is_part_of_the_story() -> None:
     tags = grpo_tags(60, 1, None)
     tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
@@ -99,7 +112,7 @@ def test_the_stage_that_takes_the_time_of_a_slow_step_is_named() -> None:
     session = a_session(a_batch(steps(1, tags)), clock=grpo_clock())
     (run,) = session.runs()
     assert next_step(run).startswith("Generate: ")
-    assert "of the step. Look at" in next_step(run)
+    assert "of the average step. Look at" in next_step(run)
 
 
 def test_a_question_that_the_log_answers_is_no_first_check() -> None:

@@ -13,17 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.line import plain
+from rltui.draw.line import Token, plain
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.groups import toggled
+from rltui.facts.metrics import episodes
 from rltui.facts.numbers import short
 from rltui.facts.x_axis import against_words, axes_of, axis_of, padded_end, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom, chart_lines, chart_of
 from rltui.pages.metric.overlays import with_others
 from rltui.pages.run.metric_table import spark_line
+from rltui.pages.run.metrics_pane import below_lines
+from rltui.pages.run.tab import tab_layout
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
@@ -97,8 +100,28 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert all(name in drawn for name in names)
     words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "watch limit ≥ 21 % of start" in words
-    assert "bad limit   ≥ 15 % of start" in words
+    assert "watch limit below 21 % of start" in words
+    assert "bad limit   below 15 % of start" in words
+    looks = {text: look.fg for x in explain_tag(run, TAG, VIEW, 70) for text, look in x}
+    assert looks["below 21 % of start"] is Token.WATCH
+    assert looks["below 15 % of start"] is Token.BAD
+
+
+def test_a_finding_that_is_the_same_for_several_tags_colours_each_of_them() -> None:
+    nan = [float("nan")] * 20
+    broken = ("actor/kl_loss", "actor/pg_loss", "actor/grad_norm")
+    tags = grpo_tags(60, 1, None) | {tag: [0.1] * 40 + nan for tag in broken}
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    assert run.report is not None
+    (finding,) = (f for f in run.report.firing() if f.rule == "nan")
+    assert len(finding.evidence.others) == 2
+    for tag in broken:
+        assert run.verdict.tag_level(tag) is Level.BAD
+        assert (41, None, Level.BAD) in episodes(run, tag), "the colour of the line"
+        assert [b.own for b in chart_of(run, tag, VIEW).bars if b.title == finding.title] == [True]
+        layout = tab_layout("actor", 160, 45, 9)
+        said = [plain(x) for x in below_lines(run, tag, VIEW, layout, 12)]
+        assert any("not a number" in x for x in said)
 
 
 def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:

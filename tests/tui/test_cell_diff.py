@@ -409,3 +409,17 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     cells = TerminalCells(ColorSystem.TRUECOLOR)
     strip = Strip([Segment("a\x1b[2Jb\x07\x9bc\r\n", Style())])
     assert cells.show([(0, [(0, strip)])]) == "\x1b[1;1Ha[2Jbc"
+
+
+def test_a_link_is_written_once_for_its_cells_and_ended() -> None:
+    cells, look = TerminalCells(ColorSystem.TRUECOLOR), Style.parse("#b080f0 on #102030")
+    linked, hostile = look + Style(link="file://h/a"), look + Style(link="x\x1b\\y")
+    parts = [Segment("a ", look), Segment("b c", linked), Segment(" d", hostile)]
+    written = cells.show([(0, [(0, Strip(parts))])])
+    assert written.count("\x1b]8;;") == 2
+    assert "\x1b]8;;file://h/a\x1b\\" in written
+    assert "b c" in written
+    assert not cells.show([(0, [(0, Strip(parts))])])
+    plain = cells.show([(0, [(0, Strip([Segment("a b c d", look)]))])])
+    assert "b c" in plain, "the link is taken off these cells"
+    assert "\x1b]8" not in plain

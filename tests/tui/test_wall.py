@@ -60,7 +60,9 @@ async def test_the_fault_of_a_run_stands_in_its_row(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Engine, "advance", fails)
     sick, well = grpo_batch(60, run="sick"), grpo_batch(60, run="well", collapse=None)
     async with open_app(sick, well, size=(160, 45)) as hand:
-        assert "sick" in hand.text
+        row = next(line for line in hand.lines if " sick " in line)
+        assert "could not be judged: Zero" in row
+        await hand.press("j")
         assert "could not be judged: ZeroDivisionError" in hand.text
         row = next(line for line in hand.lines if " well " in line)
         assert "✔" in row or "ok" in row

@@ -6,12 +6,13 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from textual.content import Content
 
 from rltui.tui.widgets.status import Prompt
 from rltui.tui.writing import default_name
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch
-from tests.tui.hand import Hand, open_app
+from tests.tui.hand import Hand, a_look, open_app
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -86,10 +87,33 @@ async def test_a_report_is_about_the_run_on_the_screen_or_about_all(
 async def test_the_key_asks_with_a_name(here: Path) -> None:
     async with open_app(grpo_batch(60)) as hand:
         await hand.press("3", "g", "enter", "w")
-        assert hand.app.screen.query_one(Prompt).value == "w grpo-policy-loss.svg"
+        prompt = hand.app.screen.query_one(Prompt)
+        assert prompt.value == "w grpo-policy-loss.svg"
+        assert "picture  Tab: text, data, report, Markdown report" in hand.lines[-1]
         await hand.press("enter")
         await hand.settle()
         assert "policy loss" in " ".join(texts(here / "grpo-policy-loss.svg"))
+        await hand.press("w", "tab", "tab")
+        assert prompt.value == "w grpo-policy-loss.csv"
+        assert "data  Tab: picture" in hand.lines[-1]
+        await hand.press("tab", "tab", "tab")
+        assert prompt.value == "w grpo-policy-loss.svg"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("r",), "picture  Tab: text, report, Markdown report"),
+        (("9",), "picture  Tab: text, report, Markdown report"),
+        (("r", "C"), "picture  Tab: text, data, report, Markdown report"),
+    ],
+    ids=["runs", "findings", "comparison"],
+)
+@pytest.mark.usefixtures("here")
+async def test_each_screen_offers_what_it_has(keys: tuple[str, ...], said: str) -> None:
+    async with open_app(grpo_batch(60), grpo_batch(60, run="b")) as hand:
+        await hand.press("enter", *keys, "w")
+        assert said in hand.lines[-1]
 
 
 async def test_in_a_log_directory_the_key_names_a_file_at_home(
@@ -127,6 +151,14 @@ async def test_nothing_is_written_into_a_log_directory(here: Path) -> None:
             await write(hand, name)
             assert "never writes" in hand.notices
             assert [p.name for p in logs.iterdir()] == ["sub"]
+
+
+async def test_what_was_written_can_be_opened(here: Path) -> None:
+    async with open_app(grpo_batch(60), look=a_look(links=True)) as hand:
+        await write(hand, "a[b] c.txt")
+        notice = Content.from_markup(hand.notices)
+        assert notice.plain == f"wrote {here}/a[b] c.txt"
+        assert f"{here}/a%5Bb%5D%20c.txt" in str(notice.spans[0].style)
 
 
 async def test_a_bad_name_is_a_notice(here: Path) -> None:

@@ -221,6 +221,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         tags = {} if metric is None else metric.tags
         return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
 
+    def reported(self) -> tuple[Session, RunView | None]:
+        return self._session, None
+
     def action_back(self) -> None:
         """Clear the filter, else remove the crosshair, else go back."""
         if self.cross is None:

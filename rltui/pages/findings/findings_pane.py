@@ -341,21 +341,26 @@ def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]
     return [fit_line(head, width), *(body if limit > 1 else [])]
 
 
-def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Line]:
-    """The pane of Overview right of the vital signs: causes, findings, what to check."""
+def findings_pane(
+    run: RunView, width: int, height: int, view: View, *, has_checks: bool = False
+) -> list[Line]:
+    """The pane of Overview right of the vital signs: causes, findings, and what to check unless the
+    list beside it ``has_checks``."""
     report = run.report
     lines: list[Line] = [heading("Findings", width, view, counts(run))]
+    troubles = file_lines(run, width, view)
     if report is None:
-        return [*lines, *ending_lines(run, width, view, 3), [(no_verdict(run), MUTED)]]
+        lines += [*ending_lines(run, width, view, 3), *troubles]
+        return [*lines, [(no_verdict(run), MUTED)]]
     cause = cause_line(run, view, width)
     lines += [cause] if cause else []
     lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
 
     if not report.findings:
-        return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
-    troubles = file_lines(run, width, view)
+        return [*lines, *calm_lines(run, width, view), *troubles]
     left = height - len(lines) - len(troubles) - 3 * len(finding_rows(run))  # with evidence
-    story = story_lines(run, view, width, max(left, height * 2 // 5) if height >= 5 else 0)
+    most = max(left, height * 2 // 5) if height >= 5 else 0
+    story = story_lines(run, view, width, most, has_checks=has_checks)
     lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
 
     return [*lines, *troubles, *story]
@@ -378,12 +383,11 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
 
     for at, row in enumerate(rows):
         lines.append(finding_line(run, row, width, view))
-        if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):
-            waiting, look = (
-                sum(r.id in bad for r in rows[at + 1 :]),
-                TEXT if row.is_firing else MUTED,
-            )
-            limit = 2 if spare > waiting + 1 else 1
+        later_rows = rows[at + 1 :]
+        if spare > 0 and width >= 44 and (row.id in bad or spare >= len(later_rows)):
+            waiting = sum(r.id in bad for r in later_rows)
+            look = TEXT if row.is_firing else MUTED
+            limit = max(2 if spare > waiting + 1 else 1, spare - 2 * len(later_rows))
             text = view.glyphs.text(sentences.summary(row.finding))
             body = paragraph(text, width, look, indent=2, limit=limit)
             spare -= len(body)

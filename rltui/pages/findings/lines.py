@@ -317,9 +317,12 @@ def first_mover_sentence(run: RunView, view: View) -> str:
     return view.glyphs.text(", then ".join(words))
 
 
-def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def story_lines(
+    run: RunView, view: View, width: int, height: int, *, has_checks: bool = False
+) -> list[Line]:
     """What to do about a run in at most ``height`` lines: the next step, and above it as much as
-    fits of the likely cause and of what to check. Empty for a run without a finding."""
+    fits of the likely cause and of what to check, which is left out where it ``has_checks`` beside
+    it. Empty for a run without a finding."""
     step = view.glyphs.text(next_step(run))
     if not step or height < 1 or width < 2 * STORY_NAMES:
         return []
@@ -328,6 +331,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most)]
     story = findings.worst_story(run)
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
+    facts = [f for f in facts if not has_checks or f[0] not in ("check first", "then")]
     spare = height - len(last)
     lines: list[Line] = []
 
@@ -357,7 +361,8 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     name = clean(str(path)) if path != PIPE else PIPE_NAME
     shown = fit_middle(name, max(10, width - 26))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
-    head = [*fit_line([*head, (shown, MUTED)], max(10, width - 20)), size]
+    look = style(Token.MUTED, link=view.link(path))
+    head = [*fit_line([*head, (shown, look)], max(10, width - 20)), size]
     return [head, rule, *_ending_lines(run, width)]
 
 

@@ -16,8 +16,10 @@ from rltui.draw.line import (
     MUTED,
     RULE,
     STRONG,
+    TEXT,
     TITLE,
     Line,
+    Token,
     column,
     fit_line,
     indented,
@@ -184,6 +186,14 @@ def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> l
     return lines if diagnosis is None else [*lines, *checks(run, diagnosis, view, width)]
 
 
+#: The limits in the colours of their badges.
+_LOOKS = {
+    "healthy": style(Token.OK),
+    "watch limit": style(Token.WATCH),
+    "bad limit": style(Token.BAD),
+}
+
+
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     """A metric: its meaning, its limits, why it has its badge now, and the next step."""
     info, words = run.infos[tag], view.glyphs.text
@@ -194,10 +204,12 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     ]
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += [*paragraph(words(meaning), width), []]
-    facts = [(name, words(text)) for name, text in _facts(run, tag)]
-    lines += fact_table(facts, width, 12)
-    origins = ", ".join(clean(p.name) for p in run.points.table.origins(tag))
-    lines += [[], *fact_table([("tag", info.tag), ("logged in", words(origins))], width, 12)]
+    for name, text in _facts(run, tag):
+        lines += fact_table([(name, words(text))], width, 12, _LOOKS.get(name, TEXT))
+    lines += [[], *fact_table([("tag", info.tag)], width, 12)]
+    for at, path in enumerate(run.points.table.origins(tag)):
+        fact = "" if at else "logged in", words(clean(path.name))
+        lines += fact_table([fact], width, 12, style(link=view.link(path)))
     more = f"rltui explain {info.tag} --reasons shows rules, sources and other names"
 
     return [*lines, *paragraph(words(more), width, MUTED)]
@@ -212,8 +224,9 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
     judgement = verdict.judgement(tag)
     bad = sentences.bad_limit(judgement)
-    yield "watch limit" if bad else "healthy", sentences.healthy(judgement)
-    yield "bad limit", bad
+    healthy = sentences.healthy(judgement)
+    yield ("watch limit", sentences.beyond(healthy)) if bad else ("healthy", healthy)
+    yield "bad limit", sentences.beyond(bad) if bad else ""
     found = [f for f in (run.report.firing() if run.report else ()) if f.is_about(tag)]
     cause, story = findings.cause_of(run), findings.worst_story(run)
 

@@ -262,7 +262,8 @@ def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) 
         text = sentences.limit_words(judgement, above=above, value=value)
         if projection is not None and abs(projection.limit) == abs(value):
             text += f", at about {steps_words(projection)}"
-        out.append(Limit(value, text, Token.OK))
+        is_bad = bool(judgement.rules) and judgement.limit_level is Level.BAD
+        out.append(Limit(value, text, Token.MUTED if is_bad else Token.OK))
         if bad is not None:
             text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
             out.append(Limit(bad, text, Token.MUTED, sought=False))
@@ -277,7 +278,9 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
         return []
     found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
     own_axis = has_own_axis(run, tag)
-    found = [f for f in found if f.tag == tag or not (own_axis or has_own_axis(run, f.tag or ""))]
+    found = [
+        f for f in found if f.is_about(tag) or not (own_axis or has_own_axis(run, f.tag or ""))
+    ]
     found.sort(key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
 
     return [
@@ -287,7 +290,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
             to_x(f.since_step or 0),
             None if f.until_step is None else to_x(f.until_step),
             f.state is not FindingState.FIRING,
-            f.tag == tag,
+            f.is_about(tag),
         )
         for f in found
     ]

@@ -209,20 +209,22 @@ def _row_line(
         line.append(column(unit, columns.unit + 1, MUTED))
     if columns.change:
         line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
+    zero, room = _always_zero(run, row), columns.spark + bool(columns.healthy) + columns.healthy
+    if zero and not alarm and len(zero) <= room:  # there is nothing to see in a sparkline
+        return [*line, (pad(zero, room), MUTED)]
     if columns.spark:
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        healthy = healthy_words(row, columns, view) or _never_measured(run, row, columns)
-        line.append((" " + pad(healthy, columns.healthy), MUTED))
+        line.append((" " + pad(healthy_words(row, columns, view), columns.healthy), MUTED))
 
     return line
 
 
-def _never_measured(run: RunView, row: TagRow, columns: MetricColumns) -> str:
-    """What is said of a value that no rule judges and that never was anything but 0."""
-    never = row.value == 0 and not run.shown(row.tag).values.any()
-    return "always 0" if never and columns.healthy >= len("always 0") else ""
+def _always_zero(run: RunView, row: TagRow) -> str:
+    """What it means that a value never was anything but 0, where that says something."""
+    means = row.info.metric.zero if row.info.metric is not None and row.value == 0 else ""
+    return f"always 0: {means}" if means and not run.shown(row.tag).values.any() else ""
 
 
 def _change(run: RunView, row: TagRow, columns: MetricColumns, view: View) -> str:

@@ -101,6 +101,8 @@ class MetricsPane(Horizontal):
         self._arrangement = Arrangement()
         self._top: list[Line] = []
         """The lines above the list."""
+        self._has_checks = False
+        """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}
@@ -181,7 +183,8 @@ class MetricsPane(Horizontal):
             entries: list[Entry[str]] = [fixed(x) for x in lines]
         elif tab == OVERVIEW:
             kept = self.rows.chosen or self._first
-            entries = overview_entries(run, self._sections, view, layout, kept)
+            entries = overview = overview_entries(run, self._sections, view, layout, kept)
+            self._has_checks = overview.has_checks
         else:
             columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
             entries = section_entries(run, self._sections, columns, view, layout.margin)
@@ -265,7 +268,9 @@ class MetricsPane(Horizontal):
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None
             return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
-        return indented(side_lines(self._run, self._tab, tag, view, width, height), 1)
+        checks = self._has_checks
+        lines = side_lines(self._run, self._tab, tag, view, width, height, has_checks=checks)
+        return indented(lines, 1)
 
 
 #: Lines about the row at the cursor when charts stand below them, and the least for these.
@@ -291,10 +296,10 @@ def below_lines(
     if cursor not in run.infos or height < 3:
         return []
     info, words = run.infos[cursor], view.glyphs.text
-    found = [f for f in (run.report.findings if run.report else ()) if f.tag == cursor]
 
     if not layout.side:
         # the title of the chart says what is found instead of the tag
+        found = [f for f in (run.report.findings if run.report else ()) if f.is_about(cursor)]
         firing = [f for f in found[:1] if f.state is FindingState.FIRING]
         note, title = words(sentences.short(firing[0]) if firing else info.unit), words(info.title)
         if cell_width(note) > layout.rows - cell_width(title) - 6:
@@ -326,7 +331,7 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     info, words, inner = run.infos[tag], view.glyphs.text, width - 2
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     for finding in run.report.findings if run.report else ():
-        if finding.tag == tag:
+        if finding.is_about(tag):
             lines += indented(finding_block(run, finding, view, inner, 2), 2)
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]

@@ -421,10 +421,11 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def copied_text(self) -> str:
         if self.tag is not None:
             return metric_text(self.run, self.tag)
-        row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
-        if row is None:
+        if self.tab != FINDINGS_TAB:
             return ""
-        return later.story_text(self.run, row.finding.rule) or finding_text(self.run, row.finding)
+        row = row_of(self.run, self.items.cursor)
+        story = later.story_text(self.run, row.finding.rule if row is not None else "")
+        return story or (finding_text(self.run, row.finding) if row is not None else "")
 
     def show_step(self, step: int | None) -> None:
         if self.place == GRID:

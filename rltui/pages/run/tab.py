@@ -34,7 +34,6 @@ from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_
 from rltui.pages.findings.lines import (
     calm_lines,
     died_lines,
-    event_lines,
     first_mover_lines,
     heading,
 )
@@ -99,22 +98,29 @@ def chart_alone(
     return [chart_title(run, tag, view, width), *chart, *told]
 
 
+class OverviewEntries(list[Entry[str]]):
+    """The list of Overview."""
+
+    has_checks = False
+    """Whether it says what to check: the findings beside it need not."""
+
+
 def overview_entries(
     run: RunView,
     sections: Sequence[metrics.Section],
     view: View,
     layout: PaneLayout,
     kept: str | None = None,
-) -> list[Entry[str]]:
-    """The whole list of Overview: sections of rows between findings and events. The row of the tag
-    ``kept`` is shown in any case."""
+) -> OverviewEntries:
+    """The whole list of Overview: findings, sections of rows, what moved first and what to check.
+    The row of the tag ``kept`` is shown in any case."""
     height, width = layout.list_height, layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
     top = _short_findings(run, sections, view, layout)
     room = height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
     columns = columns_of([r for s in sections for r in s.rows], width, view)
-    entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
+    entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
 
     for i, entry in enumerate(rows):
@@ -124,14 +130,30 @@ def overview_entries(
 
     spare = height - len(entries)
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
-    wide = layout.side or width >= _LIST_WIDE
-    lines = _below_overview(run, view, width, below) if wide else []
+    lines: list[Line] = []
+    if (
+        layout.side
+        and below >= 4
+        and (moved := first_mover_lines(run, view, width, min(below, 9) - 1))
+    ):
+        lines += [[], *moved]
+    if layout.side and (checks := _checks(run, view, width, below - len(lines) - 1)):
+        lines += [[], *checks]
+        entries.has_checks = True
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         gap: list[Line] = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
 
     lines += _blind_lines(run, view, width, spare - len(lines))
-    return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
+    entries += [fixed(x) for x in indented(lines, layout.margin)]
+    return entries
+
+
+def _checks(run: RunView, view: View, width: int, room: int) -> list[Line]:
+    """What to check about the worst story, if ``room`` lines hold all of it."""
+    story = worst_story(run)
+    lines = later.check_table(run, story, view, width) if story is not None else []
+    return lines if len(lines) <= room else []
 
 
 def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
@@ -153,20 +175,6 @@ def _short_findings(
         limit = max(limit, height - 1 - sum(1 + len(s.rows) for s in sections))
     lines = short_lines(run, width, view, limit - len(troubles))
     return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
-
-
-def _below_overview(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """The lines under the rows, as far as they fit: what moved first, checks, events."""
-    lines: list[Line] = []
-    if height >= 4 and (moved := first_mover_lines(run, view, width, min(height - 1, 8))):
-        lines += [[], *moved]
-    story = worst_story(run)
-    if story is not None and (room := height - len(lines) - 1) >= 6:
-        lines += [[], *later.check_table(run, story, view, width)[:room]]
-    if happened := event_lines(run, view, width, height - len(lines) - 1):
-        lines += [[], *happened]
-
-    return lines
 
 
 def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]) -> str:
@@ -229,13 +237,23 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
 
 
 def side_lines(
-    run: RunView, tab: str, cursor: str | None, view: View, width: int, height: int
+    run: RunView,
+    tab: str,
+    cursor: str | None,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    has_checks: bool = False,
 ) -> list[Line]:
-    """The pane at the right: findings on Overview, and the chart of the tag ``cursor``."""
+    """The pane at the right: findings on Overview, and the chart of the tag ``cursor``.
+    ``has_checks``: the list beside it says what to check."""
     lines: list[Line] = []
     if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
-        lines = findings_pane(run, width, max(4, height * share // 100), view)
+        lines = findings_pane(
+            run, width, max(4, height * share // 100), view, has_checks=has_checks
+        )
         lines.append([])
     room = height - len(lines)
 

@@ -20,9 +20,9 @@ _WIDTHS = (
 )
 #: Cells that a sparkline keeps in a wide terminal where names are cut.
 _LEAST_SPARK = 12
-#: Fewest and most cells for the worst finding in the line of a run.
+#: Fewest and most cells for the worst finding in the line of a run, behind its sparkline.
 _SAYS = (26, 46)
-#: Most cells of a column that the user chose, and of the name where these have no room.
+#: Most cells of a column that the user chose, and of the name where something else needs room.
 _WIDEST, _NAME = 22, 22
 
 
@@ -39,6 +39,8 @@ class RunColumns:
             14 if width >= WIDE else min(14, max(12, names.state_cells + 3)) if width >= 60 else 0
         )
         self._says_more = names.says_more
+        if names.says_more and width < WIDE:
+            self.title = 0
         least = numbers.ALIGNED_WIDTH
         self.chosen = {c: min(_WIDEST, max(least, cell_width(c))) + 1 for c in view.columns}
         """Columns that the user chose -> their widths."""
@@ -52,8 +54,9 @@ class RunColumns:
             self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest, _LEAST_SPARK)
         kind = self.framework
-        for framework in (0, kind) if names.is_one_kind and names.says_more else ():
-            if not self.says:  # what all share gives way to the worst finding of each
+        gives_way = names.says_more and (names.is_one_kind or width < WIDE)
+        for framework in (0, kind) if gives_way else ():
+            if not (self.parted if width >= WIDE else self.says):  # for the worst finding of each
                 self.framework = framework
                 self._share_out(width, longest)
 
@@ -76,11 +79,17 @@ class RunColumns:
         rest = width - sum(taken) - self.value - (2 if self.value else 1) - 3
         rest -= sum(self.chosen.values())
         least_spark = 0 if width < 80 or self.chosen else spark if width >= 110 else 8
+        if self._says_more and rest - _NAME >= _LEAST_SPARK:
+            least_spark = max(least_spark, min(_NAME, rest - _NAME))
         self.name = max(8, min(longest + 2, rest - least_spark))
         self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
         least, most = _SAYS
         room = rest - self.name - _LEAST_SPARK - 2 if self._says_more else 0
-        self.says = min(most, room) if room >= least and width >= WIDE else 0
-        """Cells for what else there is to say of a run, behind its sparkline."""
-        if self.says:
+        self.parted = room >= least and width >= WIDE
+        """Whether what else there is to say of a run has a column behind the sparkline."""
+        self.says = min(most, room) if self.parted else self.spark
+        """Cells for it there, or in place of the sparkline."""
+        if self.parted:
             self.spark = min(60, rest - self.name - self.says - 2)
+        elif not self._says_more or self.says < _LEAST_SPARK:
+            self.says = 0

@@ -36,7 +36,6 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.cache import kept
 from rltui.facts.columns import column_of
 from rltui.facts.figures import newest_of
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
@@ -128,8 +127,9 @@ class RunRows:
         if columns.spark:
             over = "over the run" if columns.spark >= 12 else "run"
             over = "headline" if columns.chosen and columns.spark >= 8 else over
+            over = "finding, or the run" if columns.says and not columns.parted else over
             line.append((" " + pad(over, columns.spark), MUTED))
-        if columns.says:
+        if columns.parted:
             line = fit_line(line, self._width - 1 - columns.says)
             line.append(("worst finding", MUTED))
 
@@ -163,21 +163,9 @@ class RunRows:
 
         ids = [*(e.id for e in above), *(x.key for x in self._listed), *(e.id for e in below)]
         reference = self._reference
-        heights = [
-            2 if x.run is reference or (x.says_more and not self._has_room(x)) else 1
-            for x in self._listed
-        ]
+        heights = [2 if x.run is reference or note_on(x.run) else 1 for x in self._listed]
 
         return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
-
-    def _has_room(self, listed: ListedRun) -> bool:
-        """Whether all there is to say of a run fits into its line."""
-        run, most = listed.run, self._columns.says
-        if not most or run.data.files.reading or note_on(run):
-            return False
-        return (
-            kept(run, "said", lambda: line_width(_second_line(run, self._view, 999, None))) <= most
-        )
 
     def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
         columns, view = self._columns, self._view
@@ -185,8 +173,8 @@ class RunRows:
 
         def draw(cursor: bool) -> list[Line]:
             lines = [_line(listed.run, self._names[listed.name], columns, view, cursor)]
-            if height == 1 and listed.says_more:
-                said = _second_line(listed.run, view, columns.says, self._reading)
+            if height == 1 and listed.says_more and columns.says:
+                said = said_more(listed.run, view, columns.says, self._reading)
                 lines[0] = [*fit_line(lines[0], cells - columns.says), *said]
             if height > 1:
                 room, said = cells - columns.mark - 5, list[Span]()
@@ -197,7 +185,7 @@ class RunRows:
                     said += [("   ", TEXT)] if said else []
                     said += [("the others are compared with it", MUTED)]
                     room -= line_width(said[-1:]) + 3
-                more = _second_line(listed.run, view, room, self._reading)
+                more = said_more(listed.run, view, room, self._reading)
                 gap = [("   ", TEXT)] if said and more else []
                 lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
 
@@ -277,9 +265,9 @@ def _headline(run: RunView, columns: RunColumns, view: View) -> Line:
     return line
 
 
-def _second_line(run: RunView, view: View, width: int, share: float | None) -> Line:
-    """The second line of a run: why it died or its worst finding, or why it is not judged; and its
-    files that cannot be read."""
+def said_more(run: RunView, view: View, width: int, share: float | None) -> Line:
+    """What else the list says of a run: why it died or its worst finding, or why it is not judged;
+    and its files that cannot be read. ``share``: of the logs that has been read."""
     troubles = run.troubles
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
@@ -405,15 +393,17 @@ def tiny_lines(
 
 
 def preview_height(width: int, room: int) -> int:
-    """Lines of the preview on a screen ``width`` cells wide with ``room`` lines under the list; 0
-    for none."""
+    """Lines of the preview on a screen ``width`` cells wide with ``room`` lines under the list."""
     least = _LEAST_HEIGHT if width >= WIDE else _LOW
-    return min(room, _MOST_HEIGHT) if width >= _LEAST_CELLS and room >= least else 0
+    return min(room, _MOST_HEIGHT) if width >= _LEAST_CELLS and room >= least else 1
 
 
 def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """The preview of a run in ``width`` x ``height`` cells: a blank line, its name, then findings
-    beside one or two charts; on a narrow screen above one."""
+    beside one or two charts; on a narrow screen above one. A single line says what the row of the
+    run may have no room for."""
+    if height == 1:
+        return indented([said_more(run, view, width - 3, None)], 2)
     if width < WIDE:
         return [[], *indented(_narrow_preview(run, view, width - 2, height - 1), 1)]
     body = height - 3

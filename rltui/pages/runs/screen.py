@@ -19,7 +19,7 @@ from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_
 from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import RUNS
-from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, ask_note, compare, keep_note
+from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen, ask_note, compare, keep_note
 from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
@@ -99,7 +99,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self._rows = RunRows(self._shown, view, width, share, reference, everyone, self._order)
             entries = self._rows.entries(hidden, session.reach.notes, session.reach.searching)
             room = height - 4 - sum(heights_of(entries))
-            lines = preview_height(width, room) if share is None else 0
+            lines = preview_height(width, room) if share is None and height >= TINY[1] else 0
         preview = self.query_one("#preview", Lines)
         preview.styles.height, preview.display = lines or 1, lines > 0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from textual import events
 from textual.app import ComposeResult
@@ -27,6 +28,9 @@ _HINTS = {
     "command": "Tab completes  ↑ earlier ones",
     "search": "Enter open  Esc close",
 }
+
+
+NONE_OFFERED: Mapping[str, str] = MappingProxyType({})
 
 
 class Prompt(Input):
@@ -74,6 +78,7 @@ class Status(Horizontal):
         super().__init__()
         self._completion = Completion()
         self._candidates: Sequence[str] = ()
+        self._offered = NONE_OFFERED
         self._history = CommandHistory()
         self._draw_keys = keys
         self._note = note
@@ -114,7 +119,10 @@ class Status(Horizontal):
             words.insert(0, self._note())
         for prompt in self.query(Prompt) if self.editing == "command" else ():
             fitting = matching(prompt.value, self._candidates) if prompt.value else ()
-            if fitting and fitting != (prompt.value,):
+            if prompt.value in self._offered:
+                others = (word for text, word in self._offered.items() if text != prompt.value)
+                words = [f"{self._offered[prompt.value]}  Tab: {', '.join(others)}"]
+            elif fitting and fitting != (prompt.value,):
                 words = list(fitting[:_MOST_OFFERED])
         return "  ".join(x for x in words if x) + " "
 
@@ -135,11 +143,17 @@ class Status(Horizontal):
     # -- editing ---------------------------------------------------------------------------
 
     async def edit_command(
-        self, text: str, candidates: Sequence[str], history: CommandHistory
+        self,
+        text: str,
+        candidates: Sequence[str],
+        history: CommandHistory,
+        offered: Mapping[str, str] = NONE_OFFERED,
     ) -> None:
         """Ask for a command, with ``text`` as its beginning. Tab completes it to one of
-        ``candidates``."""
-        self._completion, self._candidates, self._history = Completion(), candidates, history
+        ``candidates``; in place of ``text`` it puts the next of the commands ``offered``, of which
+        the hint says what each is for."""
+        self._completion, self._candidates = Completion(offered), candidates
+        self._history, self._offered = history, offered
         history.begin()
         await self.edit("command", text)
 
