@@ -43,7 +43,7 @@ _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 #: Weight of the averages as long as the user has chosen none.
 WEIGHT = 0.6
 #: Cells: line and sign, value with badge, average, difference, step of the point.
-_SAMPLE, _VALUE, _AVERAGE, _DIFFERENCE, _SEEN = 4, numbers.ALIGNED_WIDTH + 2, 12, 13, 12
+_SAMPLE, _VALUE, _AVERAGE, _DIFFERENCE, _SEEN = 4, numbers.ALIGNED_WIDTH + 3, 12, 13, 12
 #: The name at least and at most, and a setting at most.
 _NAME, _WIDEST, _SETTING = 10, 40, 16
 #: The name at least where all is in one line.
@@ -430,7 +430,8 @@ def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[st
         return texts if is_roomy else texts[::2]
     level = reading.level if reading.level >= Level.WATCH else None
     token = Token.STRONG if level is None else LEVEL_TOKEN[level]
-    value = numbers.aligned(reading.value) + ("" if level is None else view.glyphs.badge(level))
+    badge = "" if level is None else f" {view.glyphs.badge(level)}"
+    value = numbers.aligned(reading.value) + badge
     if row.what.run is not origin.what.run:
         difference = numbers.signed(reading.value - origin.value)
     texts = [(value, style(token, bold=True)), (difference, TEXT)]

@@ -115,7 +115,8 @@ class Status(Horizontal):
         for prompt in self.query(Prompt) if self.editing == "command" else ():
             fitting = matching(prompt.value, self._candidates) if prompt.value else ()
             if fitting and fitting != (prompt.value,):
-                words = list(fitting[:_MOST_OFFERED])
+                begin = prompt.value.rfind(" ") + 1  # what all share but the last word
+                words = [x[begin:] for x in fitting[:_MOST_OFFERED]]
         return "  ".join(x for x in words if x) + " "
 
     def _hint(self, width: int, _: int) -> list[Line]:
