@@ -53,8 +53,7 @@ _LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
 
 class _Dimmed(BackgroundScreen):
-    """The screen behind: its text in the colour of rules, but for the header; without colours
-    nothing, as it would look like a part of the box."""
+    """The screen behind: its text in the colour of rules, without colours none; not its header."""
 
     def __init__(self, below: BackgroundScreen, palette: Palette) -> None:
         super().__init__(below.screen, Color(0, 0, 0, 0))
@@ -140,9 +139,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def render(self) -> RenderableType:
         below = super().render()
-        if isinstance(below, BackgroundScreen):
-            return _Dimmed(below, self.shell.palette)
-        return below
+        return _Dimmed(below, self.shell.palette) if isinstance(below, BackgroundScreen) else below
 
     # -- keys ------------------------------------------------------------------------------
 

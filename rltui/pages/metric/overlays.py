@@ -431,10 +431,9 @@ def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[st
     level = reading.level if reading.level >= Level.WATCH else None
     token = Token.STRONG if level is None else LEVEL_TOKEN[level]
     badge = "" if level is None else f" {view.glyphs.badge(level)}"
-    value = numbers.aligned(reading.value) + badge
     if row.what.run is not origin.what.run:
         difference = numbers.signed(reading.value - origin.value)
-    texts = [(value, style(token, bold=True)), (difference, TEXT)]
+    texts = [(numbers.aligned(reading.value) + badge, style(token, bold=True)), (difference, TEXT)]
     if is_roomy:
         average = float(smooth(reading.recent, weight_of(view))[-1])
         texts.insert(1, (numbers.aligned(average), TEXT))
