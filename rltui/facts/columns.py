@@ -128,7 +128,7 @@ def names_in(runs: Iterable[RunView]) -> list[str]:
     metrics, settings = dict[str, None](), dict[str, None]()
     for run in runs:
         metrics |= {(i.metric.key if i.metric else t): None for t, i in run.infos.items()}
-        names = run.hyperparameters.values
+        names = run.settings
         settings |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
     return [clean(name) for name in (*metrics, *settings) if not re.search(r"[\s,]", name)]
 
@@ -138,7 +138,7 @@ def _found(run: RunView, text: str) -> tuple[Value, bool]:
     if tag is None and (parts := _SPEC.fullmatch(text)):  # "reward.max" is a metric of its own
         tag = _tag_named(run, parts["name"])
     if tag is None:
-        values = run.hyperparameters.values
+        values = run.settings
         named = (v for n, v in values.items() if last_part(n) == text and v is not None)
         value = values.get(text, next(named, None))
         return None if value is None else clean(canonical(value)), True

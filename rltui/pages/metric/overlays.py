@@ -108,7 +108,7 @@ class Compared(NamedTuple):
 def sweep_of(run: RunView, view: View) -> Sweep:
     """The run and the other marked runs."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
-    key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
+    key = tuple((r.key, r.name, r.hyperparameters.version, bool(r.settings)) for r in runs)
     return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
