@@ -67,20 +67,8 @@ def known_scope() -> Mapping[str, _Fact]:
     return _document().scope
 
 
-@cache
-def _decisive() -> frozenset[str]:
-    scope = {s for fact in known_scope().values() for s in fact.settings}
-    gpus = {s for line in _document().gpus for s in (*line.trainer, *line.sampler, *line.shared)}
-    return frozenset(map(_last, scope | gpus))
-
-
 def _last(name: str) -> str:
     return _SECTIONS.split(name)[-1]
-
-
-def decides(name: str) -> bool:
-    """Whether a setting of this name may say something. Raises DocumentError."""
-    return _last(name) in _decisive()
 
 
 def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:

@@ -130,7 +130,7 @@ def names_in(runs: Iterable[RunView], *, settings: bool = True) -> list[str]:
     metrics, hyper = dict[str, None](), dict[str, None]()
     for run in runs:
         metrics |= {(i.metric.key if i.metric else t): None for t, i in run.infos.items()}
-        names = run.hyperparameters.values if settings else ()
+        names = run.settings if settings else ()
         hyper |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
     return [clean(name) for name in (*metrics, *hyper) if not re.search(r"[\s,]", name)]
 
@@ -143,7 +143,7 @@ def _found(run: RunView, text: str, parts: re.Match[str] | None) -> tuple[Value,
     elif parts is not None:
         tag = tag_named(run, parts["name"], known)
     if tag is None:
-        values = run.hyperparameters.values
+        values = run.settings
         named = (v for n, v in values.items() if last_part(n) == text and v is not None)
         value = values.get(text, next(named, None))
         return None if value is None else clean(canonical(value)), True

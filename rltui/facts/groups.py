@@ -117,7 +117,7 @@ class Sweep:
 
     def __init__(self, runs: Sequence[RunView]) -> None:
         self.runs = tuple(runs)
-        self._tables = [r.hyperparameters.values for r in runs]
+        self._tables = [r.settings for r in runs]
         self._found = _names_and_algorithms(runs)
 
     def holds_for(self, runs: Sequence[RunView]) -> bool:
@@ -126,7 +126,7 @@ class Sweep:
         return (
             self.runs == tuple(runs)
             and self._found == _names_and_algorithms(runs)
-            and all(r.hyperparameters.values is t for r, t in zip(runs, self._tables, strict=True))
+            and all(r.settings is t for r, t in zip(runs, self._tables, strict=True))
         )
 
     @cached_property
@@ -204,7 +204,7 @@ def _names_and_algorithms(runs: Sequence[RunView]) -> list[tuple[str, str]]:
 
 def setting_of(run: RunView, name: str) -> str:
     """The value of a hyperparameter as text; empty where it is not logged."""
-    value = run.hyperparameters.values.get(name)
+    value = run.settings.get(name)
     return "" if value is None else clean(value_text(value))
 
 

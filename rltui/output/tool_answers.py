@@ -219,7 +219,7 @@ def comparison(session: Session, names: Sequence[str]) -> str:
     lines = comparison_text(shown, "", session.reference.run).splitlines()
     settings = Sweep(shown).settings[:_SETTINGS]
     for run in shown if settings else ():
-        values = run.hyperparameters.values
+        values = run.settings
         given = [f"{n} {masked(n, str(values[n]))[:_SETTING]}" for n in settings if n in values]
         lines.append(f"{run.name}: {', '.join(map(kept_clean, given)) or 'no setting logged'}")
     if len(runs) > len(shown):

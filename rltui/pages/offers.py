@@ -25,7 +25,7 @@ def run_offers(session: Session, run: RunView, opens: Open) -> Iterator[Offer]:
         hint = tag if key in ("", tag) else f"{tag}  {key}"
         call, level = partial(opens, run, partial(_metric, tag)), run.verdict.tag_level
         yield Offer("metric", info.title, hint, call, partial(level, tag))
-    for name, value in run.hyperparameters.values.items():
+    for name, value in run.settings.items():
         show = partial(_settings, session, run, clean(name))
         yield Offer("setting", clean(name), clean(value_text(value)), partial(opens, run, show))
 

@@ -113,6 +113,11 @@ class RunView:
         return self._naming.names_of(self.key)
 
     @property
+    def settings(self) -> Mapping[str, object]:
+        """Name -> value of its hyperparameters: in its logs, or else in files beside them."""
+        return self.hyperparameters.values or self.facts.settings
+
+    @property
     def troubles(self) -> list[Note]:
         """Problems with its files that persist, and internal errors of rltui."""
         own = [Note(self.data.path, None, Level.WATCH, f.text) for f in self.faults.values()]

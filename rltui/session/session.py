@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.settings import decides
 from rltui.config import Config
 from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Note, RunKey
@@ -128,10 +127,7 @@ class Session:
         self.reach = Reach(self.reader, self.logdirs, self.clock)
         """Which logdirs can be read now."""
         views = self.run_list.all
-        plan = catalogue.roles.total_steps
-        self._vitals = Vitals(
-            logdirs, views, self.clock, lambda name: name in plan or decides(name), self._learned
-        )
+        self._vitals = Vitals(logdirs, views, self.clock, self._learned)
         self.memory = Memory(config.watch.memory_bytes, views, self.reader, self.clock)
         """Which runs have their points in memory."""
         apart = partial(_read_apart, config=config, choice=choice)

@@ -73,12 +73,9 @@ class Vitals:
         logdirs: Sequence[Path],
         views: Mapping[RunKey, RunView],
         clock: Clock,
-        needs: Callable[[str], bool],
         tell: Callable[[RunView], None],
     ) -> None:
-        """``needs``: whether a hyperparameter of this name is needed; ``tell`` is called for each
-        run about which an inspection has found something new."""
-        self._needs = needs
+        """``tell`` is called for each run about which an inspection has found something new."""
         self._logdirs = logdirs
         self._views = views
         self._clock = clock
@@ -208,7 +205,7 @@ class Vitals:
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
-                holds, fact_files = look(files) if files else {}, FactFiles(self._needs)
+                holds, fact_files = look(files) if files else {}, FactFiles()
                 found = [
                     replace(
                         inspection,

@@ -230,7 +230,7 @@ KEYS: tuple[Key, ...] = (
     _key("order", "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
     _key("other_way", "O", "the other way round", _SCREEN, (RUNS,)),
     _key("columns", "a", "columns: metrics, settings", _SCREEN, (RUNS,), "columns", 6),
-    _key("note", "n", "note on the run", _SCREEN, (RUNS, LIST), rank=14),
+    _key("note", "n", "note on the run", _SCREEN, _OF_RUN, rank=14),
     _key("mark", "space", "mark the run", _SCREEN, (RUNS, COMPARISON), "mark", 5),
     _key("share_chart", "space", "mark rows for one chart", _SCREEN, (LIST,)),
     _key("comparison", "C", "runs side by side", _SCREEN, (RUNS, *_CHARTS), "compare", 13),

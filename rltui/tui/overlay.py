@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
-from rich.style import Style
 from textual.app import ComposeResult
 from textual.color import Color
 from textual.containers import Vertical
@@ -41,6 +40,7 @@ from rltui.draw.view import View
 from rltui.facts.x_axis import LEGEND
 from rltui.tui.keys import OVERLAY, PICKER, Key, covered
 from rltui.tui.screen import ListScreen
+from rltui.tui.theming import Palette
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -53,18 +53,19 @@ _LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
 
 class _Dimmed(BackgroundScreen):
-    """The screen behind: its text in the colour of rules, but for the header."""
+    """The screen behind: its text in the colour of rules, without colours none; not its header."""
 
-    def __init__(self, below: BackgroundScreen, dim: Style) -> None:
+    def __init__(self, below: BackgroundScreen, palette: Palette) -> None:
         super().__init__(below.screen, Color(0, 0, 0, 0))
-        self._dim = dim
+        self._dim, self._blank = palette.rich(style(Token.LINE)), palette.depth == "none"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         header = True
         for segment in super().__rich_console__(console, options):
             assert isinstance(segment, Segment)
             text, _, control = segment
-            yield segment if header or control else Segment(text, self._dim)
+            shown = " " * segment.cell_length if self._blank and text != "\n" else text
+            yield segment if header or control else Segment(shown, self._dim)
             header = header and "\n" not in text
 
 
@@ -138,9 +139,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def render(self) -> RenderableType:
         below = super().render()
-        if isinstance(below, BackgroundScreen):
-            return _Dimmed(below, self.shell.palette.rich(style(Token.LINE)))
-        return below
+        return _Dimmed(below, self.shell.palette) if isinstance(below, BackgroundScreen) else below
 
     # -- keys ------------------------------------------------------------------------------
 

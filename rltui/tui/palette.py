@@ -150,6 +150,7 @@ class PaletteScreen(Overlay):
 
     def on_status_entered(self, event: Status.Entered) -> None:
         event.stop()
+        event.prevent_default()  # it is no command
         self.action_enter()
 
     def action_enter(self) -> None:

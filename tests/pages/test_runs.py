@@ -397,7 +397,7 @@ async def test_a_note_is_shown_found_exported_and_taken_back() -> None:
         assert "restart from 60" in hand.lines[0]
         assert run_entry(run)["note"] == "restart from 60"
         assert "Note: restart from 60" in html_report(hand.app.session)
-        await hand.press("n")
+        await hand.press("9", "n")
         assert "note restart from 60" in hand.footer, "it is there to be changed"
         await hand.press("ctrl+u", *"note", "enter")
         assert "restart from 60" not in hand.lines[0]

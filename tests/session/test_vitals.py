@@ -15,6 +15,8 @@ from rltui.config import Config
 from rltui.config.records import RulesConfig
 from rltui.core.batch import Batch
 from rltui.core.level import Level, RunState
+from rltui.facts.columns import conditions_in
+from rltui.facts.groups import Sweep, setting_of
 from rltui.facts.sentences import summary
 from rltui.health.model import Report
 from rltui.health.stalled import stall_rule
@@ -238,6 +240,18 @@ def write_rows(path: Path, steps: int, **more: object) -> None:
 def total_of(logdir: Path) -> list[tuple[int | None, RunState]]:
     found = [run.progress for run in read(logdir).runs()]
     return [(p.total_steps, p.state) for p in found if p is not None]
+
+
+def test_settings_beside_the_logs_tell_runs_apart_where_the_logs_hold_none(tmp_path: Path) -> None:
+    for run, lr in (("a", "1e-6"), ("b", "3e-6")):
+        write_rows(tmp_path / run / "train.jsonl", 40)
+        (tmp_path / run / ".hydra").mkdir()
+        (tmp_path / run / ".hydra" / "config.yaml").write_text(f"optim:\n  lr: {lr}\n")
+    runs = read(tmp_path).runs()
+    assert Sweep(runs).settings == ["optim.lr"]
+    assert [setting_of(run, "optim.lr") for run in runs] == ["1e-6", "3e-6"]
+    (condition,), _ = conditions_in("lr > 2e-6")
+    assert [condition.holds(run) for run in runs] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,14 @@ async def test_a_setting_opens_the_hyperparameters_and_no_text_of_a_log_is_taken
         assert "evil" not in hand.text
 
 
+async def test_what_is_typed_is_searched_and_is_no_command() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("ctrl+p", "q", "down", "enter")
+        assert hand.app.is_running
+        await hand.press("ctrl+p", *"xyzzy", "enter")
+        assert "unknown command" not in hand.text
+
+
 async def test_an_unknown_command_searches() -> None:
     async with open_app(grpo_batch(60)) as hand:
         await hand.press("colon", *"entropy", "enter")

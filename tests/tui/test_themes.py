@@ -115,6 +115,17 @@ async def test_with_fewer_colours_no_truecolour_is_used(
         assert depth == "256" or all(s.style is not None and s.style.reverse for s in chip)
 
 
+@pytest.mark.parametrize(("depth", "shows"), [("none", False), ("16", True)])
+async def test_without_colours_nothing_shows_beside_a_box(
+    depth: str, shows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rltui.tui.shell.depth_of", lambda system, no_color: depth)
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("ctrl+p", *"entropy coll")
+        assert ("reward" in hand.text) is shows
+        assert "entropy collapse" in hand.text
+
+
 @pytest.mark.parametrize("depth", ["truecolor", "256"])
 def test_a_fill_on_the_ground_of_the_terminal_is_reversed(depth: str) -> None:
     chip = Palette(load_theme("terminal"), depth).rich(style(Token.BG, bg=Token.BAD))

@@ -44,7 +44,7 @@ _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 #: Weight of the averages as long as the user has chosen none.
 WEIGHT = 0.6
 #: Cells: line and sign, value with badge, average, difference, step of the point.
-_SAMPLE, _VALUE, _AVERAGE, _DIFFERENCE, _SEEN = 4, numbers.ALIGNED_WIDTH + 2, 12, 13, 12
+_SAMPLE, _VALUE, _AVERAGE, _DIFFERENCE, _SEEN = 4, numbers.ALIGNED_WIDTH + 3, 12, 13, 12
 #: The name at least and at most, and a setting at most.
 _NAME, _WIDEST, _SETTING = 10, 40, 16
 #: The name at least where all is in one line.
@@ -118,7 +118,7 @@ class Compared(NamedTuple):
 def sweep_of(run: RunView, view: View) -> Sweep:
     """The run and the other marked runs."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
-    key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
+    key = tuple((r.key, r.name, r.hyperparameters.version, bool(r.settings)) for r in runs)
     return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
@@ -447,10 +447,10 @@ def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[st
         return texts if is_roomy else texts[::2]
     level = reading.level if reading.level >= Level.WATCH else None
     token = Token.STRONG if level is None else LEVEL_TOKEN[level]
-    value = numbers.aligned(reading.value) + ("" if level is None else view.glyphs.badge(level))
+    badge = "" if level is None else f" {view.glyphs.badge(level)}"
     if row.what.run is not origin.what.run:
         difference = numbers.signed(reading.value - origin.value)
-    texts = [(value, style(token, bold=True)), (difference, TEXT)]
+    texts = [(numbers.aligned(reading.value) + badge, style(token, bold=True)), (difference, TEXT)]
     if is_roomy:
         average = float(smooth(reading.recent, weight_of(view))[-1])
         texts.insert(1, (numbers.aligned(average), TEXT))

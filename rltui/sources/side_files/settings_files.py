@@ -7,7 +7,7 @@ RLlib and d3rlpy write ``params.json``, ms-swift ``args.json``, sacred ``config.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,7 +147,7 @@ class Facts:
     """What files beside the logs say of a run: how it was set up, and how it ended."""
 
     settings: Mapping[str, object] = field(default_factory=dict)
-    """The hyperparameters that are needed, before them what Tune stops at as ``stop.NAME``."""
+    """The hyperparameters, before them what Tune stops at as ``stop.NAME``."""
     exit_code: int | None = None
     """That of the training, where it is recorded."""
     recorded_at: float = 0.0
@@ -161,9 +161,7 @@ class FactFiles:
     """Reads the facts of many runs; what they share is read once. Never raises: a file that cannot
     be read is left out."""
 
-    def __init__(self, needs: Callable[[str], bool]) -> None:
-        """``needs``: whether a hyperparameter of this name is needed."""
-        self._needs = needs
+    def __init__(self) -> None:
         self._facts: dict[tuple[Path, ...], Facts] = {}
         self._experiments: dict[Path, tuple[float, Mapping[str, Mapping[str, object]]]] = {}
 
@@ -183,8 +181,7 @@ class FactFiles:
         stop = trial.get("stopping_criterion")
         limits = stop.items() if isinstance(stop, Mapping) else ()
         settings = {f"{STOP}{name}": limit for name, limit in limits}
-        found = read_settings(folders).values
-        settings |= {name: value for name, value in found.items() if self._needs(name)}
+        settings |= read_settings(folders).values
         facts = Facts(settings, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
         self._facts[folders] = facts
         return facts

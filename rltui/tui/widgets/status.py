@@ -123,7 +123,8 @@ class Status(Horizontal):
                 others = (word for text, word in self._offered.items() if text != prompt.value)
                 words = [f"{self._offered[prompt.value]}  Tab: {', '.join(others)}"]
             elif fitting and fitting != (prompt.value,):
-                words = list(fitting[:_MOST_OFFERED])
+                begin = prompt.value.rfind(" ") + 1  # what all share but the last word
+                words = [x[begin:] for x in fitting[:_MOST_OFFERED]]
         return "  ".join(x for x in words if x) + " "
 
     def _hint(self, width: int, _: int) -> list[Line]:
