@@ -197,6 +197,34 @@ class Digest:
         if x.dtype.kind in "iu" and self._begins.dtype.kind == "f":
             whole = np.clip(np.ceil(self._begins - 1e-9), -9.2e18, 9.2e18)
             self._begins = whole.astype(np.int64)
+        if len(x) == 1:
+            self._add(x[0], float(values[0]))
+        else:
+            self._add_all(x, values)
+
+        # the median of the first 4, 5, 6 or 7 times a power of two points
+        many = self._taken - self._begin
+        many -= many % max(1, 1 << max(0, int(math.log2(many)) - 2))
+        if many != self._median_of:
+            self._median_of = many
+            sample = y[self._begin : self._begin + many : max(1, many // _MEDIAN_SAMPLE)]
+            sample = sample[np.isfinite(sample)]
+            half = len(sample) // 2
+            self.middle = float(np.partition(sample, half)[half]) if len(sample) else 0.0
+
+    def _add(self, x: np.generic, value: float) -> None:
+        """Add a point: a step of a live run."""
+        at = int(np.searchsorted(self._begins, x, side="right")) - 1
+        at = max(0, min(at, self.width - 1))
+        self.newest[at], self.changed = value, min(self.changed, at)
+        self.count[at] += 1
+        if math.isfinite(value):
+            self.good[at] += 1
+            self.high[at], self.low[at] = max(self.high[at], value), min(self.low[at], value)
+            self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+
+    def _add_all(self, x: NDArray[np.generic], values: FloatArray) -> None:
+        """Add points."""
         # (width + 1,) index of the first new point of each column
         bounds = np.searchsorted(x, self._begins, side="left")
         bounds[0], bounds[-1] = 0, len(x)
@@ -214,13 +242,3 @@ class Digest:
         self.lowest = min(self.lowest, float(low.min()))
         self.highest = max(self.highest, float(high.max()))
         self.changed = min(self.changed, int(filled[0]))
-
-        # the median of the first 4, 5, 6 or 7 times a power of two points
-        many = self._taken - self._begin
-        many -= many % max(1, 1 << max(0, int(math.log2(many)) - 2))
-        if many != self._median_of:
-            self._median_of = many
-            sample = y[self._begin : self._begin + many : max(1, many // _MEDIAN_SAMPLE)]
-            sample = sample[np.isfinite(sample)]
-            half = len(sample) // 2
-            self.middle = float(np.partition(sample, half)[half]) if len(sample) else 0.0
