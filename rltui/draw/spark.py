@@ -31,15 +31,15 @@ _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
 _MEDIAN_SAMPLE = 4096
 
 
-def empty_digest(
+def columns_until(
     first: float, last: float, end: float, width: int, *, narrowest: float = 0.0
-) -> Digest:
-    """A digest whose last column ends a step after the later of ``end`` and ``last``. No column
-    is narrower than ``narrowest``; the rest of the width stays blank."""
+) -> tuple[float, float, int]:
+    """First, unit and width of a digest whose last column ends a step after the later of ``end``
+    and ``last``. No column is narrower than ``narrowest``; the rest of the width stays blank."""
     first = float(first)
     end = max(first, float(last), float(end))
     least = math.ulp(max(abs(first), abs(end), 1.0))
-    return Digest(first, max(narrowest, (end - first + max(1.0, least)) / width), width)
+    return first, max(narrowest, (end - first + max(1.0, least)) / width), width
 
 
 def spark_of(

@@ -16,7 +16,7 @@ from rltui.core.text import cell_width
 from rltui.draw.chart.stack import LETTERS, Stack, bar_line, stack_cells
 from rltui.draw.glyph import ASCII, BRAILLE, glyph_set
 from rltui.draw.line import STAGE_TOKENS, Line, Span, Token, line_width, plain
-from rltui.draw.spark import Digest, Episode, empty_digest, spark_of
+from rltui.draw.spark import Digest, Episode, columns_until, spark_of
 from tests.bytecodes import bytecodes
 from tests.draw.sparks import spark
 
@@ -85,10 +85,10 @@ def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
 
 
 def test_a_young_run_has_one_cell_per_step_at_the_left() -> None:
-    digest = empty_digest(1, 4, 8, 12, narrowest=1.0)
+    digest = Digest(*columns_until(1, 4, 8, 12, narrowest=1.0))
     digest.extend(np.arange(1, 5), np.array([0.0, 3.0, 6.0, 3.0]), 4)
     assert plain(spark_of(digest, 4, (), True, BRAILLE)) == "▁▄▇▄        "
-    digest = empty_digest(0, 399, 399, 4, narrowest=1.0)
+    digest = Digest(*columns_until(0, 399, 399, 4, narrowest=1.0))
     assert digest.unit == 100
 
 
@@ -178,9 +178,9 @@ def test_piece_by_piece_is_as_all_at_once(
 ) -> None:
     x = np.cumsum(gaps[: len(y)])
     last = int(x[-1])
-    whole = empty_digest(0, last, last, width)
+    whole = Digest(*columns_until(0, last, last, width))
     whole.extend(x, np.array(y), last)
-    parts = empty_digest(0, last, last, width)
+    parts = Digest(*columns_until(0, last, last, width))
     for cut in sorted(cuts):
         parts.extend(x[:cut], np.array(y)[:cut], last)
     parts.extend(x, np.array(y), last)
