@@ -31,15 +31,15 @@ _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
 _MEDIAN_SAMPLE = 4096
 
 
-def empty_digest(
+def columns_until(
     first: float, last: float, end: float, width: int, *, narrowest: float = 0.0
-) -> Digest:
-    """A digest whose last column ends a step after the later of ``end`` and ``last``. No column
-    is narrower than ``narrowest``; the rest of the width stays blank."""
+) -> tuple[float, float, int]:
+    """First, unit and width of a digest whose last column ends a step after the later of ``end``
+    and ``last``. No column is narrower than ``narrowest``; the rest of the width stays blank."""
     first = float(first)
     end = max(first, float(last), float(end))
     least = math.ulp(max(abs(first), abs(end), 1.0))
-    return Digest(first, max(narrowest, (end - first + max(1.0, least)) / width), width)
+    return first, max(narrowest, (end - first + max(1.0, least)) / width), width
 
 
 def spark_of(
@@ -55,16 +55,24 @@ def spark_of(
     """
     width, first, unit = digest.width, digest.first, digest.unit
     used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
-    count = digest.count[:used]
+    count, rungs = digest.count[:used], len(glyphs.ramp)
+    low, high = digest.lowest / 2, digest.highest / 2
+    looks = used, low, high, digest.middle, digest.is_single, tuple(levels), known, glyphs
+    if digest.drawn is not None and digest.drawn[0] == looks and digest.changed >= used - 1:
+        at, line = -1 if used == width else -2, list(digest.drawn[1])
+        if high > low and digest.changed < width:  # a stream of steps: only the last cell moves
+            share = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
+            rung = round(min(max(share, 0.0), 1.0) * (rungs - 1))
+            line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]
+        digest.drawn, digest.changed = (looks, line), width
+        return list(line)
     if not count.any():
         return [(" " * width, MUTED)]
     shown, kind = _cells(digest, used)
-    if count.sum() == 1:
+    if digest.is_single:
         kind[(count == 0) & (kind == _VALUE)] = _BLANK
 
     # rung of the ramp per column
-    rungs = len(glyphs.ramp)
-    low, high = float(digest.low.min()) / 2, float(digest.high.max()) / 2
     constant = high == low and bool((digest.good == digest.count).all())
     ramp = np.full(used, rungs // 2 if high == low else 0, dtype=np.int64)
     if high > low:
@@ -83,7 +91,10 @@ def spark_of(
             grades[part] = np.maximum(grades[part], int(level))
 
     line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
-    return line if used == width else [*line, (" " * (width - used), MUTED)]
+    line += [(" " * (width - used), MUTED)] if used < width else []
+    finite = bool((digest.good == digest.count).all())
+    digest.drawn, digest.changed = (looks, line) if finite else None, width
+    return list(line)
 
 
 def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
@@ -154,9 +165,23 @@ class Digest:
         """Number of finite points per column."""
         self.middle = 0.0
         """Approximate median; changes rarely."""
+        self.lowest, self.highest = math.inf, -math.inf
+        """The extremes of all columns."""
+        self.changed = 0
+        """The first column that has changed since the points were drawn; ``width`` for none."""
+        self.drawn: tuple[tuple[object, ...], list[Span]] | None = None
+        """What they were drawn by, if all were finite, and how: what does not change with them is
+        drawn again only when it differs."""
+        self._begins: NDArray[np.generic] = self.first + np.arange(width + 1) * unit
+        """(width + 1,) where the columns begin; the last entry is the end."""
         self._begin = 0
         self._taken = 0
         self._median_of = 0
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one point and no more."""
+        return self._taken - self._begin == 1
 
     def extend(self, x: NDArray[np.generic], y: NDArray[np.generic], last: float) -> None:
         """Add the new points up to ``last``. x (n,) non-decreasing and y (n,) must begin with the
@@ -169,11 +194,39 @@ class Digest:
         x, values = x[self._taken : end], y[self._taken : end].astype(np.float64)
         self._taken = end
 
-        # (width + 1,) index of the first new point of each column; the last entry is the end
-        begins = self.first + np.arange(self.width + 1) * self.unit
-        if x.dtype.kind in "iu":
-            begins = np.clip(np.ceil(begins - 1e-9), -9.2e18, 9.2e18).astype(np.int64)
-        bounds = np.searchsorted(x, begins, side="left")
+        if x.dtype.kind in "iu" and self._begins.dtype.kind == "f":
+            whole = np.clip(np.ceil(self._begins - 1e-9), -9.2e18, 9.2e18)
+            self._begins = whole.astype(np.int64)
+        if len(x) == 1:
+            self._add(x[0], float(values[0]))
+        else:
+            self._add_all(x, values)
+
+        # the median of the first 4, 5, 6 or 7 times a power of two points
+        many = self._taken - self._begin
+        many -= many % max(1, 1 << max(0, int(math.log2(many)) - 2))
+        if many != self._median_of:
+            self._median_of = many
+            sample = y[self._begin : self._begin + many : max(1, many // _MEDIAN_SAMPLE)]
+            sample = sample[np.isfinite(sample)]
+            half = len(sample) // 2
+            self.middle = float(np.partition(sample, half)[half]) if len(sample) else 0.0
+
+    def _add(self, x: np.generic, value: float) -> None:
+        """Add a point: a step of a live run."""
+        at = int(np.searchsorted(self._begins, x, side="right")) - 1
+        at = max(0, min(at, self.width - 1))
+        self.newest[at], self.changed = value, min(self.changed, at)
+        self.count[at] += 1
+        if math.isfinite(value):
+            self.good[at] += 1
+            self.high[at], self.low[at] = max(self.high[at], value), min(self.low[at], value)
+            self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+
+    def _add_all(self, x: NDArray[np.generic], values: FloatArray) -> None:
+        """Add points."""
+        # (width + 1,) index of the first new point of each column
+        bounds = np.searchsorted(x, self._begins, side="left")
         bounds[0], bounds[-1] = 0, len(x)
         bounds = np.maximum.accumulate(bounds)
         filled = np.flatnonzero(bounds[1:] > bounds[:-1])
@@ -186,13 +239,6 @@ class Digest:
         high, low = np.where(finite, values, -np.inf), np.where(finite, values, np.inf)
         self.high[filled] = np.maximum(self.high[filled], np.maximum.reduceat(high, starts))
         self.low[filled] = np.minimum(self.low[filled], np.minimum.reduceat(low, starts))
-
-        # the median of the first 4, 5, 6 or 7 times a power of two points
-        many = self._taken - self._begin
-        many -= many % max(1, 1 << max(0, int(math.log2(many)) - 2))
-        if many != self._median_of:
-            self._median_of = many
-            sample = y[self._begin : self._begin + many : max(1, many // _MEDIAN_SAMPLE)]
-            sample = sample[np.isfinite(sample)]
-            half = len(sample) // 2
-            self.middle = float(np.partition(sample, half)[half]) if len(sample) else 0.0
+        self.lowest = min(self.lowest, float(low.min()))
+        self.highest = max(self.highest, float(high.max()))
+        self.changed = min(self.changed, int(filled[0]))

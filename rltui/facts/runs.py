@@ -255,8 +255,10 @@ def why_unknown(run: RunView) -> str:
 
 def calm_words(run: RunView) -> str:
     """What is said of a run without a finding, with the metrics that are not sure yet."""
-    levels = ((info.title, run.verdict.tag_level(tag)) for tag, info in run.infos.items())
-    titles = [title for title, level in levels if level is Level.UNSURE]
+    verdict, titles = run.verdict, []
+    if Level.UNSURE in verdict.categories.values():
+        levels = ((info.title, verdict.tag_level(tag)) for tag, info in run.infos.items())
+        titles = [title for title, level in levels if level is Level.UNSURE]
     if not titles:
         return "no finding" if run.verdict.crash is not None else "nothing to report"
     more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""

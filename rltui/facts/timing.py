@@ -206,6 +206,7 @@ class Anatomy:
         return stage, int(series.steps[since])
 
 
+@per_version
 def cost_of(run: RunView, tag: str, rows: int) -> Cost:
     """What a stage took in a run of ``rows`` steps. Reads few of its points."""
     series = run.series(tag)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: Verdicts take the main thread for about this long at a time: keys are answered in between.
 _SLICE_S = 0.02
 #: After the verdicts of live runs the next ones wait this many times as long as it took, and at
-#: most this many seconds: a stream of steps is judged all the time, but for 1 % of it.
-_REST, _REST_S = 100.0, 2.0
+#: most this many seconds: a stream of steps is judged all the time, but for a third of a per cent.
+_REST, _REST_S = 300.0, 3.0
 #: The ages of runs that are older than a day are updated this often, seconds.
 _OLD_EVERY_S = 60.0
 #: What a fault in the making of a verdict is called.
@@ -76,6 +76,9 @@ class Judge:
         self._not_before = -math.inf
         self._took = 0.0
         """Seconds spent on the unfinished verdicts, in all their slices."""
+        self._done: set[RunKey] = set()
+        """Runs that were judged in these slices: what they log meanwhile waits for the next
+        verdicts, or a stream of rows would be judged without a pause."""
         self._lost: Mapping[int, float] = {}
         """Numbers of the logdirs out of reach -> since when."""
         self.unfinished = False
@@ -106,6 +109,7 @@ class Judge:
         self.prepare().compare(reference)
         self._reference = view
         self._not_before, self._took = -math.inf, 0.0
+        self._done.clear()
         self._dirty.update(dict.fromkeys(self._runs.all))
 
     def mark(self, runs: Iterable[RunKey]) -> None:
@@ -133,9 +137,11 @@ class Judge:
         if not verdicts:
             return frozenset()
         judged, again = self._judge_some(math.inf if last else self._clock.now(), pace=pace)
-        if judged and not self.unfinished:
+        self._done |= judged
+        if self._done and not self.unfinished:
             self._not_before = self._clock.monotonic() + min(_REST_S, _REST * self._took)
             self._took = 0.0
+            self._done.clear()
         self._dirty.update(dict.fromkeys(again))
 
         return frozenset(judged)
@@ -158,7 +164,7 @@ class Judge:
             reading = view.data.files.reading
             # all points are in memory, and known what they mean
             if not (reading or view.data.unloaded or view.recognition is None):
-                if resting and view.report is not None:
+                if (resting or (pace and key in self._done)) and view.report is not None:
                     continue
                 if (judged and enough()) or not self._evaluate(view, now, enough):
                     self.unfinished = True

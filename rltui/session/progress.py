@@ -276,6 +276,8 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
 
 def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
+    if not run.table.may_have_times:
+        return None
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
     for tag in sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]:
         series = run.series(tag)

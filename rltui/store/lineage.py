@@ -252,25 +252,29 @@ class Lineage:
         when they do not follow the others."""
         branch, series = known.open, known.series
         tag = series.tag
-        if branch is None or branch.count(tag) - known.taken != total - known.total:
+        count = 0 if branch is None else branch.count(tag)
+        if branch is None or count - known.taken != total - known.total:
             return False
         if tag in branch.fell:
             return False  # the new rows may show that its writer began again, or that it did not
+        if count == series.count + total - known.total and branch.grows(tag):
+            whole = branch.points(tag)
+            if whole[2].dtype == series.values.dtype:
+                known.series, known.growing = series.extended(whole), None
+                known.total, known.taken = total, count
+                return True
         new = branch.points(tag, known.taken)
         if series.count and new[0][0] < series.steps[-1]:
             return False
         if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
             return False
 
-        if branch.count(tag) == series.count + len(new[0]) and branch.grows(tag):
-            known.series, known.growing = series.extended(branch.points(tag)), None
-        else:
-            if known.growing is None:
-                known.growing = GrowingPoints(series.points, self._growing)
-                self._growing.append(known.growing)
-            known.growing.append(new)
-            known.series = series.extended(known.growing.points)
-        known.total, known.taken = total, branch.count(tag)
+        if known.growing is None:
+            known.growing = GrowingPoints(series.points, self._growing)
+            self._growing.append(known.growing)
+        known.growing.append(new)
+        known.series = series.extended(known.growing.points)
+        known.total, known.taken = total, count
 
         return True
 

@@ -178,6 +178,12 @@ class PointTable:
             self._extent = self._find_extent()
         return self._extent
 
+    @property
+    def may_have_times(self) -> bool:
+        """Whether some point has a wall time, or none is in memory. Builds no series."""
+        branches = self._branches()
+        return not branches or any(b.earliest <= b.latest for b in branches)
+
     def derive(self, derived: Derived) -> None:
         """Add a series under ``derived.tag`` that follows from two logged ones."""
         known = self.derived.get(derived.tag)

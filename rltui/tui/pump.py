@@ -164,7 +164,7 @@ class Pump:
             self._pull_in(_JUDGING_S)
             return
         self._put_off = 0
-        begun = time.thread_time()
+        begun, in_slices = time.thread_time(), session.judge.unfinished
         # verdicts come after the first paint: the rules are loaded by the first of them
         try:
             changes = session.drain(verdicts=self._begun)
@@ -181,7 +181,11 @@ class Pump:
         elif session.judge.unfinished:
             self._pull_in(_JUDGING_S)
         loading = session.busy or session.judge.unfinished or session.reading() is not None
-        if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
+        if not self._unpainted or (loading and now - self._last_paint < self._rest_s):
+            pass
+        elif in_slices and not loading and (wait := self._limiter.wait(now)) > 0:
+            self._pull_in(wait)  # a verdict on what is shown is painted with the next step
+        else:
             self._paint(now)
         self._garbage.collect_if_due()
 

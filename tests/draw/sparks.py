@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rltui.core.block import FloatArray
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import Span
-from rltui.draw.spark import Episode, empty_digest, spark_of
+from rltui.draw.spark import Digest, Episode, columns_until, spark_of
 
 
 def spark(
@@ -31,7 +31,7 @@ def spark(
         return []
     x, y = _in_order(np.asarray(steps), np.asarray(values))
     end = last_step if end_step is None else end_step
-    digest = empty_digest(first_step, last_step, end, width)
+    digest = Digest(*columns_until(first_step, last_step, end, width))
     digest.extend(x, y, max(float(first_step), float(last_step)))
     return spark_of(digest, last_step, levels, base_level_known, glyphs)
 

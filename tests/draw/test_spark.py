@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as npst
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.stack import LETTERS, Stack, bar_line, stack_cells
-from rltui.draw.glyph import ASCII, BRAILLE, glyph_set
+from rltui.draw.glyph import ASCII, BRAILLE, GlyphSet, glyph_set
 from rltui.draw.line import STAGE_TOKENS, Line, Span, Token, line_width, plain
-from rltui.draw.spark import Digest, Episode, empty_digest, spark_of
+from rltui.draw.spark import Digest, Episode, columns_until, spark_of
 from tests.bytecodes import bytecodes
 from tests.draw.sparks import spark
 
@@ -85,10 +85,10 @@ def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
 
 
 def test_a_young_run_has_one_cell_per_step_at_the_left() -> None:
-    digest = empty_digest(1, 4, 8, 12, narrowest=1.0)
+    digest = Digest(*columns_until(1, 4, 8, 12, narrowest=1.0))
     digest.extend(np.arange(1, 5), np.array([0.0, 3.0, 6.0, 3.0]), 4)
     assert plain(spark_of(digest, 4, (), True, BRAILLE)) == "▁▄▇▄        "
-    digest = empty_digest(0, 399, 399, 4, narrowest=1.0)
+    digest = Digest(*columns_until(0, 399, 399, 4, narrowest=1.0))
     assert digest.unit == 100
 
 
@@ -178,9 +178,9 @@ def test_piece_by_piece_is_as_all_at_once(
 ) -> None:
     x = np.cumsum(gaps[: len(y)])
     last = int(x[-1])
-    whole = empty_digest(0, last, last, width)
+    whole = Digest(*columns_until(0, last, last, width))
     whole.extend(x, np.array(y), last)
-    parts = empty_digest(0, last, last, width)
+    parts = Digest(*columns_until(0, last, last, width))
     for cut in sorted(cuts):
         parts.extend(x[:cut], np.array(y)[:cut], last)
     parts.extend(x, np.array(y), last)
@@ -241,3 +241,36 @@ def test_a_bar_fills_its_width(width: int, glyphs: object) -> None:
 def test_every_colour_has_a_letter() -> None:
     assert len(LETTERS) == len(STAGE_TOKENS) == len(set(LETTERS))
     assert not set(LETTERS) & {ASCII.limit, ASCII.rule, *map(ASCII.badge, Level)}
+
+
+looks = st.tuples(
+    st.sampled_from([(), ((2, None, Level.WATCH),), ((0, 3, Level.BAD),)]),
+    st.booleans(),
+    st.sampled_from([BRAILLE, ASCII]),
+)
+
+
+@given(
+    y=st.lists(st.one_of(values, st.integers(0, 2).map(float)), min_size=1, max_size=40),
+    gaps=st.lists(st.integers(0, 3), min_size=40, max_size=40),
+    look=st.lists(looks, min_size=40, max_size=40),
+    width=st.integers(1, 8),
+)
+def test_a_spark_that_grows_is_that_of_all_its_points(
+    y: list[float],
+    gaps: list[int],
+    look: list[tuple[tuple[Episode, ...], bool, GlyphSet]],
+    width: int,
+) -> None:
+    """After each step, whatever else changes with it: levels, rules that judge it, glyphs."""
+    steps = np.cumsum(np.sort(gaps[: len(y)]))
+    columns = columns_until(0, 60, 60, width)
+    growing = Digest(*columns)
+    for count, (levels, known, glyphs) in enumerate(look[: len(y)], 1):
+        x, shown, last = steps[:count], np.array(y[:count]), float(steps[count - 1])
+        fresh = Digest(*columns)
+        for digest in (growing, fresh):
+            digest.extend(x, shown, last)
+        for _ in range(2):  # the second time nothing is new
+            found = spark_of(growing, last, levels, known, glyphs)
+            assert found == spark_of(fresh, last, levels, known, glyphs)

@@ -54,6 +54,22 @@ def test_runs_in_sight_are_judged_first() -> None:
     assert judged == [*wanted, RunKey(0, "run-000")]
 
 
+def test_rows_that_come_while_others_are_judged_wait_for_the_pause() -> None:
+    """Else many live runs would be judged without end."""
+    session, judged = waiting_runs(3), list[RunKey]()
+    for _ in range(2000):
+        session.judge.mark(session.run_list.all)
+        judged += session.judge.judge(pace=True)
+        if len(judged) >= 3 and not session.judge.unfinished:
+            break
+    assert sorted(judged) == sorted(session.run_list.all)
+    assert session.judge.waiting
+    assert not session.judge.judge(pace=True), "all rest"
+    session.clock.advance(10)  # type: ignore[attr-defined]
+    session.judge.judge(pace=True)
+    assert session.judge.unfinished, "and are judged again"
+
+
 def test_ticks_cost_the_same_for_few_and_many_runs() -> None:
     few, many = waiting_runs(4), waiting_runs(40)
     for session in (few, many):

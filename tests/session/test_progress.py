@@ -53,6 +53,16 @@ def progress_of(*batches: Batch, at: float = 0.0) -> Progress:
     return found
 
 
+def test_a_log_without_times_is_not_searched_for_a_clock() -> None:
+    """Each step of a live run would merge the points of every tag."""
+    reader = FakeReader(rows(5, every=None, tags={"a/1": [1.0] * 5, "a/2": [1.0] * 5}))
+    session = a_session(reader=reader)
+    session.drain(verdicts=False)
+    (run,) = session.runs()
+    assert run.progress is not None
+    assert not any(map(run.data.table.is_kept, run.data.tags))
+
+
 # -- state ---------------------------------------------------------------------------------
 
 HOUR = 3600.0

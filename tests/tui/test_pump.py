@@ -180,3 +180,28 @@ async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever()
         session.judge.unfinished = False
         app.pump.pull()
         assert slices == [1, 1], "news are taken in"
+
+
+async def test_a_verdict_in_slices_is_painted_with_the_next_step() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        app, painted = hand.app, list[bool]()
+        assert isinstance(app, RltuiApp)
+        judge, changed = app.session.judge, Changes(frozenset(app.session.views))
+
+        def drain(**_: object) -> Changes:
+            judge.unfinished = False
+            return changed
+
+        app.session.drain = drain  # type: ignore[method-assign]
+        app.pump._show = painted.append
+        app.pump.pull()
+        assert len(painted) == 1
+        judge.unfinished = True
+        app.pump.pull()
+        assert len(painted) == 1, "it was painted just now"
+        app.pump.pull()
+        assert len(painted) == 2, "the next step"
+        judge.unfinished = True
+        app.session.clock.advance(1)  # type: ignore[attr-defined]
+        app.pump.pull()
+        assert len(painted) == 3, "long after"

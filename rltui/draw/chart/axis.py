@@ -7,6 +7,7 @@ import re
 import time
 from bisect import bisect_right
 from contextlib import suppress
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ class Scale(NamedTuple):
         return min(self.rows - 1, max(0, round(share * dots) // down))
 
 
+@lru_cache(maxsize=64)
 def linear_scale(low: float, high: float, rows: int) -> Scale:
     """A scale that holds ``low`` to ``high`` with evenly spaced ticks at 1-2-2.5-5 numbers.
 

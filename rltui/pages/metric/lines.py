@@ -59,7 +59,7 @@ _ERRORS, _ERRORS_EXPECTED, _CLEAR = 4.0, 2.5, 0.75
 #: A correlation above this is that of a copy in another unit.
 _COPY = 0.999
 #: Growth of a series after which it is compared again.
-_GROWTH = 1.02
+_GROWTH = 1.05
 #: Correlation with the trend from which a relative is said to share it.
 _SHARED_TREND = 0.7
 

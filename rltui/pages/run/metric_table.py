@@ -31,7 +31,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.spark import Digest, empty_digest, spark_of
+from rltui.draw.spark import Digest, columns_until, spark_of
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
@@ -249,10 +249,11 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
     name = (width, first, last, end, tuple(spans), judged, view.marker)
 
     def draw(series: Series) -> Line:
-        empty = empty_digest(first, last, end, width, narrowest=1.0)
-        known = (empty.first, empty.unit, empty.width)
+        known = columns_until(first, last, end, width, narrowest=1.0)
         # the binned points: only new ones are added
-        digest = _DIGESTS.of(run).get(series, lambda _: empty, name=known, extend=lambda d, _: d)
+        digest = _DIGESTS.of(run).get(
+            series, lambda _: Digest(*known), name=known, extend=lambda d, _: d
+        )
         digest.extend(series.steps, series.values, last)
         return spark_of(digest, last, spans, judged, view.glyphs)
 

@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, Fault, wall
-from rltui.draw.glyph import ascii_text
+from rltui.draw.glyph import GlyphSet, ascii_text
 from rltui.draw.line import (
     TEXT,
     Entry,
@@ -63,8 +63,13 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         """How wide a line may be."""
         return self.size.width
 
-    def line_of(self, y: int) -> Line:
-        """The line in row ``y`` of the widget, of any width."""
+    @property
+    def top(self) -> int:
+        """The line in the first row of the widget."""
+        return 0
+
+    def line_of(self, at: int) -> Line:
+        """The line ``at`` its place among all lines, of any width."""
         raise NotImplementedError
 
     def walled(self, draw: Callable[[], list[Line]], height: int | None = None) -> list[Line]:
@@ -84,16 +89,16 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        cells, changed = self.cells, []
+        top, frame, changed = self.top, self._frame, []
         for y, (drawn, old, _) in list(self._painted.items()):
-            line = self.line_of(y)
+            line = self.line_of(top + y)
             if line == drawn:
                 continue  # to finish a line takes ten times as long as to compare it
-            new = self._finished(line)
+            new = self._finished(line, *frame)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
                 start, end = _span(old, new)
-                changed.append(Region(start, y, max(1, min(end, cells) - start), 1))
+                changed.append(Region(start, y, max(1, min(end, frame[1]) - start), 1))
         if changed:
             self.refresh(*changed)
 
@@ -120,23 +125,27 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         if palette is not self._palette:
             self._palette = palette
             self._painted.clear()
-        width, found = self.size.width, []
+        top, frame, width, found = self.top, self._frame, self.size.width, []
         if crop.width >= width:
             self._rows_seen.update(range(crop.y, crop.bottom))
         for y in range(crop.y, crop.bottom):
             drawn, line, strip = self._painted.get(y) or (None, None, None)
             if drawn is None or line is None:
-                drawn = self.line_of(y)
-                line = self._finished(drawn)
+                drawn = self.line_of(top + y)
+                line = self._finished(drawn, *frame)
             if strip is None:
                 strip = Strip(palette.segments(line), width)
                 self._painted[y] = drawn, line, strip
             found.append(strip.crop(crop.x, crop.right))
         return found
 
-    def _finished(self, drawn: Line) -> Line:
+    @property
+    def _frame(self) -> tuple[GlyphSet, int, int]:
+        """The glyphs, how wide a line may be, and how wide the widget is."""
+        return shell_of(self).view.glyphs, self.cells, self.size.width
+
+    def _finished(self, drawn: Line, glyphs: GlyphSet, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
-        glyphs, cells, width = shell_of(self).view.glyphs, self.cells, self.size.width
         if glyphs.ascii:
             drawn = [(ascii_text(text), look) for text, look in drawn]
         line = fit_line(drawn, cells)
@@ -178,10 +187,10 @@ class Lines(LinePainter):
         self.repaint_all()
         self._lines = []
 
-    def line_of(self, y: int) -> Line:
+    def line_of(self, at: int) -> Line:
         if self._lines is None:
             self._lines = self.walled(lambda: self._draw(self.size.width, self.size.height))
-        return self._lines[y] if y < len(self._lines) else []
+        return self._lines[at] if at < len(self._lines) else []
 
     def invalidate(self) -> None:
         super().invalidate()
@@ -251,7 +260,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
     @property
     def in_view(self) -> tuple[int, int]:
         """First and one-past-last visible item."""
-        top = self.scroll_offset.y
+        top = self.top
         starts = [self._starts[i] for i in self._items]
         first = bisect_right(starts, top - 1)
         return first, max(first, bisect_right(starts, top + max(1, self._height) - 1))
@@ -265,7 +274,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
     @property
     def ids_in_view(self) -> list[Id]:
         """The items of which a line is visible."""
-        top = self.scroll_offset.y
+        top = self.top
         first = max(0, bisect_right(self._starts, top) - 1)
         last = bisect_right(self._starts, top + max(1, self._height) - 1)
         entries = [self._entries[i] for i in range(first, last)]
@@ -273,7 +282,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def show(self, entries: Sequence[Entry[Id]], prefer: Id | None = None) -> None:
         """Show other entries, or the same with other lines."""
-        lines, top = self._cursor_lines(), self.scroll_offset.y
+        lines, top = self._cursor_lines(), self.top
         in_sight = lines is None or (lines[0] < top + self.size.height and lines[1] > top)
         self._entries = entries
         self._starts = [0, *accumulate(heights_of(entries))]
@@ -301,8 +310,11 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
             return None
         return index, self._entries[index]
 
-    def line_of(self, y: int) -> Line:
-        at = y + self.scroll_offset.y
+    @property
+    def top(self) -> int:
+        return self.scroll_offset.y
+
+    def line_of(self, at: int) -> Line:
         found = self._entry_at(at)
         if found is None:
             return []
@@ -369,7 +381,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def _reveal(self) -> None:
         """Scroll so that the item at the cursor is visible."""
-        lines, at = self._cursor_lines(), self.scroll_offset.y
+        lines, at = self._cursor_lines(), self.top
         if lines is None or not self.size.height:
             return
         least = lines[1] - self.size.height
@@ -401,7 +413,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses an item, a second one opens it."""
-        found = self._entry_at(event.y + self.scroll_offset.y)
+        found = self._entry_at(event.y + self.top)
         item = found[1].id if found else None
         if item is None:
             return
