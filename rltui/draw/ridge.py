@@ -33,6 +33,7 @@ _PEAK, _LEAST_PEAK, _MOST_PEAK = 5, 3, 8
 _APART = 2
 #: Oldest to newest.
 _AGES = tuple(map(style, (Token.BAND, Token.SPARK, Token.SERIES)))
+_QUARTILES = Token.SPARK, Token.SERIES, Token.SPARK
 _HERE = style(Token.STRONG, bold=True)
 _LABEL = 8
 
@@ -117,12 +118,13 @@ def band_lines(
     width: int,
     height: int,
 ) -> list[Line]:
-    """The median over the steps on the area of the middle 90 %, with the bounds of the middle
-    half."""
+    """The median over the steps between lines that bound the middle half, on the area of the
+    middle 90 %."""
     x = np.array(steps)
-    low, inner, middle, outer, high = np.array([h.quantiles(_SHARES) for h in found]).T
-    curve = Curve(x, middle, low=(x, inner), high=(x, outer))
-    chart = Chart(curve, envelope=((x, low), (x, high)), crosshair=steps[at], told=True)
+    low, *bounds, high = np.array([h.quantiles(_SHARES) for h in found]).T
+    first, median, third = (Curve(x, y, t) for y, t in zip(bounds, _QUARTILES, strict=True))
+    area = (x, low), (x, high)
+    chart = Chart(median, overlays=(first, third), envelope=area, crosshair=steps[at], told=True)
     return render(chart, width, height, glyphs)
 
 

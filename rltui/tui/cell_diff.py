@@ -8,14 +8,15 @@ suspension and a change of size that happens by itself.
 This sits where Textual hands an update of its compositor to the driver, and is the only module
 that uses private parts of Textual. Where one is missing, an update is of an unknown kind or the
 app has no full screen of its own (inline, headless), it steps aside: Textual writes its own
-sequence, and what is known about the terminal is forgotten.
+sequence, and what is known about the terminal is forgotten. (:mod:`rltui.tui.terminal_picture`
+replaces Textual's parser of input, and leaves it where it is missing.)
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -125,10 +126,13 @@ class TerminalCells:
     def __init__(self, color_system: ColorSystem) -> None:
         self._color_system = color_system
         self._rows: list[_Row] = []
+        self.written: dict[int, tuple[int, int]] | None = None
+        """Row -> first and last column of what was to be written last; None for anything."""
 
     def forget(self) -> None:
         """Forget what the terminal shows, so that whatever comes next is written."""
         self._rows.clear()
+        self.written = None
 
     def show(self, rows: Iterable[tuple[int, Iterable[tuple[int, Strip]]]]) -> str:
         """The control sequences that put strips on the screen; "" when they are there already.
@@ -138,6 +142,7 @@ class TerminalCells:
         """
         runs: dict[Ink, list[tuple[int, int, str]]] = {}
         rewritten: list[tuple[int, int]] = []
+        written = self.written = {}
         for y, strips in rows:
             while len(self._rows) <= y:
                 self._rows.append(_Row())
@@ -145,11 +150,13 @@ class TerminalCells:
             before, changed = "".join(row.cells), self._put(row, strips)
             if not changed:
                 continue
+            written[y] = min(changed), max(changed)
             if before and PLAIN.fullmatch(before) and PLAIN.fullmatch("".join(row.cells)):
                 for ink, x, text in _runs(row, changed):
                     runs.setdefault(ink, []).append((y, x, text))
             else:
                 rewritten.append((y, min(changed)))
+                written[y] = min(changed), len(row.cells)
         if not runs and not rewritten:
             return ""
 
@@ -360,6 +367,14 @@ class CellDiffApp(App[Result]):
         driver = getattr(self, "_driver", None)
         if driver is not None:
             driver.write(sequence)
+
+    def take_written(self) -> Mapping[int, tuple[int, int]] | None:
+        """Row -> first and last column of what was written since the last call; None for any."""
+        cells = self._terminal_cells
+        if cells is None:
+            return None
+        found, cells.written = cells.written, {}
+        return found
 
     def on_mount(self) -> None:
         """Coming back from ctrl+z finds an empty screen."""
