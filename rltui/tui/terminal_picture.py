@@ -42,7 +42,7 @@ _ANSWER = re.compile(
     r"|\x1b\[\?2;0;(?P<most>\d+;\d+)S|\x1b\[6;(?P<cell>\d+;\d+)t|\x1b\[\?(?P<attributes>[\d;]*)c"
 )
 #: An answer of which the end is still to come.
-_BEGUN = re.compile(r"\x1b(_[^\x1b]*\x1b?|\[(\?[\d;]*|6;[\d;]*))\Z")
+_BEGUN = re.compile(r"\x1b(_[^\x1b]*\x1b?|\[(\?[\d;]*|6(;[\d;]*)?)?)\Z")
 _SIXEL = "4"
 _KITTY_CHUNK = 4096
 #: Four or more of one byte.
