@@ -8,13 +8,13 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.core.media import Histogram
-from rltui.core.text import cell_width
 from rltui.draw.chart.canvas import BLANK, RESOLUTION, Canvas, PlotSpan, encode, fill
 from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.foot import axis_lines
 from rltui.draw.chart.render import render
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import ACCENT, MUTED, STRONG, TEXT, Line, Style, Token, style
+from rltui.draw.prose import fact_line
 from rltui.facts import numbers
 
 #: From this size a ridge is drawn, below it bands.
@@ -129,21 +129,12 @@ def band_lines(
 
 
 def quantile_line(found: Histogram, width: int) -> Line:
-    """Count and quantiles of one histogram, as many as fit."""
-    values = found.quantiles(np.concatenate(([0.0], _SHARES, [1.0])))
-    names = ("min", "5 %", "25 %", "median", "75 %", "95 %", "max")
-    drop = (("25 %", "75 %"), ("5 %", "95 %"), ("min", "max"))
-    shown = list(zip(names, values.tolist(), strict=True))
-    while True:
-        line: Line = []
-        for name, value in shown:
-            line += [(f"{name} ", MUTED), (f"{numbers.value(value)}   ", STRONG)]
-        line += [("n ", MUTED), (numbers.value(float(found.counts.sum())), STRONG)]
-        cells = sum(cell_width(text) for text, _ in line)
-        gone = next((d for d in drop if any(n in d for n, _ in shown)), None)
-        if cells <= width or gone is None:
-            return line
-        shown = [x for x in shown if x[0] not in gone]
+    """Quantiles and count of one histogram, as many as fit."""
+    low, first, middle, third, high = found.quantiles(_SHARES).tolist()
+    least, most = found.edges[[0, -1]].tolist()
+    named = {"median": middle, "min": least, "max": most, "n": float(found.counts.sum())}
+    named |= {"5 %": low, "95 %": high, "25 %": first, "75 %": third}
+    return fact_line([(name, numbers.value(value)) for name, value in named.items()], width)
 
 
 def curve_lines(

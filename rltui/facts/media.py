@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from rltui.files.trouble import reason_of
 from rltui.formats.tfevents.media import media_in
 from rltui.formats.tracker_log.media import media_in as wandb_media_in
 from rltui.store.media import Kept, MediaKey
+
+if TYPE_CHECKING:
+    import PIL.Image
 
 _GONE = "its place in the log holds something else by now"
 #: Pixels of a picture that is decoded: larger ones may be made to fill the memory.
@@ -72,8 +75,8 @@ def _of_wandb(log: Path, value: Histogram | list[str] | None) -> Media | None:
 class Pixels(NamedTuple):
     """A picture that fills whole cells of a terminal."""
 
-    pixels: NDArray[np.uint8]
-    """(height, width, 3) red, green and blue."""
+    image: PIL.Image.Image
+    """In red, green and blue."""
     halves: NDArray[np.uint8]
     """The same at two pixels a cell: (2 * rows, columns, 3)."""
 
@@ -106,11 +109,10 @@ def pixels_of(
             flat = Image.alpha_composite(ground, shown).convert("RGB")
             how = Image.Resampling.NEAREST if share >= 1 else Image.Resampling.BOX
             found = np.asarray(flat.resize(size, how))
-        right, below = -size[0] % cell[0], -size[1] % cell[1]
-        found = np.pad(found, ((0, below), (0, right), (0, 0)), mode="edge")
-        halves = found.shape[1] // cell[0], 2 * (found.shape[0] // cell[1])
-        whole = Image.fromarray(found).resize(halves, Image.Resampling.BOX)
-        return Pixels(found, np.asarray(whole))
+        margins = (0, -size[1] % cell[1]), (0, -size[0] % cell[0]), (0, 0)
+        whole = Image.fromarray(np.pad(found, margins, mode="edge"))
+        halves = whole.width // cell[0], whole.height // cell[1] * 2
+        return Pixels(whole, np.asarray(whole.resize(halves, Image.Resampling.BOX)))
     except Image.DecompressionBombError:
         return "The picture has too many pixels to be shown."
     except (OSError, ValueError, SyntaxError, EOFError, IndexError):

@@ -50,7 +50,7 @@ from rltui.store.media import Kept, MediaKey
 from rltui.tui.keys import MEDIA, Key
 from rltui.tui.screen import LEAST, Reading, ShellScreen
 from rltui.tui.shell import shell_of
-from rltui.tui.terminal_picture import PictureFrame, Placed, TerminalPicture
+from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
@@ -165,10 +165,8 @@ class MediaView(Lines, Reading, PictureFrame):
         if not pictures or self._decoded[0] == self._made_of:
             return None
         terminal = shell_of(self).picture
-        columns, rows = self.size.width - 2 * _LEFT, self.size.height - _HEAD
-        if terminal.protocol:
-            columns = min(columns, terminal.most[0] // terminal.cell[0])
-            rows = min(rows, terminal.most[1] // terminal.cell[1])
+        columns = min(self.size.width - 2 * _LEFT, LARGEST // terminal.cell[0])
+        rows = min(self.size.height - _HEAD, LARGEST // terminal.cell[1])
         picture = pictures[self.number % len(pictures)]
         return partial(self._decode, self._made_of, picture, columns, rows, terminal)
 
@@ -194,7 +192,7 @@ class MediaView(Lines, Reading, PictureFrame):
         terminal: TerminalPicture,
     ) -> Callable[[], None]:
         found = pixels_of(picture, columns, rows, terminal.cell)
-        data = terminal.encoded(found.pixels) if isinstance(found, Pixels) else ""
+        data = terminal.encoded(found.image) if isinstance(found, Pixels) else ""
 
         def show() -> None:
             self._decoded = made_of, found, data
@@ -275,14 +273,10 @@ class MediaView(Lines, Reading, PictureFrame):
         return [*lines, [], [(" " * _LEFT, TEXT), *quantile_line(value, width - _LEFT)]]
 
     @property
-    def has_room(self) -> bool:
-        """Whether a ridge fits."""
-        return self.size.width >= RIDGE_CELLS and self.size.height - _HEAD >= RIDGE_ROWS
-
-    @property
     def is_ridge(self) -> bool:
         """Whether histograms are a ridge."""
-        return not self.bands and self.has_room
+        has_room = self.size.width >= RIDGE_CELLS and self.size.height - _HEAD >= RIDGE_ROWS
+        return has_room and not self.bands
 
 
 class MediaScreen(ShellScreen[None], places=(MEDIA,)):
@@ -357,7 +351,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
         """Draw a ridge, or the bands of the quantiles."""
         media = self._media
         media.bands = not media.bands
-        if not media.has_room:
+        if not (media.bands or media.is_ridge):
             self.shell.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 

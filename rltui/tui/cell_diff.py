@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from rich.style import Style
 from textual import _compositor as compositor
 from textual import events, on
 from textual.app import App
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -126,13 +126,12 @@ class TerminalCells:
     def __init__(self, color_system: ColorSystem) -> None:
         self._color_system = color_system
         self._rows: list[_Row] = []
-        self.written: dict[int, tuple[int, int]] | None = None
-        """Row -> first and last column of what was to be written last; None for anything."""
+        self.written: list[Region] = []
+        """Where cells were to be written last."""
 
     def forget(self) -> None:
         """Forget what the terminal shows, so that whatever comes next is written."""
         self._rows.clear()
-        self.written = None
 
     def show(self, rows: Iterable[tuple[int, Iterable[tuple[int, Strip]]]]) -> str:
         """The control sequences that put strips on the screen; "" when they are there already.
@@ -142,7 +141,7 @@ class TerminalCells:
         """
         runs: dict[Ink, list[tuple[int, int, str]]] = {}
         rewritten: list[tuple[int, int]] = []
-        written = self.written = {}
+        self.written.clear()
         for y, strips in rows:
             while len(self._rows) <= y:
                 self._rows.append(_Row())
@@ -150,13 +149,14 @@ class TerminalCells:
             before, changed = "".join(row.cells), self._put(row, strips)
             if not changed:
                 continue
-            written[y] = min(changed), max(changed)
+            begin, end = min(changed), max(changed) + 1
             if before and PLAIN.fullmatch(before) and PLAIN.fullmatch("".join(row.cells)):
                 for ink, x, text in _runs(row, changed):
                     runs.setdefault(ink, []).append((y, x, text))
             else:
-                rewritten.append((y, min(changed)))
-                written[y] = min(changed), len(row.cells)
+                rewritten.append((y, begin))
+                end = len(row.cells)
+            self.written.append(Region(begin, y, end - begin, 1))
         if not runs and not rewritten:
             return ""
 
@@ -368,13 +368,10 @@ class CellDiffApp(App[Result]):
         if driver is not None:
             driver.write(sequence)
 
-    def take_written(self) -> Mapping[int, tuple[int, int]] | None:
-        """Row -> first and last column of what was written since the last call; None for any."""
-        cells = self._terminal_cells
-        if cells is None:
-            return None
-        found, cells.written = cells.written, {}
-        return found
+    @property
+    def written(self) -> list[Region]:
+        """Where the newest update has written cells."""
+        return [] if self._terminal_cells is None else self._terminal_cells.written
 
     def on_mount(self) -> None:
         """Coming back from ctrl+z finds an empty screen."""

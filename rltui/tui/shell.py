@@ -166,7 +166,7 @@ class ShellApp(CellDiffApp[Result]):
             frame = self._frame
             above = frame is not None and frame.is_attached and frame.screen is self.screen
             wanted = frame.placed if frame is not None and above else None
-            if change := self.picture.change(wanted, self.take_written()):
+            if change := self.picture.change(wanted, self.written):
                 self.write_terminal(change)
 
     # -- themes ----------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
@@ -34,16 +33,18 @@ if TYPE_CHECKING:
 
 #: Our name for the one image, which no other program is likely to use.
 _ID = 0x726C74
-#: Kitty's query, number of colours and size of Sixel, pixels of a cell; every terminal answers the
-#: last one, its attributes.
-ASK = f"\x1b_Gi={_ID},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[?1;1;0S\x1b[?2;1;0S\x1b[16t\x1b[c"
+#: Kitty's query, pixels of a cell, and the attributes, which every terminal answers.
+ASK = f"\x1b_Gi={_ID},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[16t\x1b[c"
 _ANSWER = re.compile(
-    rf"\x1b_Gi={_ID};(?P<kitty>[^\x1b]*)\x1b\\|\x1b\[\?1;0;(?P<colours>\d+)S"
-    r"|\x1b\[\?2;0;(?P<most>\d+;\d+)S|\x1b\[6;(?P<cell>\d+;\d+)t|\x1b\[\?(?P<attributes>[\d;]*)c"
+    rf"\x1b_Gi={_ID};(?P<kitty>[^\x1b]*)\x1b\\|\x1b\[6;(?P<height>\d+);(?P<width>\d+)t"
+    r"|\x1b\[\?(?P<attributes>[\d;]*)c"
 )
 #: An answer of which the end is still to come.
 _BEGUN = re.compile(r"\x1b(_[^\x1b]*\x1b?|\[(\?[\d;]*|6(;[\d;]*)?)?)\Z")
-_SIXEL = "4"
+#: The attribute of Sixel, and how many colours it has.
+_SIXEL, _COLOURS = "4", 256
+#: Pixels of a picture at most, either way: xterm shows no more, and a slow line would take long.
+LARGEST = 1000
 _KITTY_CHUNK = 4096
 #: Four or more of one byte.
 _RUN = re.compile(rb"(.)\1{3,}")
@@ -126,52 +127,39 @@ class TerminalPicture:
         """``kitty``, ``sixel`` or none."""
         self.cell = 1, 2
         """Width and height of a cell in pixels; of half blocks as long as there is no protocol."""
-        self.most = 1000, 1000
-        """Pixels of a picture: what xterm shows, unless the terminal says something else."""
-        self._colours = 256
         self._kitty = False
         self._answered_cell: tuple[int, int] | None = None
         self._shown: Placed | None = None
 
     def answered(self, answer: Mapping[str, str]) -> None:
         """Note an answer of the terminal; the last one, its attributes, decides."""
-        pair = re.findall(r"[1-9]\d{0,3}", answer.get("most", answer.get("cell", "")))[:2]
         if "kitty" in answer:
             self._kitty = answer["kitty"] == "OK"
-        elif "colours" in answer:
-            self._colours = max(2, min(self._colours, int(answer["colours"][:4])))
-        elif "most" in answer and len(pair) == 2:
-            self.most = int(pair[0]), int(pair[1])
-        elif "cell" in answer and len(pair) == 2:
-            self._answered_cell = int(pair[1]), int(pair[0])
-        elif "attributes" in answer:
+        elif "width" in answer:
+            self._answered_cell = int(answer["width"][:4]), int(answer["height"][:4])
+        else:
             cell = self._answered_cell or _cell_of_system()
-            sixel = _SIXEL in answer["attributes"].split(";")[1:] and cell is not None
+            sixel = _SIXEL in answer["attributes"].split(";")[1:] and min(cell) > 1
             self.protocol = "kitty" if self._kitty else "sixel" if sixel else ""
             if self.protocol:
-                self.cell = cell or (10, 20)
+                self.cell = cell if min(cell) > 1 else (10, 20)
 
-    def encoded(self, pixels: NDArray[np.uint8]) -> str:
-        """(height, width, 3) pixels in whole cells as the protocol has them; "" without one."""
-        if not self.protocol:
-            return ""
-        from PIL import Image  # optional, and heavy; it has decoded the picture
-
-        image = Image.fromarray(pixels)
+    def encoded(self, image: Image) -> str:
+        """An RGB image that fills whole cells, as the protocol has it; "" without one."""
         if self.protocol == "kitty":
             return _kitty(image, *self.cell)
-        few = image.getcolors(self._colours) is not None
-        how = Image.Quantize.MEDIANCUT if few else Image.Quantize.FASTOCTREE
-        drawn = image.quantize(self._colours, how)
-        return _sixel(drawn if few else image.quantize(palette=drawn))  # the latter is dithered
+        if not self.protocol:
+            return ""
+        if image.getcolors(_COLOURS) is not None:
+            return _sixel(image.quantize(_COLOURS))
+        octree = 2  # fast; the second pass spreads what its colours lack over neighbours
+        return _sixel(image.quantize(palette=image.quantize(_COLOURS, octree)))
 
-    def change(
-        self, wanted: Placed | None, written: Mapping[int, tuple[int, int]] | None = None
-    ) -> str:
+    def change(self, wanted: Placed | None, written: Iterable[Region]) -> str:
         """The control sequences after which the terminal shows this picture, or none. ``written``:
-        row -> first and last column that was written since the last call; None for any."""
+        where cells were written since the last call."""
         shown, self._shown = self._shown, wanted
-        if wanted == shown and (wanted is None or not _meets(wanted.region, written)):
+        if wanted == shown and not (wanted and any(map(wanted.region.overlaps, written))):
             return ""
         gone = shown is not None and self.protocol == "kitty"
         out = f"\x1b_Ga=d,d=I,i={_ID},q=2\x1b\\" if gone else ""
@@ -180,22 +168,14 @@ class TerminalPicture:
         return out
 
 
-def _cell_of_system() -> tuple[int, int] | None:
-    """Pixels of a cell, where the system knows those of the terminal."""
+def _cell_of_system() -> tuple[int, int]:
+    """Pixels of a cell as the system knows them; zeros where it does not."""
     try:
         size = fcntl.ioctl(2, termios.TIOCGWINSZ, bytes(8))  # where the driver writes
     except (NameError, OSError):
-        return None
+        return 0, 0
     rows, columns, width, height = struct.unpack("4H", size)
-    cell = width // (columns or 1), height // (rows or 1)
-    return cell if min(cell) > 1 else None
-
-
-def _meets(region: Region, written: Mapping[int, tuple[int, int]] | None) -> bool:
-    if written is None:
-        return True
-    rows = (written[y] for y in range(region.y, region.bottom) if y in written)
-    return any(first < region.right and last >= region.x for first, last in rows)
+    return width // (columns or 1), height // (rows or 1)
 
 
 def _kitty(image: Image, wide: int, high: int) -> str:

@@ -167,8 +167,7 @@ async def test_a_picture_in_pixels_goes_when_something_lies_over_it(
     async with at(tmp_path, event_media.record(7, value), size=(80, 24)) as hand:
         sent: list[str] = []
         monkeypatch.setattr(hand.app, "write_terminal", sent.append)
-        monkeypatch.setattr(hand.app, "take_written", dict)
-        for answer in ({"kitty": "OK"}, {"cell": "20;10"}, {"attributes": "62"}):
+        for answer in ({"kitty": "OK"}, {"width": "10", "height": "20"}, {"attributes": "62"}):
             hand.app.post_message(TerminalAnswer(answer))
         await hand.press("0", "G", "enter")
         (picture,) = sent
@@ -193,15 +192,16 @@ def test_pixels_keep_the_shape_of_the_picture() -> None:
     pytest.importorskip("PIL")
     found = pixels_of(event_media.png(RED_OVER_BLUE), 40, 5)
     assert isinstance(found, Pixels)
-    assert found.pixels.shape == found.halves.shape == (8, 8, 3)
-    assert found.pixels[0, 0].tolist() == [255, 0, 0]
-    assert found.pixels[-1, -1].tolist() == [0, 0, 255]
+    assert np.array_equal(np.asarray(found.image), found.halves)
+    assert found.halves.shape == (8, 8, 3)
+    assert found.halves[0, 0].tolist() == [255, 0, 0]
+    assert found.halves[-1, -1].tolist() == [0, 0, 255]
     small = pixels_of(event_media.png(np.zeros((300, 600, 3), np.uint8)), 40, 20)
     assert isinstance(small, Pixels)
-    assert small.pixels.shape == (20, 40, 3)
+    assert small.halves.shape == (20, 40, 3)
     whole = pixels_of(event_media.png(RED_OVER_BLUE), 40, 5, (7, 15))
     assert isinstance(whole, Pixels)
-    assert whole.pixels.shape == (75, 77, 3), "18 times as large, in whole cells"
+    assert whole.image.size == (77, 75), "18 times as large, in whole cells"
     assert whole.halves.shape == (10, 11, 3)
 
 
