@@ -130,11 +130,11 @@ def band_lines(
 
 def quantile_line(found: Histogram, width: int) -> Line:
     """Quantiles and count of one histogram, as many as fit."""
-    low, first, middle, third, high = found.quantiles(_SHARES).tolist()
-    least, most = found.edges[[0, -1]].tolist()
-    named = {"median": middle, "min": least, "max": most, "n": float(found.counts.sum())}
-    named |= {"5 %": low, "95 %": high, "25 %": first, "75 %": third}
-    return fact_line([(name, numbers.value(value)) for name, value in named.items()], width)
+    low, first, middle, third, high = map(numbers.value, found.quantiles(_SHARES).tolist())
+    least, most = map(numbers.value, found.edges[[0, -1]].tolist())
+    facts = [("median", middle), ("25 to 75 %", f"{first} to {third}")]
+    facts += [("5 to 95 %", f"{low} to {high}"), ("min, max", f"{least} to {most}")]
+    return fact_line([*facts, ("n", numbers.value(float(found.counts.sum())))], width)
 
 
 def curve_lines(

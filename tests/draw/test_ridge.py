@@ -65,9 +65,9 @@ def test_one_value_alone_and_one_step_alone_are_drawn(draw: object) -> None:
 
 def test_quantiles_in_a_narrow_line_leave_out_the_outer_ones() -> None:
     wide, narrow = plain(quantile_line(FOUND[0], 200)), plain(quantile_line(FOUND[0], 30))
-    assert "25 %" in wide
+    assert "25 to 75 %" in wide
     assert "median" in narrow
-    assert "25 %" not in narrow
+    assert "25 to 75 %" not in narrow
 
 
 def test_a_curve_shows_the_best_precision_at_each_recall() -> None:
