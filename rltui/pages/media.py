@@ -85,6 +85,8 @@ class MediaView(Lines, Reading, PictureFrame):
         """What was read of the tag: of pictures and curves one."""
         self._decoded: tuple[object, Pixels | str, str] = None, "", ""
         """Of what, the pixels, and these as the terminal has them."""
+        self._drawn: object = None
+        """What was shown last."""
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -145,8 +147,13 @@ class MediaView(Lines, Reading, PictureFrame):
         return Placed(where, data) if self.region.contains_region(where) else None
 
     def update(self) -> None:
-        super().update()
-        if isinstance(self._shown, Pixels):
+        found, before = self._shown, self._drawn
+        self._drawn = found
+        if found is before:
+            super().update()
+        else:  # the lines below a picture do not tell what differs
+            self.repaint_all()
+        if isinstance(found, Pixels):
             shell_of(self).frame(self)
         room = self.size.width > 2 * _LEFT and self.size.height > _HEAD
         if room and not self.reading and (work := self._missing()) is not None:
@@ -196,7 +203,6 @@ class MediaView(Lines, Reading, PictureFrame):
 
         def show() -> None:
             self._decoded = made_of, found, data
-            self.repaint_all()
 
         return show
 

@@ -70,6 +70,13 @@ def test_histograms_of_real_sdks_are_read(name: str) -> None:
     assert (value.edges[0], value.edges[-1]) == (1, 3)
 
 
+def test_a_record_of_any_length_is_not_read(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "run.wandb", 1, 0, 1 << 30)
+    kept.path.write_bytes(b"x")
+    found = read_media(MediaKey("img", MediaKind.PICTURE), [kept])
+    assert found == {kept: "1,073,741,824 bytes are too many to be shown"}
+
+
 def test_images_are_files_of_the_run_and_of_nothing_else(tmp_path: Path) -> None:
     log, files = tmp_path / "run.wandb", tmp_path / "files"
     a, b = "media/a.png", "media/b.png"

@@ -141,6 +141,11 @@ async def test_several_pictures_of_a_step_are_stepped_through(tmp_path: Path) ->
         await hand.press("left_square_bracket", "left_square_bracket")
         assert "3 of 3" in hand.text
         assert hand.text.splitlines()[3] != first.splitlines()[3]
+        hand.app._palette = Palette(hand.app.tokens, "truecolor")
+        await hand.press("right_square_bracket", "left_square_bracket")
+        assert "▀▀▀" in hand.text
+        await hand.press("left_square_bracket")
+        assert "▀" not in hand.text, "nothing of a black picture is left"
         await hand.press("j")
         assert "picture" not in hand.footer
         assert "[ ]" not in hand.text
