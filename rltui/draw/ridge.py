@@ -7,22 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.core.text import cell_width
-from rltui.draw.chart.axis import linear_scale, x_ticks
-from rltui.draw.chart.canvas import (
-    BLANK,
-    RESOLUTION,
-    Canvas,
-    checkerboard,
-    encode,
-    fill,
-    sparse,
-    texts_at,
-)
+from rltui.core.media import Histogram
+from rltui.draw.chart.canvas import BLANK, RESOLUTION, Canvas, PlotSpan, encode, fill
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.foot import axis_lines
+from rltui.draw.chart.render import render
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import ACCENT, MUTED, RULE, STRONG, TEXT, Line, Style, Token, style
+from rltui.draw.line import ACCENT, MUTED, STRONG, TEXT, Line, Style, Token, style
+from rltui.draw.prose import fact_line
 from rltui.facts import numbers
-from rltui.formats.tfevents.media import Histogram
 
 #: From this size a ridge is drawn, below it bands.
 RIDGE_CELLS, RIDGE_ROWS = 60, 16
@@ -40,6 +33,7 @@ _PEAK, _LEAST_PEAK, _MOST_PEAK = 5, 3, 8
 _APART = 2
 #: Oldest to newest.
 _AGES = tuple(map(style, (Token.BAND, Token.SPARK, Token.SERIES)))
+_QUARTILES = Token.SPARK, Token.SERIES, Token.SPARK
 _HERE = style(Token.STRONG, bold=True)
 _LABEL = 8
 
@@ -99,7 +93,9 @@ def ridge_lines(
         for (text, look), line in zip(labels, canvas.rows(), strict=True)
     ]
 
-    return [*lines, *_axis(x_ticks(low, high, cells, "number"), low, high, cells, glyphs)]
+    span = PlotSpan(_LABEL + 1, cells, width, low, high)
+    axis = Chart(Curve(borders, borders), x_kind="number", x_unit="")
+    return [*lines, *axis_lines(axis, span, glyphs, None, None)]
 
 
 def _shares(found: Histogram, borders: FloatArray) -> FloatArray:
@@ -114,20 +110,6 @@ def _shares(found: Histogram, borders: FloatArray) -> FloatArray:
     return np.diff(below)
 
 
-def _axis(
-    ticks: Sequence[tuple[float, str]], low: float, high: float, cells: int, glyphs: GlyphSet
-) -> list[Line]:
-    rule, parts = [glyphs.rule] * cells, []
-    for x, text in ticks:
-        if low <= x <= high:
-            column, text = int((x - low) / ((high - low) or 1.0) * (cells - 1)), glyphs.text(text)
-            rule[column] = glyphs.tick_down
-            begin = _LABEL + 1 + column - (cell_width(text) - 1) // 2
-            parts.append((min(begin, _LABEL + 1 + cells - cell_width(text)), text, MUTED))
-    head = " " * _LABEL + glyphs.corner
-    return [[(head, RULE), ("".join(rule), RULE)], texts_at(_LABEL + 1 + cells, parts)]
-
-
 def band_lines(
     steps: Sequence[int],
     found: Sequence[Histogram],
@@ -136,62 +118,23 @@ def band_lines(
     width: int,
     height: int,
 ) -> list[Line]:
-    """The median over the steps, with the bands of the middle 50 % and 90 %."""
-    cells, rows = width - _LABEL - 1, height - 2
-    table = np.array([h.quantiles(_SHARES) for h in found])
-    scale = linear_scale(float(table.min()), float(table.max()), rows)
-    across, down = RESOLUTION[glyphs.marker]
-    x = np.array(steps, np.float64)
-    places = np.linspace(x[0], x[-1], across * cells)
-    dots = scale.share(table) * (down * rows - 1)
-    lines = np.array([np.interp(places, x, column) for column in dots.T])
-    low, inner, middle, outer, high = np.round(lines)
-    canvas = Canvas(cells, rows)
-
-    tones = sparse, (lambda raster: raster) if glyphs.ascii else checkerboard
-    for a, b, tone, look, char in (
-        (low, high, tones[0], _AGES[0], "."),
-        (inner, outer, tones[1], _AGES[1], ":"),
-    ):
-        canvas.paint(encode(tone(fill(a, b, down * rows)), glyphs.marker, char=char), look)
-    beside = np.append(middle[:1], middle[:-1])
-    drawn = fill(np.minimum(middle, beside), np.maximum(middle, beside), down * rows)
-    codes = encode(drawn, glyphs.marker)
-    canvas.paint(codes, _AGES[2])
-    canvas.lines |= codes != BLANK
-    if len(x) > 1 and x[-1] > x[0]:
-        column = round((x[at] - x[0]) / (x[-1] - x[0]) * (cells - 1))
-        for row in range(rows):
-            if canvas.free(row, column, column + 1):
-                canvas.put(row, column, glyphs.vertical, ACCENT)
-    labels = dict(scale.ticks)
-    plotted: list[Line] = []
-
-    for row, line in enumerate(canvas.rows()):
-        text = labels.get(rows - 1 - row, "")
-        tick = glyphs.tick_left if text else glyphs.vertical
-        plotted.append([(glyphs.text(text).rjust(_LABEL - 1) + " ", MUTED), (tick, RULE), *line])
-    ticks = x_ticks(float(x[0]), float(x[-1]), cells) if x[-1] > x[0] else []
-
-    return [*plotted, *_axis(ticks, float(x[0]), float(x[-1]), cells, glyphs)]
+    """The median over the steps between lines that bound the middle half, on the area of the
+    middle 90 %."""
+    x = np.array(steps)
+    low, *bounds, high = np.array([h.quantiles(_SHARES) for h in found]).T
+    first, median, third = (Curve(x, y, t) for y, t in zip(bounds, _QUARTILES, strict=True))
+    area = (x, low), (x, high)
+    chart = Chart(median, overlays=(first, third), envelope=area, crosshair=steps[at], told=True)
+    return render(chart, width, height, glyphs)
 
 
 def quantile_line(found: Histogram, width: int) -> Line:
-    """Count and quantiles of one histogram, as many as fit."""
-    values = found.quantiles(np.concatenate(([0.0], _SHARES, [1.0])))
-    names = ("min", "5 %", "25 %", "median", "75 %", "95 %", "max")
-    drop = (("25 %", "75 %"), ("5 %", "95 %"), ("min", "max"))
-    shown = list(zip(names, values.tolist(), strict=True))
-    while True:
-        line: Line = []
-        for name, value in shown:
-            line += [(f"{name} ", MUTED), (f"{numbers.value(value)}   ", STRONG)]
-        line += [("n ", MUTED), (numbers.value(float(found.counts.sum())), STRONG)]
-        cells = sum(cell_width(text) for text, _ in line)
-        gone = next((d for d in drop if any(n in d for n, _ in shown)), None)
-        if cells <= width or gone is None:
-            return line
-        shown = [x for x in shown if x[0] not in gone]
+    """Quantiles and count of one histogram, as many as fit."""
+    low, first, middle, third, high = map(numbers.value, found.quantiles(_SHARES).tolist())
+    least, most = map(numbers.value, found.edges[[0, -1]].tolist())
+    facts = [("median", middle), ("25 to 75 %", f"{first} to {third}")]
+    facts += [("5 to 95 %", f"{low} to {high}"), ("min, max", f"{least} to {most}")]
+    return fact_line([*facts, ("n", numbers.value(float(found.counts.sum())))], width)
 
 
 def curve_lines(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
-from rich.color import Color, ColorSystem
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style as RichStyle
+from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Region
 from textual.strip import Strip
 
 from rltui.core.batch import MediaKind
+from rltui.core.media import Histogram, Media, Pictures, PrecisionRecall
 from rltui.core.text import cell_width, words_match
 from rltui.draw.line import (
     MUTED,
@@ -40,14 +43,14 @@ from rltui.draw.ridge import (
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.media import Pixels, pixels_of, read_media
-from rltui.formats.tfevents.media import Curve, Histogram, Media
 from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.store.media import Kept, MediaKey
 from rltui.tui.keys import MEDIA, Key
-from rltui.tui.screen import LEAST, ReadingScreen
+from rltui.tui.screen import LEAST, Reading, ShellScreen
 from rltui.tui.shell import shell_of
+from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
@@ -59,113 +62,120 @@ _WORDS = {
 }
 #: Cells of the steps of a line of the list.
 _NEWEST = 21
-#: Depths of colour in which a picture is more than letters.
-_DEPTHS = ("truecolor", "256")
+#: Rows above a picture, and columns beside it.
+_HEAD, _LEFT = 1, 2
 #: Dark to light.
 _RAMP = " .:-=+*#%@"
 
 
-class Picture(Lines):
-    """Pixels as half blocks, two above each other in a cell."""
+class MediaView(Lines, Reading, PictureFrame):
+    """One tag of a run below its name; read when it is looked at."""
 
-    pixels: Pixels | None = None
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        if self.pixels is None:
-            return super().render_lines(crop)
-        palette, width = shell_of(self).palette, self.size.width
-        eight, ground = palette.depth == "256", palette.rich(TEXT)
-        strips = []
-        for y in range(crop.y, crop.bottom):
-            rows = self.pixels[2 * y : 2 * y + 2].tolist()
-            cells = zip(rows[0], rows[1] if len(rows) > 1 else rows[0], strict=True) if rows else ()
-            line = [Segment("  ", ground)]
-            for upper, lower in cells:
-                front, back = Color.from_rgb(*upper), Color.from_rgb(*lower)
-                if eight:
-                    front, back = (c.downgrade(ColorSystem.EIGHT_BIT) for c in (front, back))
-                line.append(Segment("▀", RichStyle(color=front, bgcolor=back)))
-            strips.append(Strip(line).adjust_cell_length(width, ground).crop(crop.x, crop.right))
-        return strips
-
-
-class MediaScreen(ReadingScreen, places=(MEDIA,)):
-    """Shows one tag of a run."""
-
-    title_words = "Histograms and pictures"
-
-    DEFAULT_CSS = """
-    MediaScreen > #header { height: 1; }
-    MediaScreen > #head { height: 1; }
-    """
-
-    def __init__(self, session: Session, run: RunView, key: MediaKey) -> None:
-        super().__init__()
-        self._session, self._run, self._key = session, run, key
-        self._step: int | None = None
+    def __init__(self, run: RunView, key: MediaKey, *, keys: bool = False) -> None:
+        """``keys``: whether it names those that lead to others of its kind."""
+        super().__init__(self.lines_at)
+        self.run, self.key, self._named = run, key, keys
+        self.step: int | None = None
         """The chosen step; None for the newest."""
-        self._bands = False
+        self.number = 0
+        """Which of several pictures of the step, modulo their number."""
+        self.bands = False
+        """Whether histograms are drawn as quantiles however large the widget is."""
         self._read: dict[Kept, Media | str] = {}
         """What was read of the tag: of pictures and curves one."""
-        self._pixels: tuple[object, Pixels | str] | None = None
-        """The pixels of a picture, and of what and for which size."""
-
-    def compose(self) -> ComposeResult:
-        run, reading = self._run, self._session.reading
-        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
-        yield Lines(self._draw_head, id="head")
-        yield Picture(self._draw, id="body")
-        yield Status(self.footer)
+        self._decoded: tuple[object, Pixels | str, str] = None, "", ""
+        """Of what, the pixels, and these as the terminal has them."""
+        self._drawn: object = None
+        """What was shown last."""
 
     # -- what is shown ---------------------------------------------------------------------
 
-    @property
-    def _places(self) -> list[Kept]:
-        return self._run.data.media.steps(self._key, self._run.as_of)
+    def show(self, run: RunView, key: MediaKey) -> None:
+        """Show another tag from the next update on, at about the same step."""
+        self._read = self._read if (run, key) == (self.run, self.key) else {}
+        self.run, self.key = run, key
 
     @property
-    def _here(self) -> Kept | None:
-        """The place of the value at the chosen step."""
-        places = self._places
-        return places[self._at] if places else None
+    def places(self) -> list[Kept]:
+        """The steps that there are."""
+        return self.run.data.media.steps(self.key, self.run.as_of)
 
     @property
-    def _at(self) -> int:
-        """The number of the chosen step among those that are kept."""
-        places, step = self._places, self._step
+    def at(self) -> int:
+        """The number of the chosen step among them; -1 for none."""
+        places, step = self.places, self.step
         if step is None:
             return len(places) - 1
         return min(range(len(places)), key=lambda i: abs(places[i].step - step), default=-1)
 
-    def update(self) -> None:
-        self.status.display = self.size.height >= LEAST[1]
-        body, here = self.query_one(Picture), self._here
-        value = None if here is None else self._read.get(here)
-        made_of = self._key, here, body.size
-        known = self._pixels[1] if self._pixels and self._pixels[0] == made_of else None
-        drawn = isinstance(value, bytes) and self.shell.palette.depth in _DEPTHS
-        body.pixels = None if not drawn or isinstance(known, str) else known
-        body.repaint_all()
-        for name in ("#header", "#head"):
-            self.query_one(name, Lines).update()
-        self.status.update()
+    @property
+    def _value(self) -> Media | str:
+        places = self.places
+        return self._read.get(places[self.at], "reading") if places else "none so early in the run"
 
-        if not self.reading and (work := self._missing(value, known)) is not None:
+    @property
+    def _pictures(self) -> Pictures:
+        value = self._value
+        return () if isinstance(value, str | Histogram | PrecisionRecall) else value
+
+    @property
+    def count(self) -> int:
+        """Pictures at the step, or what else there is."""
+        return len(self._pictures) or 1
+
+    @property
+    def _made_of(self) -> object:
+        """What the pixels of a picture depend on."""
+        cell = shell_of(self).picture.cell
+        return self.key, self.places[self.at], self.number % self.count, self.size, cell
+
+    @property
+    def _shown(self) -> Histogram | PrecisionRecall | Pixels | str:
+        """The value, the pixels of a picture, or why there are none."""
+        value = self._value
+        if isinstance(value, str | Histogram | PrecisionRecall):
+            return value
+        return self._decoded[1] if self._decoded[0] == self._made_of else "reading"
+
+    @property
+    def placed(self) -> Placed | None:
+        found, data = self._shown, self._decoded[2]
+        if not (data and self._has_colours and self.display and isinstance(found, Pixels)):
+            return None
+        height, width, _ = found.halves.shape
+        where = Region(self.region.x + _LEFT, self.region.y + _HEAD, width, height // 2)
+        return Placed(where, data) if self.region.contains_region(where) else None
+
+    def update(self) -> None:
+        found, before = self._shown, self._drawn
+        self._drawn = found
+        if found is before:
+            super().update()
+        else:  # the lines below a picture do not tell what differs
+            self.repaint_all()
+        if isinstance(found, Pixels):
+            shell_of(self).frame(self)
+        room = self.size.width > 2 * _LEFT and self.size.height > _HEAD
+        if room and not self.reading and (work := self._missing()) is not None:
             self.read(work)
 
-    def _missing(
-        self, value: Media | str | None, known: Pixels | str | None
-    ) -> Callable[[], Callable[[], None]] | None:
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.update()
+
+    def _missing(self) -> Callable[[], Callable[[], None]] | None:
         """What is to be read next: values, then the pixels of a picture."""
-        here, body = self._here, self.query_one(Picture)
-        wanted = self._places if self._key.kind is MediaKind.HISTOGRAM else [here] if here else []
-        missing = [p for p in wanted if p not in self._read]
-        if missing:
-            return partial(self._load, self._key, missing, wanted)
-        width, height = body.size.width - 4, 2 * body.size.height
-        if isinstance(value, bytes) and known is None and width > 0 < height:
-            return partial(self._decode, (self._key, here, body.size), value, width, height)
-        return None
+        places, pictures = self.places, self._pictures
+        wanted = places if self.key.kind is MediaKind.HISTOGRAM else places[self.at :][:1]
+        if missing := [p for p in wanted if p not in self._read]:
+            return partial(self._load, self.key, missing, wanted)
+        if not pictures or self._decoded[0] == self._made_of:
+            return None
+        terminal = shell_of(self).picture
+        columns = min(self.size.width - 2 * _LEFT, LARGEST // terminal.cell[0])
+        rows = min(self.size.height - _HEAD, LARGEST // terminal.cell[1])
+        picture = pictures[self.number % len(pictures)]
+        return partial(self._decode, self._made_of, picture, columns, rows, terminal)
 
     def _load(
         self, key: MediaKey, missing: Sequence[Kept], wanted: Sequence[Kept]
@@ -173,123 +183,181 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         found = read_media(key, missing)
 
         def show() -> None:
-            if key == self._key:
-                kept = {p: v for p, v in self._read.items() if p in wanted}
-                self._read = kept | found
+            if key == self.key:
+                self._read = {p: v for p, v in self._read.items() if p in wanted} | found
+                for status in self.screen.query(Status):  # whose keys depend on it
+                    status.update()
 
         return show
 
     def _decode(
-        self, made_of: object, encoded: bytes, width: int, height: int
+        self,
+        made_of: object,
+        picture: bytes | Path,
+        columns: int,
+        rows: int,
+        terminal: TerminalPicture,
     ) -> Callable[[], None]:
-        found = pixels_of(encoded, width, height)
+        found = pixels_of(picture, columns, rows, terminal.cell)
+        data = terminal.encoded(found.image) if isinstance(found, Pixels) else ""
 
         def show() -> None:
-            self._pixels = made_of, found
+            self._decoded = made_of, found, data
 
         return show
 
-    def _draw_head(self, width: int, _: int) -> list[Line]:
-        keys, places, words = self._run.data.media.keys, self._places, self.shell.view.glyphs.text
-        line: Line = [(f"{_WORDS[self._key.kind]} ", TITLE), (words(self._key.tag), STRONG)]
-        if len(keys) > 1 and self._key in keys:
-            line.append((f"   {words('↑ ↓')}  {keys.index(self._key) + 1} of {len(keys)}", MUTED))
-        right: Line = []
-        if places:
-            right = [(f"{self._run.step_word} ", MUTED)]
-            right.append((numbers.step(places[self._at].step), STRONG))
-            right.append((f"  {self._at + 1} of {len(places)}", MUTED))
-        cells = sum(cell_width(t) for t, _ in right)
-        return indented([[*fit_line(line, max(0, width - cells - 5)), ("  ", TEXT), *right]], 2)
+    # -- drawing ---------------------------------------------------------------------------
 
-    def _draw(self, width: int, height: int) -> list[Line]:
-        places, view = self._places, self.shell.view
-        if not places:
-            return indented([[], [("none so early in the run", MUTED)]], 2)
-        value = self._read.get(places[self._at])
-        if value is None or (isinstance(value, bytes) and self._pixels is None):
-            return indented([[], [("reading", MUTED)]], 2)
-        if isinstance(value, str):
-            return indented([[], *paragraph(view.glyphs.text(value), width - 4, MUTED)], 2)
-        if isinstance(value, bytes):
-            return self._picture_lines(view, width)
-        if isinstance(value, Curve):
-            return indented([[], *curve_lines(*value, view.glyphs, width - 4)], 2)
-        return self._histogram_lines(value, view, width - 2, height)
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines, and a picture as half blocks, two pixels above each other in a cell."""
+        strips, found = super().render_lines(crop), self._shown
+        if not isinstance(found, Pixels) or not self._has_colours:
+            return strips
+        ground = shell_of(self).palette.rich(TEXT)
+        for n, y in enumerate(range(crop.y - _HEAD, crop.bottom - _HEAD)):
+            rows = found.halves[2 * y : 2 * y + 2].tolist()
+            if y < 0 or not rows:
+                continue
+            line = [Segment(" " * _LEFT, ground)]
+            for upper, lower in zip(*rows, strict=True):
+                look = RichStyle(color=Color.from_rgb(*upper), bgcolor=Color.from_rgb(*lower))
+                line.append(Segment("▀", look))
+            whole = Strip(line).adjust_cell_length(self.size.width, ground)
+            strips[n] = whole.crop(crop.x, crop.right)
+        return strips
 
-    def _picture_lines(self, view: View, width: int) -> list[Line]:
-        """The picture in letters, where there are no colours, or why there is none."""
-        made_of = self._key, self._here, self.query_one(Picture).size
-        if self._pixels is None or self._pixels[0] != made_of:
-            return indented([[], [("reading", MUTED)]], 2)
-        found = self._pixels[1]
+    @property
+    def _has_colours(self) -> bool:
+        """Whether a picture is more than letters."""
+        depth = shell_of(self).palette.depth
+        return depth in ("truecolor", "256") or (depth != "none" and bool(self._decoded[2]))
+
+    def lines_at(self, width: int, height: int) -> list[Line]:
+        """The lines at a size, a picture in letters."""
+        view, found = shell_of(self).view, self._shown
+        head, width, height = self._head_line(width, view), width - _LEFT, height - _HEAD
         if isinstance(found, str):
-            return indented([[], *paragraph(view.glyphs.text(found), width - 4, MUTED)], 2)
-        grey = found[::2].mean(axis=2) / 256 * len(_RAMP)
-        return [[("  " + "".join(_RAMP[int(x)] for x in row), TEXT)] for row in grey.tolist()]
+            lines = [[], *paragraph(view.glyphs.text(found), width - _LEFT, MUTED)]
+        elif isinstance(found, PrecisionRecall):
+            lines = [[], *curve_lines(*found, view.glyphs, width - _LEFT)]
+        elif isinstance(found, Histogram):
+            return [head, *self._histogram_lines(found, view, width, height)]
+        else:
+            grey = found.halves[::2].mean(axis=2) / 256 * len(_RAMP)
+            lines = [[("".join(_RAMP[int(x)] for x in row), TEXT)] for row in grey.tolist()]
+        return [head, *indented(lines, _LEFT)]
+
+    def _head_line(self, width: int, view: View) -> Line:
+        keys, at, words = self.run.data.media.keys, self.at, view.glyphs.text
+        line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (words(self.key.tag), STRONG)]
+        if self._named and len(keys) > 1 and self.key in keys:
+            line.append((f"   {words('↑ ↓')}  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
+        right: Line = []
+        if self.count > 1:
+            number = f"{self.number % self.count + 1} of {self.count}"
+            right += [("[ ]  " if self._named else "", MUTED), (number, STRONG), ("   ", TEXT)]
+        if at >= 0:
+            right += [
+                (f"{self.run.step_word} ", MUTED),
+                (numbers.step(self.places[at].step), STRONG),
+                (f"  {at + 1} of {len(self.places)}", MUTED),
+            ]
+        cells = sum(cell_width(t) for t, _ in right)
+        line = fit_line(line, max(0, width - cells - 5))
+        return [(" " * _LEFT, TEXT), *line, ("  ", TEXT), *right]
 
     def _histogram_lines(self, value: Histogram, view: View, width: int, height: int) -> list[Line]:
-        known = [(p.step, self._read.get(p)) for p in self._places]
+        known = [(p.step, self._read.get(p)) for p in self.places]
         pairs = [(step, h) for step, h in known if isinstance(h, Histogram)]
         steps, found = [s for s, _ in pairs], [h for _, h in pairs]
         at = next(i for i, h in enumerate(found) if h is value)
         room = height - 2
-        ridge = self._is_ridge(width + 2, height)
         lines: list[Line] = []
         if room >= 4 and width >= 24:
-            draw = ridge_lines if ridge or len(found) == 1 else band_lines
+            draw = ridge_lines if self.is_ridge or len(found) == 1 else band_lines
             lines = draw(steps, found, at, view.glyphs, width, room)
-        return [*lines, [], [("  ", TEXT), *quantile_line(value, width - 2)]]
+        return [*lines, [], [(" " * _LEFT, TEXT), *quantile_line(value, width - _LEFT)]]
 
-    def _is_ridge(self, width: int, height: int) -> bool:
-        return not self._bands and width >= RIDGE_CELLS and height >= RIDGE_ROWS
+    @property
+    def is_ridge(self) -> bool:
+        """Whether histograms are a ridge."""
+        has_room = self.size.width >= RIDGE_CELLS and self.size.height - _HEAD >= RIDGE_ROWS
+        return has_room and not self.bands
+
+
+class MediaScreen(ShellScreen[None], places=(MEDIA,)):
+    """Shows one tag of a run."""
+
+    title_words = "Histograms and pictures"
+
+    DEFAULT_CSS = "MediaScreen > #header { height: 1; }"
+
+    def __init__(self, session: Session, run: RunView, key: MediaKey) -> None:
+        super().__init__()
+        self._session, self._run = session, run
+        self._media = MediaView(run, key, keys=True)
+
+    def compose(self) -> ComposeResult:
+        run, reading = self._run, self._session.reading
+        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
+        yield self._media
+        yield Status(self.footer)
+
+    def update(self) -> None:
+        self.status.display = self.size.height >= LEAST[1]
+        self.query_one("#header", Lines).update()
+        self._media.update()
+        self.status.update()
 
     @property
     def keys(self) -> list[Key]:
-        """Without the one that only histograms have."""
-        return [
-            k for k in super().keys if k.action != "bands" or self._key.kind is MediaKind.HISTOGRAM
-        ]
+        """Without those of other kinds."""
+        return [k for k in super().keys if self._has(k.method)]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action works here now."""
-        if action == "bands" and self._key.kind is not MediaKind.HISTOGRAM:
-            return False
-        return super().check_action(action, parameters)
+        return self._has(action) and super().check_action(action, parameters)
+
+    def _has(self, action: str) -> bool:
+        is_histogram = self._media.key.kind is MediaKind.HISTOGRAM
+        return {"bands": is_histogram, "step_picture": self._media.count > 1}.get(action, True)
 
     def state_words(self) -> str:
-        if self._key.kind is not MediaKind.HISTOGRAM:
+        if self._media.key.kind is not MediaKind.HISTOGRAM:
             return ""
-        ridge = self._is_ridge(self.size.width, self.size.height - 3)
-        return "2 to 98 % of values" if ridge else "median, 50 % and 90 %"
+        return "2 to 98 % of values" if self._media.is_ridge else "median, 50 % and 90 %"
 
     # -- keys ------------------------------------------------------------------------------
 
     def action_step_sample(self, by: int) -> None:
         """Go to a later step, or an earlier one; the newest is followed."""
-        places = self._places
+        places = self._media.places
         if places:
-            at = max(0, min(len(places) - 1, self._at + by))
-            self._step = places[at].step if at < len(places) - 1 else None
+            at = max(0, min(len(places) - 1, self._media.at + by))
+            self._media.step = places[at].step if at < len(places) - 1 else None
             self.update()
 
     def action_cross_to_end(self, by: int) -> None:
         """Go to the first step (-1) or the newest (1)."""
-        self.action_step_sample(by * len(self._places))
+        self.action_step_sample(by * len(self._media.places))
+
+    def action_step_picture(self, by: int) -> None:
+        """Show the next picture of the step, or the one before."""
+        self._media.number = (self._media.number + by) % self._media.count
+        self.update()
 
     def action_step_metric(self, by: int) -> None:
         """Show the next tag, or the one before, at about the same step."""
-        keys = self._run.data.media.keys
-        if self._key in keys:
-            self._key = keys[(keys.index(self._key) + by) % len(keys)]
-            self._read = {}
+        keys, key = self._run.data.media.keys, self._media.key
+        if key in keys:
+            self._media.show(self._run, keys[(keys.index(key) + by) % len(keys)])
             self.update()
 
     def action_bands(self) -> None:
         """Draw a ridge, or the bands of the quantiles."""
-        body = self.query_one(Picture).size
-        self._bands = self._is_ridge(*body)
-        if not self._bands and not self._is_ridge(*body):
+        media = self._media
+        media.bands = not media.bands
+        if not (media.bands or media.is_ridge):
             self.shell.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 
@@ -297,7 +365,8 @@ class MediaScreen(ReadingScreen, places=(MEDIA,)):
         self.dismiss()
 
     def copied_text(self) -> str:
-        return "\n".join(plain(x).rstrip() for x in self._draw(*self.query_one(Picture).size))
+        media = self._media
+        return "\n".join(plain(x).rstrip() for x in media.lines_at(*media.size))
 
 
 def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) -> list[Entry[str]]:

@@ -8,7 +8,8 @@ suspension and a change of size that happens by itself.
 This sits where Textual hands an update of its compositor to the driver, and is the only module
 that uses private parts of Textual. Where one is missing, an update is of an unknown kind or the
 app has no full screen of its own (inline, headless), it steps aside: Textual writes its own
-sequence, and what is known about the terminal is forgotten.
+sequence, and what is known about the terminal is forgotten. (:mod:`rltui.tui.terminal_picture`
+replaces Textual's parser of input, and leaves it where it is missing.)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rich.style import Style
 from textual import _compositor as compositor
 from textual import events, on
 from textual.app import App
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -130,6 +131,8 @@ class TerminalCells:
     def __init__(self, color_system: ColorSystem) -> None:
         self._color_system = color_system
         self._rows: list[_Row] = []
+        self.written: list[Region] = []
+        """Where cells were to be written last."""
 
     def forget(self) -> None:
         """Forget what the terminal shows, so that whatever comes next is written."""
@@ -143,6 +146,7 @@ class TerminalCells:
         """
         runs: dict[Ink, list[tuple[int, int, str]]] = {}
         rewritten: list[tuple[int, int]] = []
+        self.written.clear()
         for y, strips in rows:
             while len(self._rows) <= y:
                 self._rows.append(_Row())
@@ -150,11 +154,14 @@ class TerminalCells:
             before, changed = "".join(row.cells), self._put(row, strips)
             if not changed:
                 continue
+            begin, end = min(changed), max(changed) + 1
             if before and PLAIN.fullmatch(before) and PLAIN.fullmatch("".join(row.cells)):
                 for ink, x, text in _runs(row, changed):
                     runs.setdefault(ink, []).append((y, x, text))
             else:
-                rewritten.append((y, min(changed)))
+                rewritten.append((y, begin))
+                end = len(row.cells)
+            self.written.append(Region(begin, y, end - begin, 1))
         if not runs and not rewritten:
             return ""
 
@@ -370,6 +377,11 @@ class CellDiffApp(App[Result]):
         driver = getattr(self, "_driver", None)
         if driver is not None:
             driver.write(sequence)
+
+    @property
+    def written(self) -> list[Region]:
+        """Where the newest update has written cells."""
+        return [] if self._terminal_cells is None else self._terminal_cells.written
 
     def on_mount(self) -> None:
         """Coming back from ctrl+z finds an empty screen."""

@@ -28,7 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.comparison.screen": ("open_comparison",),
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),
     "rltui.pages.samples": ("SampleScreen",),
-    "rltui.pages.media": ("MediaScreen", "media_entries"),
+    "rltui.pages.media": ("MediaScreen", "MediaView", "media_entries"),
     "rltui.tui.writing": ("default_name", "offered_names", "write_screen"),
     "rltui.output.brief": ("story_text",),
     "rltui.pages.html_report": ("html_report",),

@@ -369,9 +369,9 @@ def start_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="rltui-files", daemon=True).start()
 
 
-class ReadingScreen(ShellScreen[None]):
-    """A screen that reads one thing at a time. To be the second base: Textual inherits styles from
-    the first one only."""
+class Reading(Widget):
+    """A screen or widget that reads one thing at a time. To be the second base: Textual inherits
+    styles from the first one only."""
 
     reading = False
     """Whether something is being read."""
@@ -408,6 +408,14 @@ class ReadingScreen(ShellScreen[None]):
         if show is not None and self.is_attached:
             show()
             self.update()
+
+    def update(self) -> None:
+        """Draw what is known, and read what is missing."""
+        raise NotImplementedError
+
+
+class ReadingScreen(ShellScreen[None], Reading):
+    """A screen that reads one thing at a time. To be the second base, as well."""
 
 
 #: Smoothing weights that ``s`` and ``S`` walk through.

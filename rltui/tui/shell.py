@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
+from textual.driver import Driver
 from textual.markup import escape
 
 from rltui.core.errors import RltuiError, UsageError
@@ -28,6 +30,14 @@ from rltui.tui.cell_diff import CellDiffApp
 from rltui.tui.command_history import CommandHistory
 from rltui.tui.keys import KEYS, Key
 from rltui.tui.remembered import ViewState
+from rltui.tui.terminal_picture import (
+    ASK,
+    PictureFrame,
+    TerminalAnswer,
+    TerminalPicture,
+    hear_answers,
+    hears,
+)
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
 
 Result = TypeVar("Result")
@@ -99,6 +109,9 @@ class ShellApp(CellDiffApp[Result]):
         self._theme_dirs = options.theme_dirs
         self._tokens: dict[str, Theme] = {options.theme.name: options.theme}
         self._palette: Palette | None = None
+        self.picture = TerminalPicture()
+        """The picture that the terminal shows, and how it can."""
+        self._frame: PictureFrame | None = None
         super().__init__()
         self.register_theme(textual_theme(options.theme))
         self.set_reactive(App.theme, options.theme.name)
@@ -121,6 +134,41 @@ class ShellApp(CellDiffApp[Result]):
         if found or not text:
             self.push_screen("palette")
         return found
+
+    # -- pictures --------------------------------------------------------------------------
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver of the platform, with ears for what the terminal says of pictures."""
+        hear_answers()
+        return super().get_driver_class()
+
+    def frame(self, frame: PictureFrame) -> None:
+        """Show the picture of a widget as long as its screen is the upper one, and the terminal
+        can; it is asked once."""
+        self._frame = frame
+        if not self.picture.asked and hears(self._driver):
+            self.picture.asked = True
+            self.write_terminal(ASK)
+
+    @on(events.Resize)
+    def _ask_again(self) -> None:
+        """Cells may have other pixels now: the terminal is asked again."""
+        self.picture.asked = False
+
+    def on_terminal_answer(self, event: TerminalAnswer) -> None:
+        """Draw anew once the terminal has said what it can."""
+        self.picture.answered(event.answer)
+        if self._frame is not None and self._frame.is_attached and self.picture.protocol:
+            self._frame.update()
+
+    def post_display_hook(self) -> None:
+        """Put the picture over what has just been written."""
+        if self.picture.protocol:
+            frame = self._frame
+            above = frame is not None and frame.is_attached and frame.screen is self.screen
+            wanted = frame.placed if frame is not None and above else None
+            if change := self.picture.change(wanted, self.written):
+                self.write_terminal(change)
 
     # -- themes ----------------------------------------------------------------------------
 

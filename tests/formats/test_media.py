@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rltui.core.batch import MediaKind, MediaPlace
+from rltui.core.media import Histogram, PrecisionRecall, histogram
 from rltui.formats.tfevents import TfEvents
-from rltui.formats.tfevents.media import Curve, Histogram, made, media_in
+from rltui.formats.tfevents.media import media_in
 from tests import event_media
 from tests.formats import encode
 
@@ -23,6 +24,7 @@ FILE = b"".join(
         encode.event(2, 1.78e9, encode.simple(b"loss", 0.4)),
         event_media.record(3, event_media.picture("frame", IMAGE)),
         event_media.record(4, event_media.curve("pr", PRECISION, RECALL)),
+        event_media.record(5, event_media.pictures("batch", IMAGE, b"another")),
     )
 )
 
@@ -45,16 +47,17 @@ def test_places_are_found_however_the_file_is_split(piece: int) -> None:
     kinds = [(p.tag, p.kind.value, p.step) for p in found]
     assert kinds == [
         ("old", "histogram", 1), ("new", "histogram", 2), ("frame", "picture", 3),
-        ("pr", "curve", 4),
+        ("pr", "curve", 4), ("batch", "picture", 5),
     ]  # fmt: skip
     for place in found[:2]:
         value = there(place)
         assert isinstance(value, Histogram)
         assert value.edges.tolist() == EDGES.tolist()
         assert value.counts.tolist() == COUNTS.tolist()
-    assert there(found[2]) == IMAGE
+    assert there(found[2]) == (IMAGE,)
+    assert there(found[4]) == (IMAGE, b"another")
     value = there(found[3])
-    assert isinstance(value, Curve)
+    assert isinstance(value, PrecisionRecall)
     assert value.precision.tolist() == PRECISION.tolist()
     assert value.recall.tolist() == RECALL.tolist()
 
@@ -75,7 +78,7 @@ def test_what_is_no_longer_there_is_none() -> None:
 def test_many_bins_become_few_that_hold_about_as_much() -> None:
     values = np.random.default_rng(1).standard_t(2, 20_000)
     counts, edges = np.histogram(values, 4000)
-    found = made(edges, counts.astype(np.float64))
+    found = histogram(edges, counts.astype(np.float64))
     assert found is not None
     assert len(found.counts) <= 64
     assert found.counts.sum() == len(values)
@@ -100,7 +103,7 @@ def test_many_bins_become_few_that_hold_about_as_much() -> None:
     ],
 )
 def test_odd_bins(edges: list[float], counts: list[float], kept: list[float] | None) -> None:
-    found = made(np.array(edges, np.float64), np.array(counts, np.float64))
+    found = histogram(np.array(edges, np.float64), np.array(counts, np.float64))
     assert (found and found.counts.tolist()) == kept
     if found is not None:
         assert np.isfinite(found.edges).all()

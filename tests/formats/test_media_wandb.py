@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import MediaKind, MediaPlace
+from rltui.core.media import Histogram
 from rltui.facts.media import read_media
-from rltui.formats.tfevents.media import Histogram
 from rltui.formats.tracker_log import Wandb
 from rltui.store.media import Kept, MediaKey
 from tests.formats.encode_tracker import Row, full_row, wandb_log
@@ -70,18 +70,28 @@ def test_histograms_of_real_sdks_are_read(name: str) -> None:
     assert (value.edges[0], value.edges[-1]) == (1, 3)
 
 
-def test_an_image_is_read_from_its_file_and_from_nowhere_else(tmp_path: Path) -> None:
-    (tmp_path / "files" / "media").mkdir(parents=True)
-    (tmp_path / "files" / "media" / "a.png").write_bytes(b"an image")
-    (tmp_path / "secret.png").write_bytes(b"secret")
-    wanted = {"media/a.png": b"an image", "../secret.png": None, str(tmp_path / "secret.png"): None}
-    wanted |= {"media/a\0.png": None}  # no path at all
-    for path, expected in wanted.items():
-        values: Row = {("img", "_type"): "image-file", ("img", "path"): path}
+def test_a_record_of_any_length_is_not_read(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "run.wandb", 1, 0, 1 << 30)
+    kept.path.write_bytes(b"x")
+    found = read_media(MediaKey("img", MediaKind.PICTURE), [kept])
+    assert found == {kept: "1,073,741,824 bytes are too many to be shown"}
+
+
+def test_images_are_files_of_the_run_and_of_nothing_else(tmp_path: Path) -> None:
+    log, files = tmp_path / "run.wandb", tmp_path / "files"
+    a, b = "media/a.png", "media/b.png"
+    one = ("img", "_type"), ("img", "path")
+    wanted: list[tuple[Row, object]] = [
+        (dict(zip(one, ("image-file", a), strict=True)), (files / a,)),
+        ({one[0]: "images/separated", ("img", "filenames"): [a, b]}, (files / a, files / b)),
+        ({one[0]: "images/separated", ("img", "filenames"): [a, "../secret.png"]}, None),
+        (dict(zip(one, ("image-file", str(tmp_path / "secret.png")), strict=True)), None),
+    ]
+    for values, expected in wanted:
         data = wandb_log(full_row(3, 1.78e9, values))
         (place,) = places(data)
         assert (place.tag, place.kind, place.step) == ("img", MediaKind.PICTURE, 3)
-        value = read(tmp_path / "run.wandb", data, place)
+        value = read(log, data, place)
         assert value == expected or (expected is None and isinstance(value, str))
 
 

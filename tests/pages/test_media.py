@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rltui.facts.media import pixels_of
+from rltui.facts.media import Pixels, pixels_of
 from rltui.formats.tfevents import TfEvents
+from rltui.tui.terminal_picture import TerminalAnswer
 from rltui.tui.theming import Palette
 from tests import event_media
 from tests.fakes import grpo_batch
@@ -121,6 +122,69 @@ async def test_a_picture_is_drawn_in_half_blocks(tmp_path: Path) -> None:
         assert "▀▀▀" in hand.text
 
 
+async def test_several_pictures_of_a_step_are_stepped_through(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    encoded = (
+        event_media.png(RED_OVER_BLUE),
+        b"no picture",
+        event_media.png(np.zeros_like(RED_OVER_BLUE)),
+    )
+    records = event_media.record(7, event_media.pictures("batch", *encoded)), *spreads()
+    async with at(tmp_path, *records) as hand:
+        await hand.press("0", "G", "k", "enter")
+        assert "[ ]  1 of 3   step 7" in hand.text
+        assert "[ ] picture" in hand.footer
+        first = hand.text
+        await hand.press("right_square_bracket")
+        assert "2 of 3" in hand.text
+        assert "The picture is broken." in hand.text
+        await hand.press("left_square_bracket", "left_square_bracket")
+        assert "3 of 3" in hand.text
+        assert hand.text.splitlines()[3] != first.splitlines()[3]
+        hand.app._palette = Palette(hand.app.tokens, "truecolor")
+        await hand.press("right_square_bracket", "left_square_bracket")
+        assert "▀▀▀" in hand.text
+        await hand.press("left_square_bracket")
+        assert "▀" not in hand.text, "nothing of a black picture is left"
+        await hand.press("j")
+        assert "picture" not in hand.footer
+        assert "[ ]" not in hand.text
+
+
+async def test_beside_the_list_stands_what_is_at_the_cursor(tmp_path: Path) -> None:
+    async with at(tmp_path, *spreads(), size=(160, 45)) as hand:
+        await hand.press("0", "G")
+        assert "Histogram policy/[b]adv" in hand.text
+        assert "median 5.50" in hand.text
+        await hand.press("v")
+        assert "Histogram" not in hand.text
+        await hand.press("v", "k")
+        assert "median 5.50" not in hand.text
+        await hand.press("G")
+        assert "median 5.50" in hand.text
+
+
+async def test_a_picture_in_pixels_goes_when_something_lies_over_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL")
+    value = event_media.picture("frame", event_media.png(RED_OVER_BLUE))
+    async with at(tmp_path, event_media.record(7, value), size=(80, 24)) as hand:
+        sent: list[str] = []
+        monkeypatch.setattr(hand.app, "write_terminal", sent.append)
+        for answer in ({"kitty": "OK"}, {"width": "10", "height": "20"}, {"attributes": "62"}):
+            hand.app.post_message(TerminalAnswer(answer))
+        await hand.press("0", "G", "enter")
+        (picture,) = sent
+        assert picture.startswith("\x1b7\x1b[3;3H\x1b_Ga=T,f=100,")
+        await hand.press("question_mark")
+        assert sent[1:] == ["\x1b_Ga=d,d=I,i=7498868,q=2\x1b\\"]
+        await hand.press("escape")
+        assert sent[2:] == [picture]
+        await hand.press("q")
+        assert sent[3:] == [sent[1]]
+
+
 async def test_a_broken_picture_is_a_sentence(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     value = event_media.picture("frame", b"\x1b[31mno picture")
@@ -131,14 +195,19 @@ async def test_a_broken_picture_is_a_sentence(tmp_path: Path) -> None:
 
 def test_pixels_keep_the_shape_of_the_picture() -> None:
     pytest.importorskip("PIL")
-    found = pixels_of(event_media.png(RED_OVER_BLUE), 40, 10)
-    assert not isinstance(found, str)
-    assert found.shape == (8, 8, 3)
-    assert found[0, 0].tolist() == [255, 0, 0]
-    assert found[-1, -1].tolist() == [0, 0, 255]
-    small = pixels_of(event_media.png(np.zeros((300, 600, 3), np.uint8)), 40, 40)
-    assert not isinstance(small, str)
-    assert small.shape == (20, 40, 3)
+    found = pixels_of(event_media.png(RED_OVER_BLUE), 40, 5)
+    assert isinstance(found, Pixels)
+    assert np.array_equal(np.asarray(found.image), found.halves)
+    assert found.halves.shape == (8, 8, 3)
+    assert found.halves[0, 0].tolist() == [255, 0, 0]
+    assert found.halves[-1, -1].tolist() == [0, 0, 255]
+    small = pixels_of(event_media.png(np.zeros((300, 600, 3), np.uint8)), 40, 20)
+    assert isinstance(small, Pixels)
+    assert small.halves.shape == (20, 40, 3)
+    whole = pixels_of(event_media.png(RED_OVER_BLUE), 40, 5, (7, 15))
+    assert isinstance(whole, Pixels)
+    assert whole.image.size == (77, 75), "18 times as large, in whole cells"
+    assert whole.halves.shape == (10, 11, 3)
 
 
 def a_bomb(width: int, height: int) -> bytes:
@@ -157,7 +226,7 @@ def a_bomb(width: int, height: int) -> bytes:
 @pytest.mark.parametrize("size", [(50_000, 50_000), (5_000, 5_000), (1, 1 << 30)])
 def test_a_picture_that_would_fill_the_memory_is_not_decoded(size: tuple[int, int]) -> None:
     pytest.importorskip("PIL")
-    found = pixels_of(a_bomb(*size), 40, 40)
+    found = pixels_of(a_bomb(*size), 40, 20)
     assert isinstance(found, str)
     assert "pixels" in found
 
@@ -166,11 +235,11 @@ def test_a_torn_picture_is_broken() -> None:
     pytest.importorskip("PIL")
     noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), np.uint8)
     whole = event_media.png(noise)
-    assert pixels_of(whole[: len(whole) // 2], 40, 40) == "The picture is broken."
+    assert pixels_of(whole[: len(whole) // 2], 40, 20) == "The picture is broken."
 
 
 def test_without_pillow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rltui.facts.media.find_spec", lambda _: None)
-    found = pixels_of(b"", 40, 40)
+    found = pixels_of(b"", 40, 20)
     assert isinstance(found, str)
     assert "pillow" in found

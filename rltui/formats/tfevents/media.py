@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import error
-from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.batch import MediaKind
 from rltui.core.block import FloatArray
+from rltui.core.media import Histogram, Media, Pictures, PrecisionRecall, histogram
 from rltui.formats.base import clean_tag
 from rltui.formats.tfevents.event_record import Value, parse_event
 from rltui.formats.tfevents.framing import (
@@ -30,36 +30,8 @@ from rltui.formats.tfevents.framing import (
     valid_header,
 )
 
-#: Bins of a histogram that are kept; more are merged until all hold about as much.
-_MOST_BINS = 64
-#: Largest count and edge, and least share of a bin: what is computed of them stays finite.
-_MOST, _LEAST_SHARE = 1e200, 1e-12
 _IMAGE = 4
 _TYPES = {1: "<f4", 2: "<f8"}
-
-
-class Histogram(NamedTuple):
-    """How values are spread: finite, ascending edges (n + 1,) and counts (n,), n at most 64."""
-
-    edges: FloatArray
-    counts: FloatArray
-
-    def quantiles(self, shares: FloatArray) -> FloatArray:
-        """The values below which these shares of all lie; within a bin all lie evenly."""
-        whole = np.concatenate(([0.0], np.cumsum(self.counts)))
-        found: FloatArray = np.interp(shares * whole[-1], whole, self.edges)
-        return found
-
-
-class Curve(NamedTuple):
-    """Precision and recall (n,) at thresholds that rise evenly from 0 to 1."""
-
-    precision: FloatArray
-    recall: FloatArray
-
-
-Media = Histogram | Curve | bytes
-"""A picture is the bytes of an encoded image."""
 
 
 def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | None:
@@ -86,7 +58,7 @@ def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | Non
 def _histogram(data: bytes, value: Value) -> Histogram | None:
     if value.message is None:
         rows = _numbers(data, value).reshape(-1, 3)
-        return made(np.concatenate((rows[:1, 0], rows[:, 1])), rows[:, 2])
+        return histogram(np.concatenate((rows[:1, 0], rows[:, 1])), rows[:, 2])
     ends, lists = {1: -np.inf, 2: np.inf}, {6: [np.empty(0)], 7: [np.empty(0)]}
     for number, wire, start, stop in fields(data, *value.message[1:]):
         if number in ends and wire == FIXED64:
@@ -97,44 +69,22 @@ def _histogram(data: bytes, value: Value) -> Histogram | None:
     if not len(limits):
         return None
     edges = np.concatenate((limits[:1] if np.isinf(ends[1]) else [ends[1]], limits))
-    return made(np.minimum(np.maximum(edges, ends[1]), ends[2]), counts)
+    return histogram(np.minimum(np.maximum(edges, ends[1]), ends[2]), counts)
 
 
-def made(edges: FloatArray, counts: FloatArray) -> Histogram | None:
-    """A histogram of at most 64 bins; None when it counts nothing or its edges are no numbers.
-    Counts that are no numbers count as none."""
-    if len(edges) != len(counts) + 1:
-        return None
-    counts = np.minimum(np.where(np.isfinite(counts) & (counts > 1 / _MOST), counts, 0.0), _MOST)
-    counts[counts < counts.sum() * _LEAST_SHARE] = 0
-    edges = np.clip(edges, -_MOST, _MOST)  # keeps NaN
-    used = np.flatnonzero(counts)
-    if not len(used) or not np.isfinite(edges).all():
-        return None
-    first, last = int(used[0]), int(used[-1]) + 1
-    edges, counts = np.maximum.accumulate(edges[first : last + 1]), counts[first:last]
-    if len(counts) > _MOST_BINS:
-        whole = np.concatenate(([0.0], np.cumsum(counts / counts.sum())))
-        cuts = np.unique(np.searchsorted(whole, np.linspace(0, 1, _MOST_BINS + 1)[1:-1]))
-        cuts = np.unique(np.concatenate(([0], cuts, [len(counts)])))
-        edges, counts = edges[cuts], np.add.reduceat(counts, cuts[:-1])
-
-    return Histogram(edges, counts)
-
-
-def _picture(data: bytes, value: Value) -> bytes | None:
+def _pictures(data: bytes, value: Value) -> Pictures | None:
     if value.message is not None:
         found = (f for f in fields(data, *value.message[1:]) if f[:2] == (_IMAGE, BYTES))
-        return next((data[a:b] for *_, a, b in found), None)
+        return tuple(data[a:b] for *_, a, b in found)[:1] or None
     if value.tensor is None:
         return None
     texts = [data[a:b] for n, wire, a, b in fields(data, *value.tensor) if (n, wire) == (8, BYTES)]
-    return texts[2] if len(texts) > 2 else None  # after width and height
+    return tuple(texts[2:]) or None  # after width and height
 
 
-def _curve(data: bytes, value: Value) -> Curve | None:
+def _curve(data: bytes, value: Value) -> PrecisionRecall | None:
     rows = _numbers(data, value).reshape(6, -1)
-    return Curve(rows[4], rows[5]) if rows.shape[1] else None
+    return PrecisionRecall(rows[4], rows[5]) if rows.shape[1] else None
 
 
 def _numbers(data: bytes, value: Value) -> FloatArray:
@@ -150,6 +100,6 @@ def _numbers(data: bytes, value: Value) -> FloatArray:
 
 _READ: dict[MediaKind, Callable[[bytes, Value], Media | None]] = {
     MediaKind.HISTOGRAM: _histogram,
-    MediaKind.PICTURE: _picture,
+    MediaKind.PICTURE: _pictures,
     MediaKind.CURVE: _curve,
 }

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from rltui.core.batch import MediaKind
+from rltui.core.media import Histogram, histogram
 from rltui.formats.base import clean_tag
 from rltui.formats.json_value import parsed
 from rltui.formats.tfevents.framing import BYTES, MalformedError, fields
-from rltui.formats.tfevents.media import Histogram, made
 from rltui.formats.tracker_log.leveldb import RecordReader
 from rltui.formats.tracker_log.wandb_row import cells_of, name_of
 
@@ -68,16 +68,17 @@ def _value(part: Any) -> Any:
     return _json(part) if isinstance(part, bytes) else part
 
 
-def media_in(data: bytes, offset: int, tag: str, kind: MediaKind) -> Histogram | str | None:
-    """What the record at ``offset`` of a file, with at least its bytes, holds of a tag: of an image
-    the path of its file below ``files``; None when it is not that record any more, or broken."""
+def media_in(data: bytes, offset: int, tag: str, kind: MediaKind) -> Histogram | list[str] | None:
+    """What the record at ``offset`` of a file, with at least its bytes, holds of a tag: of images
+    the paths of their files below ``files``; None when it is not that record any more, or
+    broken."""
     record = RecordReader.first(data, offset)
     try:
         for number, wire, start, stop in fields(record, 0, len(record)):
             if (number, wire) == (HISTORY, BYTES):
                 for name, (its_kind, parts) in media_of_row(record, start, stop).items():
                     if its_kind is kind and clean_tag(name) == tag:
-                        return (_histogram if kind is MediaKind.HISTOGRAM else _file)(parts)
+                        return (_histogram if kind is MediaKind.HISTOGRAM else _files)(parts)
     except (MalformedError, ValueError, TypeError, LookupError, OverflowError):
         return None
     return None
@@ -90,10 +91,10 @@ def _histogram(parts: Parts) -> Histogram | None:
         low, size = float(packed["min"]), float(packed["size"])
         bins = low + size * np.arange(len(counts) + 1)
     edges = np.array(bins, np.float64)
-    return made(edges, counts) if counts.ndim == edges.ndim == 1 else None
+    return histogram(edges, counts) if counts.ndim == edges.ndim == 1 else None
 
 
-def _file(parts: Parts) -> str | None:
+def _files(parts: Parts) -> list[str] | None:
     names = _value(parts.get("filenames"))
-    path = names[0] if isinstance(names, list) and names else _value(parts.get("path"))
-    return path if isinstance(path, str) else None
+    paths = names if isinstance(names, list) and names else [_value(parts.get("path"))]
+    return paths if all(isinstance(p, str) for p in paths) else None

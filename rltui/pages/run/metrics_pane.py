@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -111,6 +112,8 @@ class MetricsPane(Horizontal):
         """The row that the cursor is on until the user moves it, while the tab is open."""
         self._settled = False
         """Whether the run had a verdict when that row was found."""
+        self._media: Any = None
+        """The widget for a histogram or picture at the cursor, once there was one."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="left"):
@@ -219,9 +222,9 @@ class MetricsPane(Horizontal):
             self.rows.repaint_all()  # nothing of it is painted any more
         # without lines the list has the same size for every tab: Textual lays out nothing again
         self.rows.show([Entry(r.tag, lambda _: [], 0) for r in rows], self._first)
-        for name in ("#left", "#side"):
-            self.query_one(name).display = False
+        self.query_one("#left").display = self.query_one("#side").display = False
         self.grid.display = True
+        self._show_media()
         self.grid.show(self._run, rows, size, other=other)
 
     def put(self, tab: str, tag: str) -> None:
@@ -232,9 +235,26 @@ class MetricsPane(Horizontal):
 
     def update_details(self) -> None:
         """Draw what depends on the cursor."""
+        self._show_media()
         for lines in self.query(Lines):
             if lines.display and (lines.parent is self or self.query_one("#left").display):
                 lines.update()
+
+    def _show_media(self) -> None:
+        """Show the histogram or picture at the cursor where a chart would be."""
+        run, cursor = self._run, self.rows.cursor
+        keys = run.data.media.keys if self._tab == ALL else ()
+        key = next((k for k in keys if k.id == cursor), None)
+        beside = self._layout.side > 0 and not self.grid.display
+        shown = beside and key is not None
+        if shown and self._media is None:
+            self._media = later.MediaView(run, key)
+            self.mount(self._media)
+        if self._media is not None:
+            self._media.display = shown
+            self.query_one("#side").display = beside and not shown
+        if shown:
+            self._media.show(run, key)
 
     def on_line_list_moved(self) -> None:
         if self.grid.display:
