@@ -201,7 +201,7 @@ class MetricsPane(Horizontal):
             "#rows": layout.left > 0,
             "#head": layout.headed and count > 0,
             "#below": layout.below > 0 and count > 0,
-            "#side": layout.side > 0,
+            "#side": layout.side > 0 and not (self._media and self._media.display),
         }
 
         for name, display in shown.items():
