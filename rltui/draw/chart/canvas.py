@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.text import cell_width, clean
 from rltui.draw.chart.axis import Scale
-from rltui.draw.chart.trace import CurvePoints, DotColumns, cell_of, extents
+from rltui.draw.chart.chart_model import Array
+from rltui.draw.chart.trace import DotColumns, cell_of, extents
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import TEXT, Line, Style, Token, on_ground, style
 
@@ -282,14 +283,14 @@ def line_raster(plot: Plot, columns: DotColumns, *, toned: bool = False) -> Bool
     return raster
 
 
-def path_raster(plot: Plot, data: CurvePoints, *, joined: bool = False) -> BoolArray:
-    """The dots of points in any order of x; ``joined`` by straight lines in their order."""
+def path_raster(plot: Plot, x: Array, y: Array, *, joined: bool = False) -> BoolArray:
+    """The dots of points (n,) in any order of x; ``joined`` by straight lines in their order."""
     width, height = plot.across * plot.canvas.width, plot.down * plot.canvas.height
     x0, x1 = plot.span.x0, plot.span.x1
-    known = np.isfinite(data.y)
+    known = np.isfinite(y)
     with np.errstate(over="ignore"):
-        across = (data.x[known] - x0) / (x1 - x0 or 1.0)
-    places = np.array([across, plot.scale.share(data.y[known])])
+        across = (x[known].astype(np.float64) - x0) / (x1 - x0 or 1.0)
+    places = np.array([across, plot.scale.share(y[known].astype(np.float64))])
     places = np.clip(np.nan_to_num(places, nan=-1), -1, 2) * [[width - 1], [height - 1]]
     if joined and places.shape[1] > 1:
         moves = np.diff(places)
@@ -301,7 +302,7 @@ def path_raster(plot: Plot, data: CurvePoints, *, joined: bool = False) -> BoolA
     inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
     raster = np.zeros((height, width), dtype=np.bool_)
     raster[height - 1 - row[inside], column[inside]] = True
-    if not joined and len(data.x) < width and plot.down > 1:  # one dot is hard to see
+    if not joined and len(x) < width and plot.down > 1:  # one dot is hard to see
         raster[1:] |= raster[:-1]
         raster[:, 1:] |= raster[:, :-1]
     return raster

@@ -74,25 +74,29 @@ def axis_lines(
     if cross is not None:
         rule[span.cell(cross)] = glyphs.tick_up
 
-    # the unit stands right of the labels, else below the labels of the y axis
-    unit = glyphs.text(safe(chart.x_unit))
-    cells = cell_width(unit)
-    end = span.left + span.cells - cells
-    behind = max((at + len(text) + 1 for at, text, _ in placed), default=end)
-    for begin in (end, behind, span.left - 1 - cells) if unit else ():
-        if 0 <= begin <= span.width - cells and not _touches(begin, unit, placed):
-            placed.append((begin, unit, MUTED))
-            break
-    else:  # the name of a metric is longer than the gaps between labels
-        kept = [p for p in placed if not _touches(end, unit, [p])]
-        if len(kept) > 1 and all(p in kept for p in crossed):
-            placed = [*kept, (end, unit, MUTED)]
+    placed = _with_unit(placed, glyphs.text(safe(chart.x_unit)), span, crossed)
 
     head = " " * (span.left - 1) + glyphs.corner if span.left else ""
     tail = " " * (span.width - span.left - span.cells)
     upper: Line = [(head, RULE), ("".join(rule), RULE), (tail, TEXT)]
 
     return [[s for s in upper if s[0]], texts_at(span.width, placed)]
+
+
+def _with_unit(
+    placed: list[_Part], unit: str, span: PlotSpan, crossed: Sequence[_Part]
+) -> list[_Part]:
+    """The labels and the unit: right of them, else below those of the y axis, else in the place of
+    some, but never of that of the crosshair."""
+    cells = cell_width(unit)
+    end = span.left + span.cells - cells
+    behind = max((at + len(text) + 1 for at, text, _ in placed), default=end)
+    for begin in (end, behind, span.left - 1 - cells) if unit else ():
+        if 0 <= begin <= span.width - cells and not _touches(begin, unit, placed):
+            return [*placed, (begin, unit, MUTED)]
+    kept = [p for p in placed if not _touches(end, unit, [p])]
+    fits = unit and len(kept) > 1 and not _touches(end, unit, crossed)
+    return [*kept, (end, unit, MUTED)] if fits else placed
 
 
 def _touches(begin: int, label: str, others: Sequence[_Part]) -> bool:
@@ -229,8 +233,8 @@ def _bar(bar: Bar, span: PlotSpan, glyphs: GlyphSet) -> _Part:
 
 def has_strip(chart: Chart, height: int) -> bool:
     """Whether a chart of ``height`` lines ends with a strip."""
-    is_line = not chart.curve.is_path
-    return is_line and chart.overview and height >= (_WHOLE_FROM if chart.window is None else _FROM)
+    is_long = chart.overview and not chart.curve.is_path
+    return is_long and height >= (_WHOLE_FROM if chart.window is None else _FROM)
 
 
 def strip_lines(

@@ -7,6 +7,7 @@ layer owns a cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,8 +31,8 @@ from rltui.draw.chart.canvas import (
     safe,
 )
 from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
-from rltui.draw.chart.trace import CurvePoints, gap_cells
-from rltui.draw.chart.y_range import Path, Shown
+from rltui.draw.chart.trace import gap_cells, smooth
+from rltui.draw.chart.y_range import Shown, in_order
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -134,18 +135,19 @@ def draw_continuation(plot: Plot, continuation: Continuation | None) -> None:
     paint(fill(dash, dash, height), MUTED, "-")
 
 
-def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
+def draw_curves(plot: Plot, shown: Shown, weight: float, *, outlined: bool) -> None:
     """Draw minimum and maximum of the family if ``outlined``, the superseded branch, the raw line,
-    the overlays with the first of them on top, and the upper line with its levels."""
+    the overlays with the first of them on top, and the upper line with its levels. ``weight``: that
+    of the moving average."""
+    curve = shown.curve
+    if curve.is_path:
+        for x, y in filter(None, (curve.old, in_order(shown) if weight else None)):
+            paint_line(plot, path_raster(plot, x, y), BAND, char=".")
+        shown = shown._replace(old=None, under=None)
     for end in (shown.low, shown.high) if outlined else ():
         if end is not None:
             paint_tone(plot, *plot.extents(end, cut=True))
-    path = shown.path
-    below = () if path is None else (path.old, path.rows if path.trail is not None else None)
-    for points in below:
-        if points is not None:
-            paint_line(plot, path_raster(plot, points), BAND, char=".")
-    if shown.old is not None and path is None:
+    if shown.old is not None:
         paint_line(plot, line_raster(plot, shown.old, toned=True), BAND, char=".")
     if shown.under is not None:
         look = style(Token.SPARK) if shown.low is not None else BAND
@@ -155,26 +157,32 @@ def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
     drawn = []
     for other in reversed(shown.overlays):
         look, sign = style(other.curve.token), other.curve.sign
-        cells = paint_line(plot, _upper(plot, other), look, char=sign or "+")
+        cells = _paint_upper(plot, other, weight, look, sign or "+")
         drawn.append((cells, look, sign))
-    curve = shown.curve
     look = style(curve.token if curve.known else Token.MUTED)
-    raster = _upper(plot, shown)
-    cells = paint_line(plot, raster, look, char=curve.sign or "*")
-    if path is None:
-        _recolour(plot, raster, curve)
-    else:
-        _recolour_path(plot, raster, path, curve)
+    cells = _paint_upper(plot, shown, weight, look, curve.sign or "*")
 
     _draw_signs(plot, [(cells, look, curve.sign), *reversed(drawn)])
 
 
-def _upper(plot: Plot, shown: Shown) -> BoolArray:
-    """The dots of the upper line, or of a path."""
-    if shown.path is None:
-        return line_raster(plot, shown.line)
-    rows, trail, _ = shown.path
-    return path_raster(plot, trail or rows, joined=trail is not None)
+def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str) -> BoolArray:
+    """The upper line, or a path, with its levels. Returns the cells (height, width) of it."""
+    curve = shown.curve
+    if not curve.is_path:
+        raster = line_raster(plot, shown.line)
+        cells = paint_line(plot, raster, look, char)
+        _recolour(plot, raster, curve)
+        return cells
+    x, y = (smooth(values.astype(np.float64), weight) for values in in_order(shown))
+    raster = path_raster(plot, x, y, joined=weight > 0)
+    cells, codes = paint_line(plot, raster, look, char), encode(raster, plot.glyphs.marker)
+    for since, until, level in sorted(curve.levels, key=lambda e: e[2]):
+        if level >= Level.WATCH:
+            part = slice(int(since), None if until is None else int(until) + 1)
+            own = path_raster(plot, x[part], y[part], joined=weight > 0)
+            where = encode(own, plot.glyphs.marker) != BLANK
+            plot.canvas.paint(codes, style(LEVEL_TOKEN[level]), where)
+    return cells
 
 
 def _draw_signs(plot: Plot, lines: Sequence[tuple[BoolArray, Style, str]]) -> None:
@@ -220,17 +228,6 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
             plot.canvas.paint(codes, style(LEVEL_TOKEN[grade]), where)
 
 
-def _recolour_path(plot: Plot, raster: BoolArray, path: Path, curve: Curve) -> None:
-    """The level colours of a path, from the point at which each began."""
-    codes, marker = encode(raster, plot.glyphs.marker), plot.glyphs.marker
-    data, joined = path.trail or path.rows, path.trail is not None
-    for since, until, level in sorted(curve.levels, key=lambda e: e[2]):
-        if level >= Level.WATCH:
-            part = slice(int(since), None if until is None else int(until) + 1)
-            own = path_raster(plot, CurvePoints(data.x[part], data.y[part]), joined=joined)
-            plot.canvas.paint(codes, style(LEVEL_TOKEN[level]), encode(own, marker) != BLANK)
-
-
 def draw_marks(plot: Plot, shown: Shown) -> None:
     """Marks for values that are outside of the y range or not finite."""
     canvas, scale, glyphs = plot.canvas, plot.scale, plot.glyphs
@@ -243,7 +240,7 @@ def draw_marks(plot: Plot, shown: Shown) -> None:
         for column in set(at[low < -_SLACK].tolist()):
             canvas.put(bottom, column, glyphs.below, _OUTSIDE)
 
-    if shown.path is not None:
+    if shown.curve.is_path:
         return
     kinds = gap_cells(shown.raw, plot.span.x0, plot.span.x1, canvas.width)
     for column in np.flatnonzero(kinds).tolist():
@@ -303,13 +300,14 @@ def _text_row(plot: Plot, limit: Limit) -> tuple[int | None, str]:
     return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
-def draw_crosshair(plot: Plot, x: float, y: float = np.nan) -> None:
+def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:
     """The full-height line, which gives way to the data, and the point of a path on it."""
     canvas, column = plot.canvas, plot.span.cell(x)
     for row in range(canvas.height):
         if not canvas.lines[row, column]:
             canvas.put(row, column, plot.glyphs.vertical, ACCENT)
-    at = plot.row(y) if np.isfinite(y) else None
+    y = math.nan if chart.point is None else float(chart.curve.y[chart.point[0]])
+    at = plot.row(y) if math.isfinite(y) else None
     if at is not None:
         canvas.put(at, column, plot.glyphs.live, style(Token.ACCENT, bold=True))
 

@@ -14,7 +14,7 @@ from rltui.core.level import Level
 from rltui.draw.chart import foot, layers, y_range
 from rltui.draw.chart.axis import Scale
 from rltui.draw.chart.canvas import Canvas, Plot, PlotSpan
-from rltui.draw.chart.chart_model import Chart
+from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.trace import CurvePoints, smooth
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
@@ -55,12 +55,11 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
 
     layers.draw_ground(plot, chart, shown)
     layers.draw_continuation(plot, chart.continuation)
-    layers.draw_curves(plot, shown, outlined=not chart.ends)
+    layers.draw_curves(plot, shown, chart.smooth, outlined=not chart.ends)
     layers.draw_marks(plot, shown)
     layers.draw_onsets(plot, chart)
     if cross is not None:
-        y = np.nan if chart.point is None else ready.in_order.y[chart.point[0]]
-        layers.draw_crosshair(plot, cross, float(y))
+        layers.draw_crosshair(plot, chart, cross)
     layers.draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
     if cross is not None:
         layers.draw_readout(plot, cross, _readout(chart, ready, cross))
@@ -94,7 +93,7 @@ def _layout(
             labels = foot.label_width(chart, whole, width, glyphs, least=labels, margin=_MARGIN)
     rough = PlotSpan(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
     rows = room - max(0, min(room // 3, foot.wanted_rows(chart, rough), room - _MIN_ROWS))
-    margin = _margin_width(chart, ready.in_order, window)
+    margin = _margin_width(chart, y_range.in_order(ready), window)
 
     # the y range needs the curve in dot columns, the number of columns needs the labels
     guess = max(1, width - labels - 1 - margin)
@@ -127,8 +126,7 @@ def _margin_width(chart: Chart, raw: CurvePoints, window: tuple[float, float]) -
 
 def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     """The row at the height of the newest value, and what to write there in the margin."""
-    scale, raw, bottom = plot.scale, shown.raw, plot.canvas.height - 1
-    raw = raw if shown.path is None else shown.path.rows
+    scale, raw, bottom = plot.scale, y_range.in_order(shown), plot.canvas.height - 1
     if not len(raw.x) or raw.x[-1] > plot.span.x1:
         return 0, []
     x, value = float(raw.x[-1]), float(raw.y[-1])
@@ -136,14 +134,18 @@ def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     if row is None:
         row = 0 if value > scale.low and not scale.log else bottom
 
-    at = x if shown.path is None else len(raw.x) - 1
-    levels = [e[2] for e in shown.curve.levels if e[0] <= at and (e[1] is None or e[1] >= at)]
-    worst = max(levels, default=Level.UNKNOWN)
+    worst = _level_at(shown.curve, len(raw.x) - 1 if shown.curve.is_path else x)
     token = LEVEL_TOKEN[worst] if worst >= Level.WATCH else Token.STRONG
     look = style(token if math.isfinite(value) else Token.BAD, bold=True)
     size = 0.0 if scale.log else abs(scale.high) + abs(scale.low)
     text = plot.glyphs.text(numbers.value(numbers.on_scale(value, size)))
     return row, [(plot.glyphs.newest, STRONG), (text, look)]
+
+
+def _level_at(curve: Curve, x: float) -> Level:
+    """The worst level of a place, or of a point of a path."""
+    levels = [e[2] for e in curve.levels if e[0] <= x and (e[1] is None or e[1] >= x)]
+    return max(levels, default=Level.UNKNOWN)
 
 
 def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> list[Line]:
@@ -183,13 +185,11 @@ def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
     if chart.told:
         return []
-    bold, raw = style(Token.STRONG, bold=True), ready.in_order
+    bold, raw = style(Token.STRONG, bold=True), y_range.in_order(ready)
     lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]
-    if chart.point is not None:
-        at, words = chart.point
+    at, words = chart.point or (int(np.searchsorted(raw.x, x, side="right")) - 1, "")
+    if words:
         lines.insert(0, [(words, bold)])
-    else:
-        at = int(np.searchsorted(raw.x, x, side="right")) - 1
     if at < 0:
         return lines
 

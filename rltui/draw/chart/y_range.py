@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,15 +27,6 @@ _SLIVER = 0.03
 LOG_REFUSED = "log y needs values above 0"
 
 
-class Path(NamedTuple):
-    """The points of a path in their order; x is finite."""
-
-    rows: CurvePoints
-    trail: CurvePoints | None
-    """The same, smoothed."""
-    old: CurvePoints | None
-
-
 class Prepared(NamedTuple):
     """All points of a curve, in order; the curve of a chart holds its overlays."""
 
@@ -52,17 +42,11 @@ class Prepared(NamedTuple):
     old: CurvePoints | None
     overlays: tuple[Prepared, ...] = ()
     envelope: tuple[CurvePoints, CurvePoints] | None = None
-    path: Path | None = None
-    """What is drawn of a path; its other points are in the order of x."""
-
-    @property
-    def in_order(self) -> CurvePoints:
-        """The points in the order in which they came."""
-        return self.raw if self.path is None else self.path.rows
 
 
 class Shown(NamedTuple):
-    """A curve in the window, as dot columns; the curve of a chart holds its overlays."""
+    """A curve in the window, as dot columns; the curve of a chart holds its overlays. Those of a
+    path are there for the y range."""
 
     curve: Curve
     raw: CurvePoints
@@ -78,8 +62,12 @@ class Shown(NamedTuple):
     old: DotColumns | None = None
     overlays: tuple[Shown, ...] = ()
     envelope: tuple[DotColumns, DotColumns] | None = None
-    path: Path | None = None
-    """What is drawn in place of ``line``, ``under`` and ``old``."""
+
+
+def in_order(data: Prepared | Shown) -> CurvePoints:
+    """All points in the order in which they came."""
+    curve = data.curve
+    return CurvePoints(np.asarray(curve.x), np.asarray(curve.y)) if curve.is_path else data.raw
 
 
 def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
@@ -118,16 +106,9 @@ def prepare(chart: Chart) -> Prepared:
 
 def _prepared(curve: Curve, weight: float) -> Prepared:
     raw = points(np.asarray(curve.x), np.asarray(curve.y))
-    old = _points(curve.old)
-    if curve.is_path:
-        x = np.clip(np.asarray(curve.x, np.float64), -FAR, FAR)
-        y = np.asarray(curve.y, np.float64)
-        trail = CurvePoints(smooth(x, weight), smooth(y, weight)) if weight > 0 else None
-        path = Path(CurvePoints(x, y), trail, old)
-        return Prepared(curve, raw, raw, raw, None, None, old, path=path)
-    line = CurvePoints(raw.x, smooth(raw.y, weight))
+    line = raw if curve.is_path else CurvePoints(raw.x, smooth(raw.y, weight))
     ends = _points(curve.low), _points(curve.high)
-    return Prepared(curve, raw, line, _points(curve.mean) or line, *ends, old)
+    return Prepared(curve, raw, line, _points(curve.mean) or line, *ends, _points(curve.old))
 
 
 def _points(data: XY | None) -> CurvePoints | None:
@@ -140,19 +121,18 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
     def columns(data: CurvePoints | None) -> DotColumns | None:
         return None if data is None else decimate(data, *window, width)
 
-    def calm(
-        data: CurvePoints, mean: CurvePoints, restarts: Sequence[float] = (), dots: bool = False
-    ) -> DotColumns:
+    def calm(data: CurvePoints, mean: CurvePoints | None) -> DotColumns:
         """A line in the window; the average of ``mean`` where it would be a solid block."""
         line = decimate(data, *window, width)
-        crowded = not dots and is_crowded(data, line, window, width)
-        return averaged(mean, line, window, width, restarts) if crowded else line
+        if mean is None or not is_crowded(data, line, window, width):
+            return line
+        return averaged(mean, line, window, width, chart.restarts if data is ready.line else ())
 
     below = decimate(ready.raw, *window, width)
-    crowded = ready.path is None and is_crowded(ready.raw, below, window, width)
+    crowded = is_crowded(ready.raw, below, window, width)
     above = None
-    if chart.smooth > 0 and ready.path is None:
-        above = calm(ready.line, ready.line, chart.restarts)
+    if chart.smooth > 0:
+        above = calm(ready.line, ready.line)
     elif crowded:
         above = averaged(ready.mean, below, window, width, chart.restarts)
 
@@ -171,14 +151,15 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
         columns(ready.old),
         tuple(
             Shown(
-                *(o.curve, o.raw, calm(o.line, o.mean, dots=o.path is not None)),
-                *(columns(o.low), columns(o.high)),
-                path=o.path,
+                o.curve,
+                o.raw,
+                calm(o.line, None if o.curve.is_path else o.mean),
+                columns(o.low),
+                columns(o.high),
             )
             for o in ready.overlays
         ),
         envelope,
-        ready.path,
     )
 
 
