@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rltui.commands.command import (
@@ -37,7 +38,7 @@ from rltui.output.markdown import (
 )
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
-from rltui.session import Session
+from rltui.session import RunView, Session
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
 
@@ -112,10 +113,7 @@ def plot(options: argparse.Namespace) -> int:
     if not runs:
         return nothing_readable(options, session)
 
-    if options.x not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, options.x))):
-        raise UsageError(
-            f"no metric {options.x!r} for --x", hint=nearest(options.x, names_in(runs))
-        )
+    _check_axis(options.x, runs)
     if options.compare:
         runs = compared(runs, options.compare)
     colour = wants_colour(sys.stdout, os.environ)
@@ -134,6 +132,11 @@ def plot(options: argparse.Namespace) -> int:
     emit("\n".join(charts))
 
     return with_faults(Exit.OK, session.faults)
+
+
+def _check_axis(name: str, runs: Sequence[RunView]) -> None:
+    if name not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, name))):
+        raise UsageError(f"no metric {name!r} for --x", hint=nearest(name, names_in(runs)))
 
 
 def _is_logdir(name: str) -> bool:

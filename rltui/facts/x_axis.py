@@ -231,7 +231,8 @@ def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | Non
     none of the ``kind``: no tokens, no times."""
     series = run.shown(tag)
     own = axis_of_kind(run, series, axis, kind)
-    return None if own is None else own.placed(series)[1:]
+    points = None if own is None else own.placed(series)[1:]
+    return points if points is not None and len(points[0]) else None
 
 
 def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:

@@ -27,7 +27,7 @@ from rltui.facts.x_axis import KINDS, Points, against_words, axis_of, bundle, po
 from rltui.session import RunView
 
 #: Axis -> what it is called, and what stands there without it.
-_AXIS_WORDS = {"relative": "time since the start", "wall": "time", "tokens": "tokens"}
+_AXIS_WORDS = {"relative": "time since the start", "wall": "time"}
 _MISSING = {
     "step": "no point",
     "relative": "no times in the log",
@@ -101,8 +101,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     spans: dict[RunView, FloatArray] = {}
     for run in runs:
         with run.walled(NOT_SHOWN):
-            points = _points(run, tag, options) if tag in run.infos else None
-            if points is not None and len(points[0]):
+            if tag in run.infos and (points := _points(run, tag, options)) is not None:
                 spans[run] = np.array([points[0].min(), points[0].max()])
 
     having = list(spans)
@@ -124,9 +123,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         plotext.limitsize(False, False)  # the requested size, even without a terminal
         height = max(_LEAST_HEIGHT, options.height - legend.count("\n"))
         plotext.plotsize(options.width, height)
-        series = having[0].shown(tag)
-        axis = axis_of(having[0], series, options.axis)
-        about = against_words(axis, series) or tag
+        about, counted = _axis_words(having, tag, options)
         plotext.title(f"{unit.title}{f' ({unit.unit})' if unit.unit else ''}   {about}")
         _draw(plotext, drawn, many)
 
@@ -139,9 +136,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         low, high = float(places[:, 0].min()), float(places[:, 1].max())
         ticks = x_ticks(low, high, options.width - 10, KINDS.get(options.axis, "number"))
         plotext.xticks([at for at, _ in ticks], [label for _, label in ticks])
-        rows = "row" if {r.step_word for r in having} == {"row"} else "step"
-        counted = rows if options.axis == "step" else axis.unit
-        plotext.xlabel(_AXIS_WORDS.get(options.axis, counted))
+        plotext.xlabel(counted)
 
         title, _, chart = str(plotext.build()).partition("\n")
         text = f"{title}\n{legend}{chart}"
@@ -150,6 +145,15 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         plotext.clear_figure()
 
     return text.rstrip("\n") + "\n" + _left_out(drawn)
+
+
+def _axis_words(runs: Sequence[RunView], tag: str, options: PlotOptions) -> tuple[str, str]:
+    """What the title says beside the name of the metric, and the label of the x axis."""
+    series = runs[0].shown(tag)
+    axis = axis_of(runs[0], series, options.axis)
+    rows = "row" if {r.step_word for r in runs} == {"row"} else "step"
+    counted = _AXIS_WORDS.get(options.axis, rows if options.axis == "step" else axis.unit)
+    return against_words(axis, series) or tag, counted
 
 
 def _plotext() -> Any:

@@ -100,12 +100,7 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    run, step = settings.run, settings.step
-    logged = [] if step is None else settings_at(run, step, text)
-    title = "" if step is None else f"Logged at {run.step_word} {numbers.step(step)}"
-    lines = _section(title, logged, view, width)
-    changed = _section("Changed at a restart", settings_changed(run, text), view, width)
-    lines += ([[]] if lines and changed else []) + changed
+    lines = _moved(settings, view, width, text)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
     columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * LEAST else 1
@@ -128,6 +123,16 @@ def setting_lines(
     advice += f", which {trouble}." if trouble else "."
 
     return paragraph(advice, width, MUTED)
+
+
+def _moved(settings: Settings, view: View, width: int, text: str) -> list[Line]:
+    """What is logged as a metric, at the step, and what changed at a restart."""
+    run, step, lines = settings.run, settings.step, list[Line]()
+    if step is not None:
+        title = f"Logged at {run.step_word} {numbers.step(step)}"
+        lines = _section(title, settings_at(run, step, text), view, width)
+    changed = _section("Changed at a restart", settings_changed(run, text), view, width)
+    return [*lines, *([[]] if lines and changed else []), *changed]
 
 
 def _differences(

@@ -88,9 +88,7 @@ def metric_lines(
 
     head: Line = [(f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))]
     head += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
-    against = against_words(axis_of(run, run.shown(tag), view.axis), run.shown(tag))
-    about = f"{row.tag}{', min, max' if row.band else ''}"
-    head.append((words(f"   {against or about}"), MUTED))
+    head.append((f"   {words(_about(run, row, view))}", MUTED))
     where = TAB_BY_ID[tab].title
 
     if row in rows:
@@ -116,6 +114,13 @@ def metric_lines(
         chart = side_by_side(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
 
     return indented([*lines, *chart, *below], margin)[:height]
+
+
+def _about(run: RunView, row: TagRow, view: View) -> str:
+    """The tag of a row, or the metric that it is plotted against."""
+    series = run.shown(row.tag)
+    against = against_words(axis_of(run, series, view.axis), series)
+    return against or f"{row.tag}{', min, max' if row.band else ''}"
 
 
 def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:

@@ -170,8 +170,8 @@ def row_label(run: RunView, tag: str) -> str:
 
 def _lines_of(
     run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
-) -> tuple[list[Curve], list[x_axis.Points]]:
-    """Those with a colour as lines, the points of all others."""
+) -> tuple[list[Curve], list[Trace]]:
+    """Those with a colour as lines, and all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 
@@ -183,10 +183,8 @@ def _lines_of(
         if other.token is not None:
             name, note, sign = other.name, other.note, other.sign
             lines.append(replace(line.curve, token=other.token, label=name, note=note, sign=sign))
-        elif line.steps is not None:
-            lines.append(replace(line.curve, token=Token.BAND))
         else:
-            rest.append(line.mean or line.points)
+            rest.append(line)
 
     return lines, rest
 
@@ -197,20 +195,13 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     exact = chart.window is not None
     own, *others = charted(run, tag, view)
     lines, rest = _lines_of(run, tag, others, view, exact=exact)
-
-    faint = [o for o in lines if o.token is Token.BAND]
-    if rest or faint:
-        lines.append(_band_label(len(rest or faint), "as a band" if rest else "in grey"))
-    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
-    if chart.x_kind != "step" or not x_axis.has_own_axis(run, tag):
-        # charts of other metrics stand beside it, and have one range with it
-        ranges = (x_axis.range_of(m.run, "", view.axis, chart.x_kind) for m in view.marked)
-        ends = [x for found in ranges if found is not None for x in found]
-    chart = replace(
-        chart,
-        first=None if chart.first is None else min([chart.first, *ends]),
-        last=None if chart.last is None else max([chart.last, *ends]),
-    )
+    dots = [replace(t.curve, token=Token.BAND) for t in rest if t.steps is not None]
+    lines += dots
+    if rest:
+        lines.append(_band_label(len(rest), "in grey" if dots else "as a band"))
+    if chart.first is not None and chart.last is not None:
+        ends = _ends(chart, run, tag, lines, view)
+        chart = replace(chart, first=min([chart.first, *ends]), last=max([chart.last, *ends]))
     if not lines:
         return chart
 
@@ -220,8 +211,17 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
         label=own.name,
         note=own.note,
         overlays=tuple(lines),
-        envelope=band_of(rest) or chart.envelope,
+        envelope=band_of([t.mean or t.points for t in rest if not dots]) or chart.envelope,
     )
+
+
+def _ends(chart: Chart, run: RunView, tag: str, lines: Sequence[Curve], view: View) -> list[float]:
+    """Where the other runs begin and end. Charts of other metrics stand beside this one, and have
+    one range with it, but for tags with steps of their own."""
+    if chart.x_kind == "step" and x_axis.has_own_axis(run, tag):
+        return [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
+    ranges = (x_axis.range_of(m.run, "", view.axis, chart.x_kind) for m in view.marked)
+    return [x for found in ranges if found is not None for x in found]
 
 
 def marks_legend(run: RunView, view: View, width: int) -> Line:
