@@ -253,7 +253,7 @@ KEYS: tuple[Key, ...] = (
     _key("zoom_in", "plus", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
     _key("zoom_out", "minus", "zoom out", _CHART, (METRIC,)),
     _key("zoom_all", "equals_sign", "whole run", _CHART, (METRIC,), "all", 6),
-    _key("axis", "x", "axis: step, time, tokens; :x METRIC", _CHART, (*_CURVES, TIMING), "axis", 7),
+    _key("axis", "x", "axis: step, time, metric", _CHART, (*_CURVES, TIMING), "axis", 7),
     _key("smoother", "s", "smoother", _CHART, _CURVES, "smooth", 8),
     _key("rougher", "S", "less smooth", _CHART, _CURVES),
     _key("log_y", "L", "log y", _CHART, _CURVES, "log y", 9),

@@ -85,7 +85,7 @@ def test_the_last_name_is_a_tag_even_if_it_exists(cli: Cli, curves: Path, tmp_pa
 def test_an_unknown_tag_names_the_nearest(cli: Cli, curves: Path) -> None:
     result = cli("plot", curves, "actor/entropi")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "rltui: no tag or metric 'actor/entropi'; did you mean 'actor/entropy'?\n"
+    assert result.err == "rltui: no tag or metric 'actor/entropi'; did you mean 'entropy'?\n"
 
 
 def test_a_log_axis_says_what_it_leaves_out(cli: Cli, tmp_path: Path) -> None:
@@ -144,7 +144,8 @@ def test_of_many_runs_the_best_and_the_last_have_lines(cli: Cli, tmp_path: Path)
 def test_the_x_axis_counts_time_or_tokens(cli: Cli, tmp_path: Path) -> None:
     for name in ("a", "b"):
         rows = [
-            {"step": n, "actor/entropy": 1 / n, "timestamp": 1.7e9 + 60 * n} for n in range(1, 91)
+            {"step": n, "actor/entropy": 1 / n, "x": n % 7, "timestamp": 1.7e9 + 60 * n}
+            for n in range(1, 91)
         ]
         if name == "b":
             rows = [{k: v for k, v in r.items() if k != "timestamp"} for r in rows]
@@ -163,6 +164,10 @@ def test_the_x_axis_counts_time_or_tokens(cli: Cli, tmp_path: Path) -> None:
     assert unit.strip() == "time since the start"
     assert ":" in axis("wall")[0]
     assert axis("tokens") == ["actor/entropy: no token counts in the log"]
+    assert axis("x")[-1].strip() == "x"
+    wrong = cli("plot", tmp_path / "logs", "actor/entropy", "--x", "actor/entropi")
+    assert wrong.code == 2
+    assert "no metric 'actor/entropi' for --x; did you mean 'entropy'?" in wrong.err
 
 
 def test_compare_takes_only_some_runs_in_their_order(cli: Cli, curves: Path) -> None:

@@ -195,7 +195,11 @@ async def test_a_replay_begins_at_the_finding_at_the_cursor() -> None:
         step = hand.run.chosen_step
         assert step is not None
         assert step < 60
-        await hand.press("less_than_sign")
+        await hand.press("H")
+        assert f"Logged at step {step}" in hand.text
+        await hand.press("q", "t")
+        assert hand.app.screen._step == step
+        await hand.press("q", "less_than_sign")
         assert hand.run.run.as_of == step
 
 

@@ -14,6 +14,7 @@ import pytest
 from rltui.core.batch import Batch, LogTail
 from rltui.draw.line import plain
 from rltui.draw.view import View
+from rltui.facts.log_digest import line_at
 from rltui.pages.findings.lines import event_lines, log_head, log_lines
 from rltui.session import RunView, Session
 from tests.builders import START, a_batch, a_source, steps
@@ -41,6 +42,17 @@ def log_of(session: Session, width: int = 94) -> str:
     (run,) = session.runs()
     lines = [*log_head(run, View(), width), *log_lines(run, View(), width)]
     return "\n".join(plain(x) for x in lines)
+
+
+def test_the_line_of_a_step_is_the_first_one_that_reached_it() -> None:
+    lines = [f"step:{n // 2} - loss:0.5" if n % 2 else "a warning" for n in range(20, 60)]
+    (run,) = a_session(a_console(*lines), clock=grpo_clock()).runs()
+    at = line_at(run, 20)
+    assert at is not None
+    assert lines[at].startswith("step:20 ")
+    shown = [style.bold for ((_, style), *_) in log_lines(run, View(), 60, marked=at)]
+    assert [n for n, bold in enumerate(shown) if bold] == [at]
+    assert line_at(run, 5) is None  # before the last lines
 
 
 async def test_the_tail_follows_until_one_scrolls_back() -> None:

@@ -6,6 +6,7 @@ Limits by name, wherever a level is explained.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -14,15 +15,19 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
+from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.findings import diagnosed_in
+from rltui.facts.groups import toggled
 from rltui.facts.numbers import short
-from rltui.facts.x_axis import padded_end, span_of
+from rltui.facts.x_axis import against_words, axes_of, axis_of, padded_end, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, chart_of
+from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom, chart_lines, chart_of
+from rltui.pages.metric.overlays import with_others
 from rltui.pages.run.metric_table import spark_line
 from rltui.session import RunView
-from tests.builders import START, a_batch, a_block
+from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.tui.hand import open_app
 
 
 @given(first=st.integers(-(10**12), 10**12), length=st.integers(0, 10**12))
@@ -115,3 +120,121 @@ def page(*kl: float) -> str:
 def test_a_value_beyond_its_limit_says_why_there_is_no_finding_yet() -> None:
     text = page(0.001, 0.15)
     assert "no tick: the newest value is outside" in text
+
+
+KL, REWARD = "actor/ppo_kl", "critic/score/mean"
+
+
+def against_kl(kl: Sequence[float | None], *others: Sequence[float | None]) -> list[RunView]:
+    """Runs a, b, ... whose reward is their step in hundredths, and their KL."""
+    rewards = [n / 100 for n in range(1, 61)]
+    batches = [
+        a_batch(
+            {**grpo_tags(60), REWARD: rewards, KL: list(values)},  # type: ignore[dict-item]
+            run=chr(97 + n),
+            source=f"{n}/events.0",
+        )
+        for n, values in enumerate((kl, *others))
+    ]
+    return a_session(*batches, clock=grpo_clock()).runs()
+
+
+UP_AND_DOWN = [0.001 * min(n, 60 - n) for n in range(60)]
+
+
+def test_a_metric_that_also_falls_makes_a_path_in_the_order_of_steps() -> None:
+    (run,) = against_kl(UP_AND_DOWN)
+    chart = chart_of(run, REWARD, View(axis="kl.old_new"), zoom=Zoom(crosshair=50))
+    assert chart.curve.is_path
+    assert list(chart.curve.x) == UP_AND_DOWN
+    assert (chart.first, chart.last, chart.x_unit) == (0, 0.03, "KL to old policy nats")
+    assert not [*chart.bars, *chart.marks, *chart.restarts]
+    assert (chart.point, chart.crosshair) == ((49, "step 50"), UP_AND_DOWN[49])
+    lines = metric_lines(run, "critic", REWARD, View(axis=KL), Zoom(crosshair=50), 100, 30)
+    text = "\n".join(plain(x) for x in lines)
+    assert text.count("KL to old policy nats") == 3  # title, axis, readout
+    assert all(x in text for x in ("step 50", "0.011", "0.500  was 0.490"))
+
+
+def test_each_point_takes_the_newest_value_since_the_one_before_and_thin_data_says_so() -> None:
+    rare: list[float | None] = [0.01 * (9 - n) if n % 10 == 4 else None for n in range(60)]
+    (run,) = against_kl(rare)
+    axis = axis_of(run, run.shown(REWARD), KL)
+    assert axis.placed(run.shown(REWARD))[0].tolist() == [5, 15, 25, 35, 45, 55]
+    assert against_words(axis, run.shown(REWARD)).endswith("nats, 6 of 60 points")
+    assert math.isnan(axis.place(6))
+    rewards = a_block({REWARD: [1.0, 2.0, 3.0]}, steps=[10, 20, 30])
+    apart = a_block({KL: [0.3, 0.1, 0.2]}, steps=[4, 9, 21])
+    (run,) = a_session(a_batch(rewards, apart)).runs()
+    steps, x, _ = axis_of(run, run.shown(REWARD), KL).placed(run.shown(REWARD))
+    assert (steps.tolist(), x.tolist()) == ([10, 30], [0.1, 0.2])
+
+
+def test_a_metric_that_grows_is_an_axis_like_tokens_and_a_missing_one_is_named() -> None:
+    (run,) = against_kl([0.001 * n for n in range(60)])
+    assert not chart_of(run, REWARD, View(axis=KL)).curve.is_path
+    assert chart_of(run, REWARD, View(axis="nosuch")).x_kind == "step"
+    assert View(axis="nosuch").changed_options(axes_of(run, "nosuch")) == "x step: no nosuch"
+    assert axes_of(run)[-2:] == ("loss.kl", "response_length.mean")
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.9])
+@pytest.mark.parametrize("marker", ["braille", "block", "ascii"])
+def test_a_path_is_drawn_whatever_the_values(marker: str, weight: float) -> None:
+    hostile = [1e308, -1e308, math.nan, math.inf, 0.0, 5e-324, *UP_AND_DOWN[6:]]
+    (run,) = against_kl(hostile)
+    for tag, log_y in ((REWARD, False), (KL, True)):
+        view = View(axis=KL, marker=marker, smooth=weight, log_y=log_y)
+        lines = chart_lines(run, tag, view, 60, 20, zoom=Zoom(7, (5.0, 30.0)), overview=True)
+        assert {len(plain(x)) for x in lines} == {60}
+
+
+def test_a_smoothed_path_is_joined_in_the_order_of_steps() -> None:
+    (run,) = against_kl(UP_AND_DOWN)
+    dots, joined = (
+        "\n".join(plain(x) for x in chart_lines(run, REWARD, View(axis=KL, smooth=w), 70, 24))
+        for w in (0.0, 0.6)
+    )
+    drawn = [sum(0x2800 < ord(c) < 0x2900 for c in text) for text in (dots, joined)]
+    assert drawn[1] > drawn[0] > 0
+
+
+def test_runs_on_a_path_are_read_at_the_same_step_and_have_one_range() -> None:
+    one, two = against_kl(UP_AND_DOWN, [0.05, *UP_AND_DOWN[:0:-1]])
+    view = View(axis=KL, marked=toggled(toggled((), one), two))
+    cross = Crosshair.at(50, axis_of(one, one.shown(REWARD), KL), KL)
+    found = reading_at(two, REWARD, cross)
+    assert found is not None
+    assert (found.seen, found.value, found.x) == (50, 0.5, pytest.approx(0.011))
+    chart = with_others(chart_of(one, REWARD, view), one, REWARD, view)
+    assert (chart.first, chart.last) == (0, 0.05)
+    assert [o.is_path for o in chart.overlays] == [True]
+
+
+@pytest.mark.parametrize("axis", ["step", "relative", "wall", KL])
+def test_charts_beside_each_other_have_one_range_on_every_axis(axis: str) -> None:
+    late = [None] * 20 + [float(n) for n in range(40)]
+    tags = {**grpo_tags(60), "late": late, KL: UP_AND_DOWN}
+    runs = [
+        a_batch(a_block(tags, walls=[START + pace * n for n in range(60)]), run=name, source=name)  # type: ignore[arg-type]
+        for name, pace in (("slow", 20.0), ("fast", 5.0))
+    ]
+    fast, slow = sorted(a_session(*runs, clock=grpo_clock()).runs(), key=lambda r: r.name)
+    view = View(axis=axis, marked=toggled(toggled((), fast), slow))
+    charts = [with_others(chart_of(fast, t, view), fast, t, view) for t in ("late", REWARD, TAG)]
+    assert len({(c.first, c.last) for c in charts}) == 1
+
+
+async def test_a_command_chooses_any_metric_as_the_x_axis() -> None:
+    tags = {**grpo_tags(60), KL: UP_AND_DOWN}
+    async with open_app(a_batch(steps(1, tags)), size=(120, 36)) as hand:
+        await hand.press("3", "enter", "colon", *f"x {KL}", "enter")
+        assert "against KL to old policy nats" in hand.text
+        await hand.press("left", "left")
+        assert "step 59" in hand.text
+        await hand.press("colon", *"x nosuch", "enter")
+        assert "nothing to plot against is named 'nosuch'" in hand.notices
+        await hand.press("x")
+        assert "against KL" not in hand.text
+        await hand.press("colon", *"x kl.old", "enter")
+        assert hand.app.view.axis == "kl.old_new"
