@@ -188,15 +188,16 @@ def _x_tag(run: RunView, name: str) -> str | None:
 def _metric_axis(run: RunView, tag: str, x_tag: str, unit: str) -> Axis:
     """The axis of a metric for the points of a tag; ``unit`` where that is not its title."""
     info, (known, x) = run.infos[x_tag], run.shown(x_tag).finite()
+    grows = bool((x[1:] >= x[:-1]).all())
+    if not grows:
+        steps = run.series(tag).distinct_steps
+        row = np.searchsorted(known, steps, side="right") - 1
+        is_new = row > np.append(-1, row[:-1])
+        known, x = steps[is_new], x[row[is_new]]
     if not len(x):
         return Axis(unit=run.step_word)
     unit = unit or f"{info.title} {info.unit}".rstrip()
-    if (x[1:] >= x[:-1]).all():
-        return Axis("number", unit, known.astype(np.float64), x)
-    steps = run.series(tag).distinct_steps
-    row = np.searchsorted(known, steps, side="right") - 1
-    is_new = row > np.append(-1, row[:-1])
-    return Axis("number", unit, steps[is_new].astype(np.float64), x[row[is_new]], grows=False)
+    return Axis("number", unit, known.astype(np.float64), x, grows)
 
 
 def against_words(axis: Axis, series: Series) -> str:

@@ -85,7 +85,7 @@ def test_the_last_name_is_a_tag_even_if_it_exists(cli: Cli, curves: Path, tmp_pa
 def test_an_unknown_tag_names_the_nearest(cli: Cli, curves: Path) -> None:
     result = cli("plot", curves, "actor/entropi")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "rltui: no tag or metric 'actor/entropi'; did you mean 'entropy'?\n"
+    assert result.err == "rltui: no tag or metric 'actor/entropi'; did you mean 'actor/entropy'?\n"
 
 
 def test_a_log_axis_says_what_it_leaves_out(cli: Cli, tmp_path: Path) -> None:
