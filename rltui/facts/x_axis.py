@@ -227,16 +227,8 @@ def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
     return counterpart(run.infos[tag], other.infos)
 
 
-def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | None:
-    """The points of a tag on the axis ``axis``; None without any, or when the run's axis is
-    none of the ``kind``: no tokens, no times."""
-    series = run.shown(tag)
-    own = axis_of_kind(run, series, axis, kind)
-    points = None if own is None else own.placed(series)[1:]
-    return points if points is not None and len(points[0]) else None
-
-
 def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
+    """The axis of a series with points, if it is of the ``kind``; "" for any."""
     if not series.count:
         return None
     own = axis_of(run, series, axis)

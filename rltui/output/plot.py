@@ -21,19 +21,14 @@ from rltui.draw.chart.axis import decades, round_ticks, x_ticks
 from rltui.draw.chart.trace import smooth
 from rltui.draw.line import RUN_TOKENS
 from rltui.draw.prose import distinct
+from rltui.draw.view import missing_on
 from rltui.facts.comparison import Comparison
 from rltui.facts.groups import Grouping, Sweep, slot_sign
-from rltui.facts.x_axis import KINDS, Points, against_words, axis_of, bundle, points_of
+from rltui.facts.x_axis import KINDS, Points, against_words, axis_of, axis_of_kind, bundle
 from rltui.session import RunView
 
-#: Axis -> what it is called, and what stands there without it.
+#: Axis -> what it is called.
 _AXIS_WORDS = {"relative": "time since the start", "wall": "time"}
-_MISSING = {
-    "step": "no point",
-    "relative": "no times in the log",
-    "wall": "no times in the log",
-    "tokens": "no token counts in the log",
-}
 
 #: Signs on a line.
 _SIGNS = 3
@@ -106,7 +101,8 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
 
     having = list(spans)
     if not having:
-        return f"{tag}: {_MISSING.get(options.axis, f'no {clean(options.axis)} in the log')}\n"
+        lacks = f"no {clean(missing_on(options.axis))} in the log"
+        return f"{tag}: {'no point' if options.axis == 'step' else lacks}\n"
     unit = having[0].infos[tag]
     grouped = options.groups is not None
     drawn = _of_groups(tag, unit, options) if grouped else _of_runs(having, tag, unit, options)
@@ -223,19 +219,16 @@ def _of_runs(
         label, note = labels[run]
         drawn.append(_line(points, options, _COLOURS[n], label=label, note=note, sign=slot_sign(n)))
 
-    others_drawn = _lines(others, tag, unit, options)
-    paths = [p for p in others_drawn if _is_path(p[0])]
-    for n, points in enumerate(paths):
-        label = f"{len(paths)} more" if not n else ""
-        drawn.append(_line(points, options, _COLOURS[-1], label=label, marker="dot"))
-    rest = None if paths else bundle(others_drawn)
+    lines = _lines(others, tag, unit, options)
+    dots = _dots(lines, options, _COLOURS[-1], f"{len(others)} more", marker="dot")
+    rest = None if dots else bundle(lines)
     if rest is not None:
         label = f"{len(others)} more as a band: lowest, highest"
         for name, values in zip((label, ""), rest.extremes(), strict=True):
             band = (rest.x, values)
             drawn.append(_line(band, options, _COLOURS[-1], label=name, marker="dot"))
 
-    return drawn
+    return [*drawn, *dots]
 
 
 def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
@@ -245,12 +238,9 @@ def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
     for n, group in enumerate(options.groups.groups if options.groups else ()):
         having = _lines([r for r in group.runs if tag in r.infos], tag, unit, options)
         paint, sign = _COLOURS[n % len(_COLOURS)], slot_sign(n)
-        if any(_is_path(x) for x, _ in having):  # the points of all runs: no two have the same x
-            for at, points in enumerate(having):
-                label = "" if at else f"{group.name} ({len(having)} runs)"
-                drawn.append(_line(points, options, paint, label=label, sign=sign))
-            continue
-        found = bundle(having)
+        dots = _dots(having, options, paint, f"{group.name} ({len(having)} runs)", sign=sign)
+        drawn += dots
+        found = None if dots else bundle(having)
         if found is None:
             continue
         label = f"{group.name} (mean of {len(having)})"
@@ -270,8 +260,21 @@ def _lines(runs: Sequence[RunView], tag: str, unit: TagInfo, options: PlotOption
 
 
 def _points(run: RunView, tag: str, options: PlotOptions) -> Points | None:
-    kind = "" if options.axis == "step" else KINDS.get(options.axis, "number")
-    return points_of(run, tag, options.axis, kind)
+    """The points of a tag; None without any, or when the run lacks times or the metric."""
+    kind, series = KINDS.get(options.axis, "number"), run.shown(tag)
+    own = axis_of_kind(run, series, options.axis, "" if kind == "step" else kind)
+    points = None if own is None else own.placed(series)[1:]
+    return points if points is not None and len(points[0]) else None
+
+
+def _dots(
+    lines: Sequence[Points], options: PlotOptions, paint: int, label: str, **look: str
+) -> list[_Drawn]:
+    """The points of some runs, if x does not grow: no two runs have the same x then."""
+    if not any(_is_path(x) for x, _ in lines):
+        return []
+    names = [label, *[""] * len(lines)]
+    return [_line(p, options, paint, label=n, **look) for p, n in zip(lines, names, strict=False)]
 
 
 def _is_path(x: FloatArray) -> bool:

@@ -163,7 +163,7 @@ def test_the_x_axis_counts_time_or_tokens(cli: Cli, tmp_path: Path) -> None:
     assert "1h" in ticks
     assert unit.strip() == "time since the start"
     assert ":" in axis("wall")[0]
-    assert axis("tokens") == ["actor/entropy: no token counts in the log"]
+    assert axis("tokens") == ["actor/entropy: no tokens in the log"]
     assert axis("x")[-1].strip() == "x"
     wrong = cli("plot", tmp_path / "logs", "actor/entropy", "--x", "actor/entropi")
     assert wrong.code == 2

@@ -453,9 +453,10 @@ def _axis(
     first = here.runs if here is not None else ()
     having = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
     shown = [(r, r.shown(metric.tags[r.key])) for r in having]
-    found = [(axis_of(r, series, view.axis), series) for r, series in shown]
+    found = ((axis_of(r, series, view.axis), series) for r, series in shown)
     wanted = (pair for pair in found if pair[0].kind == KINDS.get(view.axis, "number"))
-    return next(wanted, found[0] if found else (Axis(), Series.empty("")))
+    rest = ((axis_of(r, series, view.axis), series) for r, series in shown)
+    return next(wanted, None) or next(rest, (Axis(), Series.empty("")))
 
 
 def _curve(

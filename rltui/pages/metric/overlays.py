@@ -83,7 +83,8 @@ class Trace:
 def trace_of(
     run: RunView, tag: str, view: View, kind: str = "", *, exact: bool = False
 ) -> Trace | None:
-    """The line of a tag, see :func:`points_of`; with ``exact``, or smoothed, all of its points."""
+    """The line of a tag, on an axis of the ``kind``; with ``exact``, or smoothed, all of its
+    points."""
     series = run.shown(tag)
     own = x_axis.axis_of_kind(run, series, view.axis, kind)
     if own is None:
