@@ -128,6 +128,11 @@ def _check_axis(name: str, runs: Sequence[RunView]) -> None:
         raise UsageError(f"no metric {name!r} for --x", hint=nearest(name, names_in(runs)))
 
 
+def _check_axis(name: str, runs: Sequence[RunView]) -> None:
+    if name not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, name))):
+        raise UsageError(f"no metric {name!r} for --x", hint=nearest(name, names_in(runs)))
+
+
 def _is_logdir(name: str) -> bool:
     """Whether it exists here, or is an address that is no tag."""
     return Path(name).exists() or (":/" in name and is_remote(parse_logdir(name)))

@@ -16,9 +16,9 @@ from rltui.core.level import Level
 from rltui.draw.line import Token, plain
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
+from rltui.facts.figures import episodes
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.groups import toggled
-from rltui.facts.metrics import episodes
 from rltui.facts.numbers import short
 from rltui.facts.x_axis import against_words, axes_of, axis_of, padded_end, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines

@@ -94,8 +94,10 @@ def _with_unit(
     for begin in (end, behind, span.left - 1 - cells) if unit else ():
         if 0 <= begin <= span.width - cells and not _touches(begin, unit, placed):
             return [*placed, (begin, unit, MUTED)]
+    if _touches(end, unit, crossed):
+        end = crossed[0][0] - cells - 1
     kept = [p for p in placed if not _touches(end, unit, [p])]
-    fits = unit and len(kept) > 1 and not _touches(end, unit, crossed)
+    fits = unit and end >= span.left and len(kept) > 1
     return [*kept, (end, unit, MUTED)] if fits else placed
 
 
