@@ -24,7 +24,7 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.theme import load_theme
 from rltui.files.disk import check_target, target_file
 from rltui.output.canary import canary_document, canary_text
-from rltui.output.explain import explain_document, explain_text
+from rltui.output.explain import explain_document, explain_text, linked_files
 from rltui.output.json_document import dump, snapshot_document
 from rltui.output.markdown import (
     compared,
@@ -142,11 +142,9 @@ def explain(options: argparse.Namespace) -> int:
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
     document = explain_document(catalogue, rules, options.name, options.framework)
-    if options.json:
-        emit(dump(document))
-        return Exit.OK
-    links = knows_links(sys.stdout, os.environ)
-    emit(explain_text(document, reasons=options.reasons, links=links))
+    text = dump(document) if options.json else explain_text(document, reasons=options.reasons)
+    links = not options.json and knows_links(sys.stdout, os.environ)
+    emit(linked_files(text) if links else text)
     return Exit.OK
 
 

@@ -24,7 +24,6 @@ from rltui.draw.line import (
     Entry,
     Line,
     Span,
-    Token,
     column,
     fit_line,
     fixed,
@@ -41,7 +40,6 @@ from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
-from rltui.sources.side_files.sample_files import SampleSet
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
 from rltui.tui import later
 from rltui.tui.keys import SAMPLES, Key
@@ -79,9 +77,7 @@ def samples_head(samples: SampleBrowser, view: View, width: int, cells: int) -> 
     plain, rows, steps = view.glyphs.text, samples.rows, samples.steps
     line: Line = [("Samples ", TITLE)]
     if samples.names:
-        kind = samples.current
-        path = kind.file_of(samples.step) if isinstance(kind, SampleSet) else None
-        look = STRONG if path is None else style(Token.STRONG, link=view.link(path))
+        look = style(STRONG.fg, link=view.link(samples.path))
         line.append((plain(samples.names[samples.kind]), look))
         if len(samples.names) > 1:
             line.append((plain(f"  kind {samples.kind + 1} of {len(samples.names)}"), MUTED))
@@ -111,9 +107,8 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
     if not rewards:
         return []
     least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
-    spread = (
-        f"mean reward {numbers.value(sum(r / len(rewards) for r in rewards))}, {least} to {most}"
-    )
+    mean = sum(r / len(rewards) for r in rewards)
+    spread = f"mean reward {numbers.value(mean)}, {least} to {most}"
 
     counts = [(name, len(passing(rows, name))) for name in FILTERS]
     wrong = [f"{name} {count}" for name, count in counts if count]
