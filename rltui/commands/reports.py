@@ -22,7 +22,7 @@ from rltui.facts.x_axis import KINDS, axes_of
 from rltui.files.disk import check_target, target_file
 from rltui.output import markdown
 from rltui.output.canary import canary_document, canary_text
-from rltui.output.explain import explain_document, explain_text
+from rltui.output.explain import explain_document, explain_text, linked_files
 from rltui.output.json_document import dump, snapshot_document
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
@@ -128,11 +128,6 @@ def _check_axis(name: str, runs: Sequence[RunView]) -> None:
         raise UsageError(f"no metric {name!r} for --x", hint=nearest(name, names_in(runs)))
 
 
-def _check_axis(name: str, runs: Sequence[RunView]) -> None:
-    if name not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, name))):
-        raise UsageError(f"no metric {name!r} for --x", hint=nearest(name, names_in(runs)))
-
-
 def _is_logdir(name: str) -> bool:
     """Whether it exists here, or is an address that is no tag."""
     return Path(name).exists() or (":/" in name and is_remote(parse_logdir(name)))
@@ -144,11 +139,9 @@ def explain(options: argparse.Namespace) -> int:
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
     document = explain_document(catalogue, rules, options.name, options.framework)
-    if options.json:
-        emit(dump(document))
-        return Exit.OK
-    links = knows_links(sys.stdout, os.environ)
-    emit(explain_text(document, reasons=options.reasons, links=links))
+    text = dump(document) if options.json else explain_text(document, reasons=options.reasons)
+    links = not options.json and knows_links(sys.stdout, os.environ)
+    emit(linked_files(text) if links else text)
     return Exit.OK
 
 

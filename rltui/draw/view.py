@@ -44,9 +44,9 @@ class View(NamedTuple):
         """The glyphs of the chosen marker."""
         return glyph_set(self.marker, colours=self.colours)
 
-    def link(self, path: Path) -> str:
+    def link(self, path: Path | None) -> str:
         """The address of a file for :func:`~rltui.draw.line.style`; "" where none can be opened."""
-        return file_url(path) if self.links else ""
+        return file_url(path) if self.links and path is not None else ""
 
     def changed_options(self, axes: Sequence[str] | None = None) -> str:
         """Options that differ from the defaults, for the right end of the footer. An axis that is

@@ -127,6 +127,12 @@ class SampleBrowser:
         return self.kinds[self.kind] if self.kinds else None
 
     @property
+    def path(self) -> Path | None:
+        """The file that they are read from, where it is one of their own."""
+        kind = self.current
+        return kind.file_of(self.step) if isinstance(kind, SampleSet) else None
+
+    @property
     def names(self) -> list[str]:
         """What the kinds are called, each differently."""
         kinds = self.kinds or ()

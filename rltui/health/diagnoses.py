@@ -280,12 +280,15 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
             below, above = (None if x is None else x / scale for x in (low, high))
             advice = knowledge().too_high if low is None else knowledge().too_low
-            title = facts.infos[tag].title
-            is_plain = title.replace(" ", "").isalpha()  # it can be read as a part of a sentence
-            advice = advice.format(setting=title if is_plain else f'setting "{title}"')
+            advice = advice.format(setting=_in_sentence(facts.infos[tag].title))
             out.setdefault(tag, Suspect(tag, below, above, advice))
 
     return tuple(out.values())
+
+
+def _in_sentence(title: str) -> str:
+    """A title that is no words, such as "lr, group 0", is quoted."""
+    return title if title.replace(" ", "").isalpha() else f'setting "{title}"'
 
 
 def _below_setting(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, zip_longest
+from itertools import chain, pairwise
 from typing import Any
 
 from rltui.catalogue import Catalogue
@@ -229,10 +229,15 @@ def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
     }
 
 
-def explain_text(document: Json, *, reasons: bool = False, links: bool = False) -> str:
+def linked_files(text: str) -> str:
+    """The text with names of files of public repositories as links."""
+    address = r"https://github.com/\1/blob/HEAD/\2"
+    return _FILE.sub(lambda m: hyperlink(m[0], m.expand(address)), text)
+
+
+def explain_text(document: Json, *, reasons: bool = False) -> str:
     """The document for people: what it means, its limits, what to do. ``reasons``: also who logs
-    it under which name, the parameters of a rule and where each limit comes from. ``links``: files
-    of public repositories open in a browser."""
+    it under which name, the parameters of a rule and where each limit comes from."""
     lines: list[str] = []
     for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
         lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
@@ -262,9 +267,7 @@ def explain_text(document: Json, *, reasons: bool = False, links: bool = False) 
     if document.get("unread"):
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
 
-    text = "\n".join(lines).strip("\n") + "\n"
-    address = r"https://github.com/\1/blob/HEAD/\2"
-    return _FILE.sub(lambda m: hyperlink(m[0], m.expand(address)), text) if links else text
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def _facts(facts: Iterable[tuple[str, str]], indent: int = 2, name: int = 11) -> list[str]:
@@ -338,18 +341,16 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
     title, read = rule["title"], ""
-    variants = rule["variants"] if reasons else _merged(rule["variants"])
 
-    for variant, following in zip_longest(variants, variants[1:]):
+    for variant in rule["variants"] if reasons else _merged(rule["variants"]):
         told, title, before, read = title, variant["title"], read, ", ".join(variant["metrics"])
         lines += ["", *([f"{title} ({variant['id']})"] if reasons else {title} - {told})]
         limits = (f"{k} {sentences.beyond(x)}" for k, x in variant["limits"].items() if x)
-        is_last = following is None or following["advice"] != variant["advice"]
         facts = [
             ("reads", read if read != before or reasons else ""),
             ("for", variant["applies"]),
             ("limits", ", ".join(limits)),
-            ("check", variant["advice"] if is_last and not shared else ""),
+            ("check", "" if shared else variant["advice"]),
         ]
         lines += _facts(facts)
         if reasons:
@@ -364,7 +365,8 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
 
 
 def _merged(variants: Iterable[Json]) -> list[Json]:
-    """The variants with those as one that differ in the metrics alone."""
+    """The variants with those as one that differ in the metrics alone; of neighbours with the same
+    advice only the last one has it."""
     found: dict[str, Json] = {}
     for variant in variants:
         same = str([variant[k] for k in ("title", "applies", "limits", "advice")])
@@ -372,7 +374,10 @@ def _merged(variants: Iterable[Json]) -> list[Json]:
             [*found[same]["metrics"], *variant["metrics"]] if same in found else variant["metrics"]
         )
         found[same] = {**variant, "metrics": read}
-    return list(found.values())
+    merged = list(found.values())
+    for variant, following in pairwise(merged):
+        variant["advice"] = "" if variant["advice"] == following["advice"] else variant["advice"]
+    return merged
 
 
 def _variant_reasons(variant: Json) -> list[str]:

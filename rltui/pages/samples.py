@@ -24,7 +24,6 @@ from rltui.draw.line import (
     LazyEntries,
     Line,
     Span,
-    Token,
     column,
     fit_line,
     fixed,
@@ -42,7 +41,6 @@ from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
-from rltui.sources.side_files.sample_files import SampleSet
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
 from rltui.tui import later
 from rltui.tui.keys import SAMPLES
@@ -443,9 +441,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Which kind and step, and what of it; the heads of the columns."""
         samples, view, width = self._browser, self.shell.view, width - 3
         names, steps = samples.names, list(samples.steps)
-        kind, read = view.glyphs.text(names[samples.kind]) if names else "", samples.current
-        path = read.file_of(samples.step) if isinstance(read, SampleSet) else None
-        look = STRONG if path is None else style(Token.STRONG, link=view.link(path))
+        kind = view.glyphs.text(names[samples.kind]) if names else ""
+        look = style(STRONG.fg, link=view.link(samples.path))
         line: Line = [("Samples ", TITLE), (kind, look)]
         line.append((f"  kind {samples.kind + 1} of {len(names)}" * (len(names) > 1), MUTED))
         if samples.step is not None:

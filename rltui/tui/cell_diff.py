@@ -341,12 +341,16 @@ class _Writer:
             codes.append(wanted.fg)
         if wanted.bg != held.bg:
             codes.append(wanted.bg)
-        if wanted.link != held.link:
-            self._parts.append(f"\x1b]8;;{wanted.link}\x1b\\")
-        if wanted[:3] != held[:3]:
+        if codes:
             plain = wanted[:3] == _START[:3]
             self._parts.append("\x1b[0m" if plain else f"\x1b[{';'.join(codes)}m")
+        self._link(wanted.link)
         self._ink = wanted
+
+    def _link(self, wanted: str) -> None:
+        """Let what follows open this from now on."""
+        if wanted != self._ink.link:
+            self._parts.append(f"\x1b]8;;{wanted}\x1b\\")
 
     def text(self) -> str:
         """Everything, with the default style put back."""

@@ -42,7 +42,8 @@ class Palette:
         held = self._cache.get(look)
         if held is None:
             make = self._plain if self.depth in ("none", "16") else self._coloured
-            held = self._cache[look] = make(look)
+            held = make(look)
+            held = self._cache[look] = held.update_link(look.link) if look.link else held
         return held
 
     def segments(self, line: Line) -> list[Segment]:
@@ -60,7 +61,6 @@ class Palette:
             reverse=swapped or None,
             bold=look.bold,
             underline=look.underline,
-            link=look.link or None,
         )
 
     def _colour(self, token: Token) -> Color:
@@ -88,7 +88,6 @@ class Palette:
             dim="dim" in words and not look.bold,
             reverse=fill or chosen or look.reverse,
             underline=look.underline,
-            link=look.link or None,
         )
 
 

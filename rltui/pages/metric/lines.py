@@ -33,7 +33,7 @@ from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import TAB_BY_ID, TagRow, make_row, overview_sections, tab_sections
 from rltui.facts.reward import ceiling_words
 from rltui.facts.x_axis import against_words, axis_of
-from rltui.health.model import Finding
+from rltui.health.model import Finding, Judgement
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines, finding_block, heading
 from rltui.pages.metric.metric_chart import (
@@ -223,10 +223,7 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "guessed", sentences.GUESSED if info.guessed else ""
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
     judgement = verdict.judgement(tag)
-    bad = sentences.bad_limit(judgement)
-    healthy = sentences.healthy(judgement)
-    yield ("watch limit", sentences.beyond(healthy)) if bad else ("healthy", healthy)
-    yield "bad limit", sentences.beyond(bad) if bad else ""
+    yield from _limit_facts(judgement)
     found = [f for f in (run.report.firing() if run.report else ()) if f.is_about(tag)]
     cause, story = findings.cause_of(run), findings.worst_story(run)
 
@@ -256,6 +253,13 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
         yield "badge", "no rule judges it"
     if run.step_word != "step":
         yield "steps", "the log has none: its rows were counted"
+
+
+def _limit_facts(judgement: Judgement) -> list[tuple[str, str]]:
+    healthy, bad = sentences.healthy(judgement), sentences.bad_limit(judgement)
+    if not bad:
+        return [("healthy", healthy)]
+    return [("watch limit", sentences.beyond(healthy)), ("bad limit", sentences.beyond(bad))]
 
 
 # -- related metrics --------------------------------------------------------------------------

@@ -209,9 +209,8 @@ def _row_line(
         line.append(column(unit, columns.unit + 1, MUTED))
     if columns.change:
         line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
-    zero, room = _always_zero(run, row), columns.spark + bool(columns.healthy) + columns.healthy
-    if zero and not alarm and len(zero) <= room:  # there is nothing to see in a sparkline
-        return [*line, (pad(zero, room), MUTED)]
+    if zero := _always_zero(run, row, columns):  # there is nothing to see in a sparkline
+        return [*line, (zero, MUTED)]
     if columns.spark:
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
@@ -221,10 +220,13 @@ def _row_line(
     return line
 
 
-def _always_zero(run: RunView, row: TagRow) -> str:
-    """What it means that a value never was anything but 0, where that says something."""
-    means = row.info.metric.zero if row.info.metric is not None and row.value == 0 else ""
-    return f"always 0: {means}" if means and not run.shown(row.tag).values.any() else ""
+def _always_zero(run: RunView, row: TagRow, columns: MetricColumns) -> str:
+    """What it means that a value never was anything but 0, where that says something and fits."""
+    metric, room = row.info.metric, columns.spark + bool(columns.healthy) + columns.healthy
+    if row.value != 0 or metric is None or not metric.zero or row.level >= Level.WATCH:
+        return ""
+    words = f"always 0: {metric.zero}"
+    return pad(words, room) if len(words) <= room and not run.shown(row.tag).values.any() else ""
 
 
 def _change(run: RunView, row: TagRow, columns: MetricColumns, view: View) -> str:

@@ -130,16 +130,9 @@ def overview_entries(
 
     spare = height - len(entries)
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
-    lines: list[Line] = []
-    if (
-        layout.side
-        and below >= 4
-        and (moved := first_mover_lines(run, view, width, min(below, 9) - 1))
-    ):
-        lines += [[], *moved]
-    if layout.side and (checks := _checks(run, view, width, below - len(lines) - 1)):
-        lines += [[], *checks]
-        entries.has_checks = True
+    lines, entries.has_checks = (
+        _below_overview(run, view, width, below) if layout.side else ([], False)
+    )
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         gap: list[Line] = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
@@ -149,11 +142,15 @@ def overview_entries(
     return entries
 
 
-def _checks(run: RunView, view: View, width: int, room: int) -> list[Line]:
-    """What to check about the worst story, if ``room`` lines hold all of it."""
-    story = worst_story(run)
-    lines = later.check_table(run, story, view, width) if story is not None else []
-    return lines if len(lines) <= room else []
+def _below_overview(run: RunView, view: View, width: int, room: int) -> tuple[list[Line], bool]:
+    """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
+    whether they do."""
+    moved = first_mover_lines(run, view, width, min(room, 9) - 1) if room >= 4 else []
+    lines, story = [[], *moved] if moved else [], worst_story(run)
+    checks = later.check_table(run, story, view, width) if story is not None else []
+    if not checks or len(lines) + 1 + len(checks) > room:
+        return lines, False
+    return [*lines, [], *checks], True
 
 
 def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:

@@ -39,11 +39,10 @@ class RunColumns:
             14 if width >= WIDE else min(14, max(12, names.state_cells + 3)) if width >= 60 else 0
         )
         self._says_more = names.says_more
-        if names.says_more and width < WIDE:
-            self.title = 0
         least = numbers.ALIGNED_WIDTH
         self.chosen = {c: min(_WIDEST, max(least, cell_width(c))) + 1 for c in view.columns}
         """Columns that the user chose -> their widths."""
+        self.title *= width >= WIDE or not names.says_more
         if self.chosen:
             self.title = self.value = 0
             self._fit_chosen(width, longest, sorted_by)
@@ -53,10 +52,13 @@ class RunColumns:
         if self.framework and self.name < (longest if width < 110 else own) + 2:
             self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest, _LEAST_SPARK)
-        kind = self.framework
-        gives_way = names.says_more and (names.is_one_kind or width < WIDE)
-        for framework in (0, kind) if gives_way else ():
-            if not (self.parted if width >= WIDE else self.says):  # for the worst finding of each
+        if names.says_more and (names.is_one_kind or width < WIDE):
+            self._give_way(width, longest)
+
+    def _give_way(self, width: int, longest: int) -> None:
+        """Leave the framework out where the worst finding of each run then has room."""
+        for framework in (0, self.framework):
+            if not (self.parted if width >= WIDE else self.says):
                 self.framework = framework
                 self._share_out(width, longest)
 
