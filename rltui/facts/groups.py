@@ -159,15 +159,15 @@ class Sweep:
     @cached_property
     def groupings(self) -> list[Grouping]:
         """The ways to group the runs: by name if that folds seeds, then by each hyperparameter
-        that some of them share and others do not, the fewest groups first."""
+        that most of them have, and some of them share, the fewest groups first."""
         names = [folded_name(name) for name, _ in self._found]
         found = [self._by("name", names, names)]
 
         for setting in self.settings:
-            if _LENGTHS.search(setting):
+            values = [t.get(setting) for t in self._tables]
+            if _LENGTHS.search(setting) or values.count(None) * 2 > len(values):
                 continue
             title = clean(setting)
-            values = [t.get(setting) for t in self._tables]
             keys = [None if v is None else canonical(v) for v in values]
             names = [f"{title} {setting_of(r, setting) or 'not logged'}" for r in self.runs]
             found.append(self._by(title, keys, names))

@@ -76,6 +76,8 @@ def test_a_run_without_the_hyperparameter_is_a_group_of_its_own() -> None:
         ("beta 0.1", 2),
         ("beta not logged", 1),
     ]
+    few = runs_of("x", "y", "z", beta=[0.1, None, None])
+    assert Sweep(few).groupings == [], "what hardly any run has says nothing of the others"
 
 
 @pytest.mark.parametrize(
