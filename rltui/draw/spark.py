@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,13 +60,7 @@ def spark_of(
     low, high = digest.lowest / 2, digest.highest / 2
     looks = used, low, high, digest.middle, digest.is_single, tuple(levels), known, glyphs
     if digest.drawn is not None and digest.drawn[0] == looks and digest.changed >= used - 1:
-        at, line = -1 if used == width else -2, list(digest.drawn[1])
-        if high > low and digest.changed < width:  # a stream of steps: only the last cell moves
-            share = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
-            rung = round(min(max(share, 0.0), 1.0) * (rungs - 1))
-            line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]
-        digest.drawn, digest.changed = (looks, line), width
-        return list(line)
+        return _with_newest(digest, used, digest.drawn[1], glyphs)
     if not count.any():
         return [(" " * width, MUTED)]
     shown, kind = _cells(digest, used)
@@ -81,7 +76,28 @@ def spark_of(
         share[~np.isfinite(share)] = 0.0
         ramp = np.rint(np.clip(share, 0.0, 1.0) * (rungs - 1)).astype(np.int64)
 
-    # the worst level of the episodes that touch each column
+    grades = _grades(levels, first, unit, used)
+    line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
+    line += [(" " * (width - used), MUTED)] if used < width else []
+    finite = bool((digest.good == digest.count).all())
+    digest.drawn, digest.changed = (looks, line) if finite else None, width
+    return list(line)
+
+
+def _with_newest(digest: Digest, used: int, line: list[Span], glyphs: GlyphSet) -> list[Span]:
+    """A sparkline of finite points as it was drawn, but for its newest cell: a stream of steps
+    changes no other."""
+    low, high, at = digest.lowest / 2, digest.highest / 2, -1 if used == digest.width else -2
+    if high > low:
+        share = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
+        rung = round(min(max(share, 0.0), 1.0) * (len(glyphs.ramp) - 1))
+        line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]
+    digest.changed = digest.width
+    return list(line)
+
+
+def _grades(levels: Sequence[Episode], first: float, unit: float, used: int) -> IntArray:
+    """The worst level of the episodes that touch each column."""
     grades = np.zeros(used, dtype=np.int64)
     for since, until, level in levels:
         begin = (float(since) - first) / unit
@@ -90,11 +106,7 @@ def spark_of(
             part = slice(max(0, math.floor(begin)), max(0, min(used - 1, math.floor(end))) + 1)
             grades[part] = np.maximum(grades[part], int(level))
 
-    line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
-    line += [(" " * (width - used), MUTED)] if used < width else []
-    finite = bool((digest.good == digest.count).all())
-    digest.drawn, digest.changed = (looks, line) if finite else None, width
-    return list(line)
+    return grades
 
 
 def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
@@ -170,9 +182,8 @@ class Digest:
         self.changed = 0
         """The first column that has changed since the points were drawn; ``width`` for none."""
         self.drawn: tuple[tuple[object, ...], list[Span]] | None = None
-        """What they were drawn by, if all were finite, and how: what does not change with them is
-        drawn again only when it differs."""
-        self._begins: NDArray[np.generic] = self.first + np.arange(width + 1) * unit
+        """What the points were drawn by, and the line; None unless all are finite."""
+        self._begins: NDArray[Any] = self.first + np.arange(width + 1) * unit
         """(width + 1,) where the columns begin; the last entry is the end."""
         self._begin = 0
         self._taken = 0
@@ -222,6 +233,8 @@ class Digest:
             self.good[at] += 1
             self.high[at], self.low[at] = max(self.high[at], value), min(self.low[at], value)
             self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+        else:
+            self.drawn = None
 
     def _add_all(self, x: NDArray[np.generic], values: FloatArray) -> None:
         """Add points."""
@@ -233,6 +246,7 @@ class Digest:
         starts, ends = bounds[filled], bounds[filled + 1]
 
         finite = np.isfinite(values)
+        self.drawn = self.drawn if finite.all() else None
         self.newest[filled] = values[ends - 1]
         self.count[filled] += ends - starts
         self.good[filled] += np.add.reduceat(finite, starts, dtype=np.int64)

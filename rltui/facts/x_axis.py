@@ -349,7 +349,7 @@ def timeline(run: RunView) -> Sequence[Mark]:
     )
     clocks = (
         t
-        for t in (run.infos if run.points.table.may_have_times else ())
+        for t in filter(run.points.table.may_have_times, run.infos)
         if (series := run.shown(t)).count > _RECENT // 10 and np.isfinite(series.wall_times[-1])
     )
     kinds = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -136,6 +136,8 @@ class Judge:
         self._grown.clear()
         if not verdicts:
             return frozenset()
+        if not pace:
+            self._done.clear()
         judged, again = self._judge_some(math.inf if last else self._clock.now(), pace=pace)
         self._done |= judged
         if self._done and not self.unfinished:
@@ -150,7 +152,8 @@ class Judge:
         """Judge runs until the time is up; returns those that were judged, and those with rules
         that wait for more rows."""
         begun = self._clock.monotonic()
-        resting = pace and begun < self._not_before
+        all_rest = pace and begun < self._not_before
+        resting: Container[RunKey] = self._runs.all if all_rest else self._done
         judged: set[RunKey] = set()
         again: list[RunKey] = []
         self.unfinished = False
@@ -164,7 +167,7 @@ class Judge:
             reading = view.data.files.reading
             # all points are in memory, and known what they mean
             if not (reading or view.data.unloaded or view.recognition is None):
-                if (resting or (pace and key in self._done)) and view.report is not None:
+                if key in resting and view.report is not None:
                     continue
                 if (judged and enough()) or not self._evaluate(view, now, enough):
                     self.unfinished = True

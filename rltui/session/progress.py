@@ -276,10 +276,9 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
 
 def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
-    if not run.table.may_have_times:
-        return None
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
-    for tag in sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]:
+    longest = sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]
+    for tag in filter(run.table.may_have_times, longest):
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
             return series

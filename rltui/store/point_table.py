@@ -178,11 +178,11 @@ class PointTable:
             self._extent = self._find_extent()
         return self._extent
 
-    @property
-    def may_have_times(self) -> bool:
-        """Whether some point has a wall time, or none is in memory. Builds no series."""
-        branches = self._branches()
-        return not branches or any(b.earliest <= b.latest for b in branches)
+    def may_have_times(self, tag: str) -> bool:
+        """Whether some point of the files with a tag has a wall time, or none is in memory.
+        Builds no series."""
+        having = [b for b in self._branches() if tag in b.columns]
+        return not having or any(b.earliest <= b.latest for b in having)
 
     def derive(self, derived: Derived) -> None:
         """Add a series under ``derived.tag`` that follows from two logged ones."""

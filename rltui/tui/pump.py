@@ -181,15 +181,15 @@ class Pump:
         elif session.judge.unfinished:
             self._pull_in(_JUDGING_S)
         loading = session.busy or session.judge.unfinished or session.reading() is not None
-        if not self._unpainted or (loading and now - self._last_paint < self._rest_s):
-            pass
-        elif in_slices and not loading and (wait := self._limiter.wait(now)) > 0:
-            self._pull_in(wait)  # a verdict on what is shown is painted with the next step
-        else:
-            self._paint(now)
+        if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
+            self._paint(now, can_wait=in_slices and not loading)
         self._garbage.collect_if_due()
 
-    def _paint(self, now: float) -> None:
+    def _paint(self, now: float, *, can_wait: bool) -> None:
+        """Paint; a verdict on what is shown can wait for the next step."""
+        if can_wait and (wait := self._limiter.wait(now)) > 0:
+            self._pull_in(wait)
+            return
         session, begun = self._session, time.thread_time()
         # while logs are read for the first time, runs appear all the time: one notice at the end
         new_runs = self._new_runs and session.reading() is None
