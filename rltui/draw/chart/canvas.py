@@ -284,8 +284,10 @@ def line_raster(plot: Plot, columns: DotColumns, *, toned: bool = False) -> Bool
 
 
 def path_raster(plot: Plot, x: Array, y: Array, *, joined: bool = False) -> BoolArray:
-    """The dots of points (n,) in any order of x; ``joined`` by straight lines in their order, unless
-    these are longer than all dots: they would hide the points, and fill the memory."""
+    """The dots of points (n,) in any order of x; ``joined`` by straight lines in their order.
+
+    Lines that are longer than all dots would hide the points, and fill the memory: there are none.
+    """
     width, height = plot.across * plot.canvas.width, plot.down * plot.canvas.height
     x0, x1 = plot.span.x0, plot.span.x1
     known = np.isfinite(y)
