@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from rltui.core.text import clean
+from rltui.core.text import clean, counted
 from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
@@ -165,8 +165,7 @@ def listed(items: Iterable[str]) -> str:
 
 def too_few(few: FewRows) -> str:
     """Why a run without a finding is not called ok."""
-    rows = "1 row" if few.rows == 1 else f"{few.rows} rows"
-    return f"only {rows}: too few to judge (a verdict needs {few.needed})"
+    return f"only {counted(few.rows, 'row')}: too few to judge (a verdict needs {few.needed})"
 
 
 def why_skipped(skipped: Skipped, missing: str) -> str:
@@ -175,7 +174,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
-    return f"{skipped.rows} rows, none of them usable"
+    return f"{counted(skipped.rows, 'row')}, none of them usable"
 
 
 def _filled(

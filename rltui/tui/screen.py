@@ -241,7 +241,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """A key that no binding took: say why it does nothing, or where it works."""
         table = self.shell.keys
         here = (self.idle(k.action) for k in keys_for(self.place, table) if event.key in k.keys)
-        words = "".join(here) or elsewhere(event.key, self.place, table)
+        below = getattr(self.shell.screen_stack[-2], "place", "") if self.is_modal else ""
+        words = "".join(here) or elsewhere(event.key, self.place, table, below)
         if words and not any(s.editing for s in self.query(Status)):
             event.stop()
             self.shell.say(words)

@@ -177,9 +177,10 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
         (Skipped("r", "R", rows=150), "", "150 rows, none of them usable"),
+        (Skipped("r", "R", rows=1), "", "1 row, none of them usable"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
-    ids=["missing", "silent", "broke"],
+    ids=["missing", "silent", "one", "broke"],
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text

@@ -113,6 +113,9 @@ def test_runs_are_read_at_the_same_place_of_the_axis() -> None:
     assert by_time is not None
     assert (by_step.seen, by_time.seen) == (20, 11)
     assert reading_at(slow, TAG, Crosshair(20, 20.0, "tokens", "number")) is None
+    at_steps = reading_at(slow, TAG, Crosshair(20, 20.0, "relative", "step"))
+    assert at_steps is not None
+    assert at_steps.seen == 20, "by steps where the run on the screen has no times"
 
 
 def batches() -> list[Any]:
