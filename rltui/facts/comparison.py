@@ -351,7 +351,8 @@ def _columns(
     for run, vital in wanted:
         if (run.key, vital) not in seen:
             tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
-            columns[next(iter(tags.items()))] = MetricColumn(run.infos[vital], tags)
+            if tags:  # the filter may leave no run that has it
+                columns[next(iter(tags.items()))] = MetricColumn(run.infos[vital], tags)
             seen.update(tags.items())
 
     places = {next(iter(c.tags.items())): n for n, c in enumerate(before)}

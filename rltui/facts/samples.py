@@ -197,11 +197,11 @@ class SampleBrowser:
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
-        part = self._table
-        if part is None or part.note == PART:
+        table, made_of = self._table, self._made_of
+        if table is None or made_of is None or table.note == PART:
+            part = None if table is None or made_of is None else (table, made_of[2])
             return lambda: self._load(current, step, part)
         if row is not None and self.sample(row) is None:
-            made_of = self._made_of
             return lambda: self._read(current, step, row, made_of)
 
         wanted = self._unread_step(current.steps) if self.prompt else None
@@ -239,9 +239,15 @@ class SampleBrowser:
 
         return read
 
-    def _load(self, kind: Samples, step: int | None, part: SampleTable | None = None) -> Apply:
-        stamp, seconds = kind.stamp(step), math.inf if self.prompt else _FIRST_S
-        table = next(part.rest) if part is not None else kind.load(step, seconds)
+    def _load(
+        self, kind: Samples, step: int | None, part: tuple[SampleTable, object] | None = None
+    ) -> Apply:
+        """``part``: what has been read, and the stamp that the file had then."""
+        if part is not None:
+            stamp, table = part[1], next(part[0].rest)
+        else:
+            stamp = kind.stamp(step)
+            table = kind.load(step, math.inf if self.prompt else _FIRST_S)
 
         def apply() -> None:
             current = self.current

@@ -356,7 +356,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
     def action_bands(self) -> None:
         """Draw a ridge, or the bands of the quantiles."""
         media = self._media
-        media.bands = not media.bands
+        media.bands = media.is_ridge
         if not (media.bands or media.is_ridge):
             self.shell.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()

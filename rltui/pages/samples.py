@@ -363,7 +363,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Filter, sort and lay out the list, unless it is as it was: there may be thousands."""
         browser, view, order = self._browser, self.shell.view, self._sorted_by
         rows, text, prompt = browser.rows, self.status.filter, browser.prompt
-        before, made_of = self._made_of, (rows, view, cells, self._filter, text, prompt, order)
+        before = self._made_of
+        made_of = (rows, view, (cells, margin), self._filter, text, prompt, order)
         if made_of == before:
             return
         self._made_of = made_of

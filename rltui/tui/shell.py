@@ -15,7 +15,6 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.driver import Driver
-from textual.markup import escape
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
@@ -251,7 +250,8 @@ class ShellApp(CellDiffApp[Result]):
         ``link``: what a click opens, see :meth:`rltui.draw.view.View.link`."""
         self.clear_notifications()
         text = clean(text)
-        text = f'[link="{link}"]{escape(text)}[/link]' if link else text
+        link = "" if "\\" in text else link  # Textual's markup cannot say each backslash
+        text = f'[link="{link}"]' + text.replace("[", r"\[") + "[/link]" if link else text
         self.notify(text, timeout=_NOTICE_S, markup=bool(link))
 
     def copy(self, text: str) -> None:

@@ -40,7 +40,7 @@ _ANSWER = re.compile(
     r"|\x1b\[\?(?P<attributes>[\d;]*)c"
 )
 #: An answer of which the end is still to come.
-_BEGUN = re.compile(r"\x1b(_[^\x1b]*\x1b?|\[(\?[\d;]*|6(;[\d;]*)?)?)\Z")
+_BEGUN = re.compile(r"\x1b(_(Gi?|Gi=[^\x1b]*\x1b?)?|\[(\?[\d;]*|6(;[\d;]*)?)?)\Z")
 #: The attribute of Sixel, and how many colours it has.
 _SIXEL, _COLOURS = "4", 256
 #: Pixels of a picture at most, either way: xterm shows no more, and a slow line would take long.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -469,3 +471,18 @@ def test_a_chart_of_many_points_is_no_more_work_than_one_of_few() -> None:
         return bytecodes(lambda: render(chart, 38, 6, BRAILLE))
 
     assert work(50_000) < 1.2 * work(1_000)
+
+
+def test_lines_that_would_fill_the_chart_leave_the_points() -> None:
+    """A path that leaps across the chart a hundred thousand times: joined, it would need memory
+    for each dot of each leap."""
+    x = np.tile([0.0, 1.0], 50_000)
+    chart = Chart(Curve(x, x, is_path=True), first=0.0, last=1.0, smooth=0.01)
+    tracemalloc.start()
+    lines = [plain(line) for line in render(chart, 60, 16, glyph_set("ascii"))]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 30e6
+    assert sum("*" in line for line in lines) < 6
+    few = replace(chart, curve=Curve(x[:8], x[:8], is_path=True))
+    assert sum("*" in plain(line) for line in render(few, 60, 16, glyph_set("ascii"))) > 6

@@ -89,6 +89,26 @@ def test_a_file_that_grows_is_read_again_and_one_that_does_not_is_not(tmp_path: 
     assert len(browser.rows) == 2
 
 
+def test_a_file_that_is_replaced_while_it_is_read_in_part_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rltui.facts.samples._FIRST_S", 0.0)
+    write_step(tmp_path, 5, *[0.5] * 600)
+    run = a_view()
+    browser = SampleBrowser(run, lambda: tmp_path, None)
+    for _ in range(2):
+        read = browser.request(None, 0.0)
+        assert read is not None
+        read()()
+    assert len(browser.rows) == 256
+    (tmp_path / "rollouts" / "5.jsonl").unlink()  # what is open stays readable
+    write_step(tmp_path, 5, 0.7)
+    settle(browser)
+    run.version += 1
+    settle(browser, now=60.0)
+    assert [r.reward for r in browser.rows] == [0.7]
+
+
 def test_a_whole_sample_is_read_when_it_is_wanted(tmp_path: Path) -> None:
     write_step(tmp_path, 5, 0.5, 0.25)
     browser = SampleBrowser(a_view(), lambda: tmp_path, None)

@@ -181,6 +181,14 @@ async def test_the_filter_of_the_runs_holds_in_the_comparison() -> None:
         assert names(hand) == ["grpo_low_s2", "grpo_low_s1"]
 
 
+@pytest.mark.parametrize("text", ["other", "nothing"])
+async def test_the_filter_may_leave_no_run_that_has_the_metric(text: str) -> None:
+    other = a_batch(steps(1, {"eval/loss": [1.0] * 20}), run="other", source="other/events.0")
+    async with open_app(*seeds(1), other) as hand:
+        await hand.press("enter", "0", "enter", "C", "slash", *text, "enter")
+        assert len(hand.ids) == (text == "other")
+
+
 async def test_a_run_without_times_is_named_where_the_axis_is_time() -> None:
     timed, _ = seeds(1)
     block = a_block(grpo_tags(60, collapse=None), walls=[math.nan] * 60)

@@ -12,7 +12,7 @@ import pytest
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
 from rltui.facts.figures import extent_between
-from rltui.pages.hyperparameters import Settings, setting_lines
+from rltui.pages.hyperparameters import HyperparametersScreen, Settings, setting_lines
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, statistics
 from rltui.pages.run.metrics_pane import below_lines
@@ -121,6 +121,18 @@ async def test_files_beside_the_logs_are_read(
         assert "verl · GRPO" in hand.lines[0], "the header of the screen behind"
         assert "Ant" in hand.text
         assert [x.split()[1] for x in hand.lines if x.split()[:1] == ["x"]] == ["3"]
+
+
+async def test_what_is_logged_is_told_anew_when_it_moves() -> None:
+    rates = {"actor/lr": [1e-6, 1e-6]}
+    async with open_app(a_batch(a_block(rates, steps=range(2)))) as hand:
+        session = hand.app.session
+        hand.app.push_screen(HyperparametersScreen(session, session.runs()[0], step=0))
+        await hand.settle()
+        assert "Logged at step 0" in hand.text
+        assert "now" not in hand.text
+        await hand.feed(a_batch(a_block({"actor/lr": [5e-7]}, steps=[2])))
+        assert "now 5.0e-7" in hand.text
 
 
 async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:

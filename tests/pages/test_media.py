@@ -72,6 +72,12 @@ async def test_all_lists_them_and_enter_opens_one(tmp_path: Path) -> None:
         assert "Histograms and pictures" in hand.text
 
 
+async def test_where_there_is_no_room_for_a_ridge_the_key_says_so(tmp_path: Path) -> None:
+    async with at(tmp_path, *spreads(), size=(80, 14)) as hand:
+        await hand.press("0", "G", "enter", "v")
+        assert "a ridge needs" in hand.notices
+
+
 async def test_the_newest_step_is_followed_until_another_is_chosen(tmp_path: Path) -> None:
     records = spreads("adv")
     async with at(tmp_path, *records[:-1]) as hand:

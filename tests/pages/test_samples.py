@@ -55,6 +55,16 @@ async def test_the_worst_sample_of_the_newest_step_is_read_with_one_key(logdir: 
         assert "2+2?" not in hand.text
 
 
+async def test_the_list_moves_with_its_heads_when_the_screen_shrinks(logdir: Path) -> None:
+    async with at(logdir) as hand:
+        await hand.resize(160, 30)
+        await hand.press("T")
+        await hand.resize(79, 30)  # the list is as wide as before, and stands elsewhere
+        shrunk = hand.lines[:6]
+        await hand.press("q", "T")
+        assert shrunk == hand.lines[:6]
+
+
 async def test_order_step_and_filter(logdir: Path) -> None:
     async with at(logdir) as hand:
         await hand.press("T", "o")

@@ -254,6 +254,15 @@ def test_settings_beside_the_logs_tell_runs_apart_where_the_logs_hold_none(tmp_p
     assert [condition.holds(run) for run in runs] == [False, True]
 
 
+def test_runs_share_the_names_and_values_of_settings_beside_their_logs(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        write_rows(tmp_path / run / "train.jsonl", 40)
+        (tmp_path / run / "args.json").write_text('{"a_long_name": "a long value"}')
+    (one,), (other,) = (list(run.settings.items()) for run in read(tmp_path).runs())
+    assert one[0] is other[0]
+    assert one[1] is other[1]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "total"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 from io import BytesIO
 
@@ -57,6 +58,19 @@ def test_answers_are_no_keys_however_they_are_split() -> None:
         if text[at - 1] != "\x1b" or text[at] == "\\":
             answers, keys = heard([text[:at], text[at:]])
             assert ([a.answer for a in answers], keys) == ([a.answer for a in whole[0]], whole[1])
+
+
+def test_a_key_that_begins_as_an_answer_takes_no_others_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Alt and underscore."""
+    hear_answers()
+    now = itertools.count()
+    monkeypatch.setattr("textual._parser.get_time", lambda: float(next(now)))
+    parser, keys = linux_driver.XTermParser(), []  # type: ignore[attr-defined]
+    for piece in ("\x1b_", "G", "j", "k"):
+        keys += [*parser.feed(piece), *parser.tick()]
+    assert [m.key for m in keys if isinstance(m, events.Key)] == ["underscore", "G", "j", "k"]
 
 
 @pytest.mark.parametrize(

@@ -155,10 +155,15 @@ async def test_nothing_is_written_into_a_log_directory(here: Path) -> None:
 
 async def test_what_was_written_can_be_opened(here: Path) -> None:
     async with open_app(grpo_batch(60), look=a_look(links=True)) as hand:
-        await write(hand, "a[b] c.txt")
-        notice = Content.from_markup(hand.notices)
-        assert notice.plain == f"wrote {here}/a[b] c.txt"
-        assert f"{here}/a%5Bb%5D%20c.txt" in str(notice.spans[0].style)
+        for name, quoted in (("a[b] c", "a%5Bb%5D%20c"), ("[$x]y[[", "%5B%24x%5Dy%5B%5B")):
+            hand.app.clear_notifications()
+            await write(hand, f"{name}.txt")
+            notice = Content.from_markup(hand.notices)
+            assert notice.plain == f"wrote {here}/{name}.txt"
+            assert f"{here}/{quoted}.txt" in str(notice.spans[0].style)
+        hand.app.clear_notifications()
+        await write(hand, "a\\[b].txt")
+        assert hand.notices == f"wrote {here}/a\\[b].txt"
 
 
 async def test_a_bad_name_is_a_notice(here: Path) -> None:

@@ -284,7 +284,10 @@ def line_raster(plot: Plot, columns: DotColumns, *, toned: bool = False) -> Bool
 
 
 def path_raster(plot: Plot, x: Array, y: Array, *, joined: bool = False) -> BoolArray:
-    """The dots of points (n,) in any order of x; ``joined`` by straight lines in their order."""
+    """The dots of points (n,) in any order of x; ``joined`` by straight lines in their order.
+
+    Lines that are longer than all dots would hide the points, and fill the memory: there are none.
+    """
     width, height = plot.across * plot.canvas.width, plot.down * plot.canvas.height
     x0, x1 = plot.span.x0, plot.span.x1
     known = np.isfinite(y)
@@ -292,9 +295,9 @@ def path_raster(plot: Plot, x: Array, y: Array, *, joined: bool = False) -> Bool
         across = (x[known].astype(np.float64) - x0) / (x1 - x0 or 1.0)
     places = np.array([across, plot.scale.share(y[known].astype(np.float64))])
     places = np.clip(np.nan_to_num(places, nan=-1), -1, 2) * [[width - 1], [height - 1]]
-    if joined and places.shape[1] > 1:
-        moves = np.diff(places)
-        count = np.ceil(np.abs(moves).max(axis=0)).astype(np.intp) + 1
+    moves = np.diff(places)
+    count = np.ceil(np.abs(moves).max(axis=0)).astype(np.intp) + 1
+    if joined and 0 < count.sum() <= width * height:
         start = np.repeat(np.arange(len(count)), count)
         share = (np.arange(len(start)) - (np.cumsum(count) - count)[start]) / count[start]
         places = np.append(places[:, start] + moves[:, start] * share, places[:, -1:], axis=1)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
@@ -181,7 +182,8 @@ class FactFiles:
         stop = trial.get("stopping_criterion")
         limits = stop.items() if isinstance(stop, Mapping) else ()
         settings = {f"{STOP}{name}": limit for name, limit in limits}
-        settings |= read_settings(folders).values
+        found = read_settings(folders).values.items()  # runs have the same names, and many values
+        settings |= {intern(n): intern(v) if isinstance(v, str) else v for n, v in found}
         facts = Facts(settings, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
         self._facts[folders] = facts
         return facts
