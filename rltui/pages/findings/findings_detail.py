@@ -247,7 +247,8 @@ def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        parts = [item.ask, then_words(item)]
+        then_was = then_words(item)
+        parts = [item.ask, then_was if cell_width(then_was) <= room else ""]
         # the value first that the badge is about, or that would be cut
         if item.level >= Level.WATCH or cell_width("  ".join(parts)) > room:
             parts.reverse()
