@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 #: Logs that are kept, the newest.
 _KEPT = 10
 #: Variables that decide how rltui starts and looks.
-_VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TMUX", "LANG", "LC_ALL", "COLUMNS")
+_VARIABLES = (
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "FORCE_HYPERLINK",
+    "TMUX",
+    "LANG",
+    "LC_ALL",
+    "COLUMNS",
+)
 #: Addresses of hooks are secrets: whoever knows them can post.
 _SECRET = "RLTUI_HOOKS_"
 

@@ -13,6 +13,7 @@ _ENVIRONMENT = (
     ("RLTUI_SECTION_KEY", "a value of the configuration, such as RLTUI_VIEW_THEME=light"),
     ("NO_COLOR", "when set and not empty: write no colours"),
     ("FORCE_COLOR", "when set and not empty: write colours also into files and pipes"),
+    ("FORCE_HYPERLINK", "1: write links also where no terminal is known to open them; 0: none"),
     ("XDG_CONFIG_HOME", "directory of rltui/config.yaml; ~/.config"),
     ("XDG_STATE_HOME", "directory of rltui/, where views, commands and debug logs are kept; "
      "~/.local/state"),

@@ -59,7 +59,7 @@ def spark_of(
     count, rungs = digest.count[:used], len(glyphs.ramp)
     low, high = digest.lowest / 2, digest.highest / 2
     looks = used, low, high, digest.middle, digest.is_single, tuple(levels), known, glyphs
-    if digest.drawn is not None and digest.drawn[0] == looks and digest.changed >= used - 1:
+    if digest.drawn and digest.drawn[0] == looks and digest.changed in (used - 1, width):
         return _with_newest(digest, used, digest.drawn[1], glyphs)
     if not count.any():
         return [(" " * width, MUTED)]
@@ -88,7 +88,7 @@ def _with_newest(digest: Digest, used: int, line: list[Span], glyphs: GlyphSet) 
     """A sparkline of finite points as it was drawn, but for its newest cell: a stream of steps
     changes no other."""
     low, high, at = digest.lowest / 2, digest.highest / 2, -1 if used == digest.width else -2
-    if high > low:
+    if high > low and digest.changed < digest.width:
         share = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
         rung = round(min(max(share, 0.0), 1.0) * (len(glyphs.ramp) - 1))
         line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]

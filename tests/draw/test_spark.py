@@ -271,6 +271,7 @@ def test_a_spark_that_grows_is_that_of_all_its_points(
         fresh = Digest(*columns)
         for digest in (growing, fresh):
             digest.extend(x, shown, last)
-        for _ in range(2):  # the second time nothing is new
-            found = spark_of(growing, last, levels, known, glyphs)
-            assert found == spark_of(fresh, last, levels, known, glyphs)
+        for later in (0, 0, 9):  # nothing is new, then other tags have gone on
+            found = spark_of(growing, last + later, levels, known, glyphs)
+            assert found == spark_of(fresh, last + later, levels, known, glyphs)
+            assert spark_of(growing, last + later, levels, known, glyphs) == found

@@ -15,11 +15,11 @@ from rltui.core.batch import Batch, LogTail
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.log_digest import line_at
-from rltui.pages.findings.lines import event_lines, log_head, log_lines
-from rltui.session import RunView, Session
+from rltui.pages.findings.lines import log_head, log_lines
+from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
-from tests.fakes import a_session, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_tags
 from tests.tui.hand import open_app, read_at_once
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
@@ -46,7 +46,7 @@ def log_of(session: Session, width: int = 94) -> str:
 
 def test_the_line_of_a_step_is_the_first_one_that_reached_it() -> None:
     lines = [f"step:{n // 2} - loss:0.5" if n % 2 else "a warning" for n in range(20, 60)]
-    (run,) = a_session(a_console(*lines), clock=grpo_clock()).runs()
+    (run,) = a_session(a_console(*lines), clock=ManualClock(START + 9000)).runs()
     at = line_at(run, 20)
     assert at is not None
     assert lines[at].startswith("step:20 ")
@@ -151,34 +151,3 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
             assert "died before its first row" in hand.text
             assert "reading" not in hand.text
             await hand.press("1")
-
-
-VIEW = View()
-
-
-def a_run(**changes: object) -> RunView:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
-    batch = a_batch(steps(1, tags), **changes)  # type: ignore[arg-type]
-    (run,) = a_session(batch, clock=grpo_clock()).runs()
-    return run
-
-
-def text_of(run: RunView, width: int = 90, height: int = 20) -> list[str]:
-    return [plain(x) for x in event_lines(run, VIEW, width, height)]
-
-
-def test_causes_and_findings_stand_at_their_steps() -> None:
-    lines = text_of(a_run())
-    assert lines[0].startswith("What happened")
-    at_40 = next(x for x in lines if re.match(r". 40 ", x))
-    assert at_40.index("learning rate × 100") < at_40.index("KL blow-up")
-    found = [int(m[1]) for x in lines if (m := re.match(r". (\d+) ", x))]
-    assert found == sorted(found)
-
-
-def test_the_end_of_a_run_that_crashed_comes_last() -> None:
-    tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
-    source = a_source("stdout.log", format="console", precision_rank=1)
-    assert "CUDA out of memory" in text_of(a_run(source=source, tail=tail))[-1]

@@ -49,7 +49,6 @@ from rltui.pages.findings.lines import (
     calm_lines,
     cause_line,
     counts,
-    event_lines,
     finding_line,
     first_mover_lines,
     first_mover_sentence,
@@ -249,16 +248,13 @@ def _explained(report: Report) -> set[int]:
 
 
 def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> list[Entry[ItemId]]:
-    """The sections on what moved first and what happened, as far as they fit under a list of
-    ``above`` lines."""
-    lines: list[Line] = []
+    """The section on what moved first, as far as it fits under a list of ``above`` lines; that of a
+    cause is in its detail."""
     room = layout.list_height - above
-    if cause_of(run) is None and room >= 4:  # that of a cause is in its detail
-        moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
-        lines += [[], *moved] if moved else []
-    happened = event_lines(run, view, layout.rows, room - len(lines) - 1)
-    lines += [[], *happened] if happened else []
-    return [fixed(x) for x in indented(lines, layout.margin)]
+    if cause_of(run) is not None or room < 4:
+        return []
+    moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
+    return [fixed(x) for x in indented([[], *moved] if moved else [], layout.margin)]
 
 
 def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, fit_middle, pad, words_match
@@ -40,8 +38,6 @@ from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
 from rltui.tui import later
 
-#: Cells of the step.
-_STEP = 10
 #: Below this width there is one word for the change.
 _BOTH_VALUES = 58
 #: Cells of the names of the facts, with a blank.
@@ -238,46 +234,6 @@ def onset_words(run: RunView, finding: Finding) -> str:
     last = run.data.last_step
     ago = 0 if last is None else last - finding.since_step
     return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"
-
-
-def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """A section with one or two lines for each step at which something happened, at most
-    ``height`` lines; empty when nothing did, or when they do not fit."""
-    by_step: dict[int, list[tuple[str, Level]]] = {}
-    for step, text, level in _events(run):
-        by_step.setdefault(step, []).append((text, level))
-    if not by_step or height < 3:
-        return []
-    lines = [heading("What happened", width, view, f"by {run.step_word}")]
-
-    for step in sorted(by_step):
-        found = by_step[step]
-        level = max(level for _, level in found)
-        look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH) if level else MUTED
-        mark: Line = [(f"{view.glyphs.badge(level) if level else view.glyphs.over} ", look)]
-        words = view.glyphs.text(", ".join(text for text, _ in found))
-        body = paragraph(words, width - _STEP - 2, TEXT, limit=2)
-        lines.append([*mark, column(numbers.step(step), _STEP, MUTED), *body[0]])
-        lines += [[(" " * (_STEP + 2), TEXT), *line] for line in body[1:]]
-
-    return lines if len(lines) <= height else []
-
-
-def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
-    """(step, words, level; unknown for what is resolved)."""
-    cause, elsewhere = findings.cause_of(run), run.points.off_axis
-    if cause is not None and run.report is not None:
-        level = run.report.diagnosed.diagnoses[0].level
-        yield cause.step, f"{run.infos[cause.tag].title} {findings.change_words(cause)}", level
-    for row in findings.finding_rows(run):
-        if row.finding.since_step is not None and row.finding.tag not in elsewhere:
-            level, until = row.finding.level, row.finding.until_step
-            over = "" if until is None else f" (resolved at {numbers.step(until)})"
-            words = title_words(row) + over
-            yield row.finding.since_step, words, level if row.is_firing else Level.UNKNOWN
-    crash, last = run.verdict.crash, run.data.last_step
-    if crash is not None and last is not None:
-        yield last, exit_words(crash), run.verdict.exit_level
 
 
 def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:

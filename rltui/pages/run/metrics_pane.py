@@ -182,15 +182,7 @@ class MetricsPane(Horizontal):
             rows, left = max(1, width - layout.margin - 1), width
             layout = replace(layout, rows=rows, left=left, side=0, below=0)
             layout = replace(layout, list_height=max(1, height))
-            lines = empty_lines(run, bool(text), view, layout)
-            entries: list[Entry[str]] = [fixed(x) for x in lines]
-        elif tab == OVERVIEW:
-            kept = self.rows.chosen or self._first
-            entries = overview = overview_entries(run, self._sections, view, layout, kept)
-            self._has_checks = overview.has_checks
-        else:
-            columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
-            entries = section_entries(run, self._sections, columns, view, layout.margin)
+        entries = self._entries(text, layout, count)
         if keys:
             entries += later.media_entries(run, text, view, layout.rows, layout.margin)
         self._layout = layout
@@ -211,6 +203,19 @@ class MetricsPane(Horizontal):
         self.rows.styles.height = layout.list_height
         self.grid.display = False
         self.rows.show([*entries, *(fixed(x) for x in hidden)], self._first)
+
+    def _entries(self, text: str, layout: PaneLayout, count: int) -> list[Entry[str]]:
+        """The ``count`` rows as entries, or what stands in their place."""
+        run, view = self._run, shell_of(self).view
+        if not count:
+            return [fixed(x) for x in empty_lines(run, bool(text), view, layout)]
+        if self._tab != OVERVIEW:
+            columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
+            return section_entries(run, self._sections, columns, view, layout.margin)
+        kept = self.rows.chosen or self._first
+        entries = overview_entries(run, self._sections, view, layout, kept)
+        self._has_checks = entries.has_checks
+        return entries
 
     def _show_grid(self, size: Size, *, other: bool) -> None:
         """Show a chart for each row, on Overview for those that are pinned, if there are any; the
