@@ -317,7 +317,7 @@ def _fewer_words(name: str, shares: Counter[str], width: int) -> str:
         room = width - cell_width(f"{head}…{tail}")
         if room >= 0:
             cut = " " + " ".join(words[gap : left[gap]])
-            return head + fit(cut, room, ellipsis="").rstrip() + "…" + tail
+            return head + fit(cut, room, ellipsis="").rstrip(" ,.") + "…" + tail
 
     return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3)
 
