@@ -158,8 +158,16 @@ def bounds(low: float | None, high: float | None) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """The items in a row: "a, b", and "a, max; b" where one has a comma of its own."""
-    found = list(items)
+    """The items in a row: "a, b", and "a, max; b" where one has a comma of its own. Of titles that
+    begin alike it says once what they share: "a (also max)", "a (min, max)"."""
+    parts: dict[str, list[str]] = {}
+    for item in dict.fromkeys(items):
+        title, _, part = item.partition(", ")
+        parts.setdefault(title, []).append(part)
+    found = []
+    for title, own in parts.items():
+        also = f"({'also ' * ('' in own)}{', '.join(filter(None, own))})"
+        found.append(f"{title} {also}" if len(own) > 1 else f"{title}, {own[0]}".removesuffix(", "))
     return ("; " if any("," in x for x in found) else ", ").join(found)
 
 

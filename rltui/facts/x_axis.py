@@ -288,6 +288,7 @@ def bundle(runs: Sequence[Points]) -> Bundle | None:
         return Bundle(np.array([low]), np.array([[float(y.mean())] for _, y in kept]))
     edges = np.linspace(low, high, count + 1)
     places = (edges[1:] + edges[:-1]) / 2
+    places[0], places[-1] = low, high  # a crosshair at the newest point lies within
 
     return Bundle(places, np.stack([_at(places, edges, x, y) for x, y in kept]))
 

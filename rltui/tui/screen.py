@@ -170,6 +170,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     on_mount = on_screen_resume = on_resize = on_news
 
+    def on_screen_suspend(self) -> None:
+        """Leave the notices to the screen above, which shows them itself."""
+        self.query("ToastHolder").remove()
+
     # -- the status line -------------------------------------------------------------------
 
     @property

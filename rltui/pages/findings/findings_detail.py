@@ -247,8 +247,10 @@ def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        parts = [item.ask, then_words(item)]
-        if item.level >= Level.WATCH:  # the value that the badge is about
+        then_was = then_words(item)
+        parts = [item.ask, then_was if cell_width(then_was) <= room else ""]
+        # the value first that the badge is about, or that would be cut
+        if item.level >= Level.WATCH or cell_width("  ".join(parts)) > room:
             parts.reverse()
         words = glyphs.text("  ".join(x for x in (*parts, item.hint) if x))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet

@@ -199,13 +199,15 @@ def _row_line(
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
     line.append(column(glyphs.text(name), columns.name + 1, look))
-    value = numbers.aligned(row.value)
+    value, unit = numbers.aligned(row.value), unit_words(row, columns, view)
+    if columns.unit and unit in ("B", "B/s") and value.strip()[-1] in "kMGT":  # 57.8 GB
+        number = value.rstrip()
+        value, unit = number[:-1].ljust(len(value)), number[-1] + unit
     nonfinite = "NaN" in value or "Inf" in value
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
     line.append((value + " ", look if alarm or nonfinite else STRONG))
 
     if columns.unit:
-        unit = unit_words(row, columns, view)
         line.append(column(unit, columns.unit + 1, MUTED))
     if columns.change:
         line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
