@@ -219,7 +219,11 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
         part, number = labels.get("part", ""), labels.get("n", "")
         where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
         title = " ".join(x for x in (part, number, where) if x) or "system"
-        place = not part, natural(where), _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
+        place = (
+            not part,
+            natural(where),
+            _DEVICES.index(part) if part in _DEVICES else len(_DEVICES),
+        )
         devices.setdefault((*place, int(number or -1), title), []).append(tag)
 
     return [

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.widget import Widget
@@ -170,7 +170,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     on_mount = on_screen_resume = on_resize = on_news
 
-    def on_screen_suspend(self) -> None:
+    @on(events.ScreenSuspend)
+    def _leave_notices(self) -> None:
         """Leave the notices to the screen above, which shows them itself."""
         self.query("ToastHolder").remove()
 

@@ -18,7 +18,16 @@ from wcwidth import wcwidth
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.installation import shipped
 from rltui.core.level import choose
-from rltui.core.text import cell_width, clean, clean_bytes, fit, fit_middle, kept_clean, natural, pad
+from rltui.core.text import (
+    cell_width,
+    clean,
+    clean_bytes,
+    fit,
+    fit_middle,
+    kept_clean,
+    natural,
+    pad,
+)
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))

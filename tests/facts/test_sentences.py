@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.facts.sentences import bounds, facts, limits, listed, run_text, short, summary, why_skipped
+from rltui.facts.sentences import (
+    bounds,
+    facts,
+    limits,
+    listed,
+    run_text,
+    short,
+    summary,
+    why_skipped,
+)
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words

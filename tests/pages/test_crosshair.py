@@ -190,7 +190,8 @@ async def test_groups_on_an_axis_of_time_keep_the_crosshair_and_say_where_they_e
     runs = [
         a_batch(
             a_block(
-                {TAG: [1.0 - n / 50 for n in range(25)]}, walls=[START + pace * n for n in range(25)]
+                {TAG: [1.0 - n / 50 for n in range(25)]},
+                walls=[START + pace * n for n in range(25)],
             ),
             run=f"pace{pace}_s{seed}",
             source=f"pace{pace}_s{seed}/events.0",
