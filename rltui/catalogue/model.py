@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Annotated, NamedTuple
 
 from rltui.core.level import Direction
+from rltui.core.text import natural
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record
 
@@ -230,7 +231,7 @@ class Environments(NamedTuple):
                 tags[column] = min(place, tags.get(column, place))
         return {
             name: {column: place[2] for column, place in tags.items()}
-            for name, tags in sorted(found.items())
+            for name, tags in sorted(found.items(), key=lambda item: natural(item[0]))
             if "success" in tags
         }
 

@@ -18,6 +18,8 @@ from functools import lru_cache
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
 #: private use, unassigned, line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: A whole number; its group is without zeros before it.
+_NUMBER = re.compile(r"0*(\d+)")
 #: Marks that stand on the character before them, and how many may: more than any script has. A
 #: terminal stacks them over the lines above.
 _MARKS, _MOST_MARKS = frozenset({"Mn", "Me"}), 8
@@ -146,6 +148,11 @@ def counted(count: int, noun: str) -> str:
 def first_of(names: Sequence[str], most: int = 5) -> str:
     """The first of some names, and ``...`` for the others."""
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
+def natural(text: str) -> str:
+    """What texts are sorted by so that "GPU 2" comes before "GPU 10"."""
+    return _NUMBER.sub(lambda found: f"{len(found[1]):03}{found[1]}", text)
 
 
 def words_match(hay: str, text: str) -> bool:

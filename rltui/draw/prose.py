@@ -201,7 +201,7 @@ def distinct(names: tuple[str, ...], width: int) -> tuple[str, ...]:
     """
     if longest(names) <= width:
         return names
-    shown = _without_common(names, width)
+    shown = without_common(names, width)
     if longest(shown) <= width:
         return shown
     shares = Counter(word for name in set(names) for word in set(name.split(" ")))
@@ -257,7 +257,7 @@ def _parts_of(name: str, width: int) -> Iterator[str]:
                 yield head + tail
 
 
-def _without_common(names: Sequence[str], width: int) -> tuple[str, ...]:
+def without_common(names: Sequence[str], width: int) -> tuple[str, ...]:
     """The names without the whole words at either end that all have in common, but for those
     before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
@@ -317,7 +317,7 @@ def _fewer_words(name: str, shares: Counter[str], width: int) -> str:
         room = width - cell_width(f"{head}…{tail}")
         if room >= 0:
             cut = " " + " ".join(words[gap : left[gap]])
-            return head + fit(cut, room, ellipsis="").rstrip() + "…" + tail
+            return head + fit(cut, room, ellipsis="").rstrip(" ,.") + "…" + tail
 
     return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3)
 

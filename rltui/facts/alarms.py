@@ -1,4 +1,4 @@
-"""Which failures a run could show, and for want of which names it is blind for others."""
+"""Which failures a run could show, and for want of which names it is blind to the others."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def names_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
 
 
 def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:
-    """The metrics any of which would show a failure that a run is blind for: those first that its
+    """The metrics any of which would show a failure that a run is blind to: those first that its
     framework has a name for."""
     return tuple(sorted(failure.lacking, key=lambda key: not names_of(run, key)))
 
 
 def blind_words(run: RunView, most: int) -> str:
-    """ "sees 14 of 17 failures; blind for evaluation stalls and 2 more" in at most ``most``
-    characters, the worst first; "" where it is blind for none, or there is no room."""
+    """ "sees 14 of 17 failures; blind to evaluation stalls and 2 more" in at most ``most``
+    characters, the worst first; "" where it is blind to none, or there is no room."""
     every = alarms(run)
     blind = [f.symptom.title for f in every if f.lacking]
     if not blind:
@@ -66,8 +66,8 @@ def blind_words(run: RunView, most: int) -> str:
     seen = f"sees {len(every) - len(blind)} of {len(every)} failures"
     for told in range(len(blind), 0, -1):
         more = f" and {len(blind) - told} more" if told < len(blind) else ""
-        words = f"{seen}; blind for {', '.join(blind[:told])}{more}"
+        words = f"{seen}; blind to {', '.join(blind[:told])}{more}"
         if len(words) <= most:
             return words
-    words = f"{seen}; blind for {len(blind)}: see rltui canary"
+    words = f"{seen}; blind to {len(blind)}: see rltui canary"
     return words if len(words) <= most else ""

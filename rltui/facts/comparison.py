@@ -14,6 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
+from rltui.core.text import natural
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
 from rltui.facts.figures import episodes
@@ -282,9 +283,9 @@ class Comparison:
     def ordered(self, order: str, column: MetricColumn | None) -> list[RunRow]:
         """The rows by ``order``: metric (the best first), name or verdict."""
         if order == "verdict":
-            return sorted(self.rows, key=lambda r: (-int(r.level), r.name))
+            return sorted(self.rows, key=lambda r: (-int(r.level), natural(r.name)))
         if order != "metric" or column is None:
-            return sorted(self.rows, key=lambda r: r.name)
+            return sorted(self.rows, key=lambda r: natural(r.name))
         sign = 1.0 if column.info.direction is Direction.DOWN else -1.0
         places = {}
         for row in self.rows:

@@ -12,6 +12,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.medians import median
+from rltui.core.text import natural
 from rltui.core.yaml_record import shipped_record
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
@@ -117,7 +118,7 @@ def _name(key: _Key) -> str:
 def _compared(run: RunView, kind: str, found: dict[_Key, dict[int, str]]) -> Devices:
     used = sorted(set().union(*found.values()))
     columns = [_known().columns[at] for at in used]
-    keys = sorted(found, key=lambda k: (not k[1].isdecimal(), len(k[1]), k[1], k[2]))
+    keys = sorted(found, key=lambda k: (natural(k[1]), k[2]))
     rows = [[found[key].get(at) for at in used] for key in keys]
     table = np.array([_values(run, row) for row in rows])
     odd = np.array([_odd(table[:, n], column.apart) for n, column in enumerate(columns)])

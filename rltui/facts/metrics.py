@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import Level, choose, worst
-from rltui.core.text import words_match
+from rltui.core.text import natural, words_match
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.facts.environments import environments_of
@@ -87,7 +87,7 @@ def make_row(
 
 def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[TagRow]:
     """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
-    ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
+    ordered = sorted(tags, key=lambda t: (run.infos[t].order, natural(run.infos[t].title), t))
     families: dict[str, dict[str, str]] = {}
     for tag in ordered:
         info = run.infos[tag]
@@ -123,7 +123,7 @@ def _tab_sections(
         sections = _below_pinned(run, pinned)
     elif tab == ALL:
         order = {c: n for n, c in enumerate(Category)}
-        places = {t: (order[i.category], i.order, t) for t, i in run.infos.items()}
+        places = {t: (order[i.category], i.order, natural(t)) for t, i in run.infos.items()}
         rows = [make_row(run, t, valued=valued) for t in sorted(places, key=places.__getitem__)]
         sections = [section_of("All", rows)]
     elif tab != FINDINGS:
@@ -219,7 +219,11 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
         part, number = labels.get("part", ""), labels.get("n", "")
         where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
         title = " ".join(x for x in (part, number, where) if x) or "system"
-        place = not part, where, _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
+        place = (
+            not part,
+            natural(where),
+            _DEVICES.index(part) if part in _DEVICES else len(_DEVICES),
+        )
         devices.setdefault((*place, int(number or -1), title), []).append(tag)
 
     return [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from rltui.core.text import clean
+from rltui.core.text import clean, counted
 from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
@@ -158,15 +158,22 @@ def bounds(low: float | None, high: float | None) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """The items in a row: "a, b", and "a, max; b" where one has a comma of its own."""
-    found = list(items)
+    """The items in a row: "a, b", and "a, max; b" where one has a comma of its own. Of titles that
+    begin alike it says once what they share: "a (also max)", "a (min, max)"."""
+    parts: dict[str, list[str]] = {}
+    for item in dict.fromkeys(items):
+        title, _, part = item.partition(", ")
+        parts.setdefault(title, []).append(part)
+    found = []
+    for title, own in parts.items():
+        also = f"({'also ' * ('' in own)}{', '.join(filter(None, own))})"
+        found.append(f"{title} {also}" if len(own) > 1 else f"{title}, {own[0]}".removesuffix(", "))
     return ("; " if any("," in x for x in found) else ", ").join(found)
 
 
 def too_few(few: FewRows) -> str:
     """Why a run without a finding is not called ok."""
-    rows = "1 row" if few.rows == 1 else f"{few.rows} rows"
-    return f"only {rows}: too few to judge (a verdict needs {few.needed})"
+    return f"only {counted(few.rows, 'row')}: too few to judge (a verdict needs {few.needed})"
 
 
 def why_skipped(skipped: Skipped, missing: str) -> str:
@@ -175,7 +182,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
-    return f"{skipped.rows} rows, none of them usable"
+    return f"{counted(skipped.rows, 'row')}, none of them usable"
 
 
 def _filled(

@@ -228,10 +228,11 @@ def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
 
 
 def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
-    """The axis of a series with points, if it is of the ``kind``; "" for any."""
+    """The axis of a series with points, if it is of the ``kind``; "" for any. Steps every run has,
+    also where another one is compared by steps for want of times."""
     if not series.count:
         return None
-    own = axis_of(run, series, axis)
+    own = axis_of(run, series, "step" if kind == "step" else axis)
     return None if kind and own.kind != kind else own
 
 
@@ -287,6 +288,7 @@ def bundle(runs: Sequence[Points]) -> Bundle | None:
         return Bundle(np.array([low]), np.array([[float(y.mean())] for _, y in kept]))
     edges = np.linspace(low, high, count + 1)
     places = (edges[1:] + edges[:-1]) / 2
+    places[0], places[-1] = low, high  # a crosshair at the newest point lies within
 
     return Bundle(places, np.stack([_at(places, edges, x, y) for x, y in kept]))
 

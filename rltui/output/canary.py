@@ -16,7 +16,7 @@ from rltui.session import RunView
 
 _WIDTH = 80
 #: States of a failure, those first that ask for something; and what the text counts them as.
-_STATES = {"blind": "blind for", "silent": "silent on", "early": "too few rows for", "seen": "sees"}
+_STATES = {"blind": "blind to", "silent": "silent on", "early": "too few rows for", "seen": "sees"}
 #: Cells of a name from a log.
 _NAME = 48
 

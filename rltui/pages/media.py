@@ -64,6 +64,8 @@ _WORDS = {
 _NEWEST = 21
 #: Rows above a picture, and columns beside it.
 _HEAD, _LEFT = 1, 2
+#: What stands in the place of what is being read.
+_READING = "reading"
 #: Dark to light.
 _RAMP = " .:-=+*#%@"
 
@@ -83,7 +85,7 @@ class MediaView(Lines, Reading, PictureFrame):
         """Whether histograms are drawn as quantiles however large the widget is."""
         self._read: dict[Kept, Media | str] = {}
         """What was read of the tag: of pictures and curves one."""
-        self._decoded: tuple[object, Pixels | str, str] = None, "", ""
+        self._decoded: tuple[tuple[object, ...], Pixels | str, str] = (), "", ""
         """Of what, the pixels, and these as the terminal has them."""
         self._drawn: object = None
         """What was shown last."""
@@ -92,7 +94,8 @@ class MediaView(Lines, Reading, PictureFrame):
 
     def show(self, run: RunView, key: MediaKey) -> None:
         """Show another tag from the next update on, at about the same step."""
-        self._read = self._read if (run, key) == (self.run, self.key) else {}
+        if (run, key) != (self.run, self.key):
+            self._read, self._decoded = {}, ((), "", "")
         self.run, self.key = run, key
 
     @property
@@ -111,7 +114,7 @@ class MediaView(Lines, Reading, PictureFrame):
     @property
     def _value(self) -> Media | str:
         places = self.places
-        return self._read.get(places[self.at], "reading") if places else "none so early in the run"
+        return self._read.get(places[self.at], _READING) if places else "none so early in the run"
 
     @property
     def _pictures(self) -> Pictures:
@@ -124,18 +127,19 @@ class MediaView(Lines, Reading, PictureFrame):
         return len(self._pictures) or 1
 
     @property
-    def _made_of(self) -> object:
+    def _made_of(self) -> tuple[object, ...]:
         """What the pixels of a picture depend on."""
         cell = shell_of(self).picture.cell
         return self.key, self.places[self.at], self.number % self.count, self.size, cell
 
     @property
     def _shown(self) -> Histogram | PrecisionRecall | Pixels | str:
-        """The value, the pixels of a picture, or why there are none."""
-        value = self._value
-        if isinstance(value, str | Histogram | PrecisionRecall):
+        """The value, the pixels of a picture, or why there are none. A picture stays until the one
+        of another step has been read."""
+        value, (made_of, found, _) = self._value, self._decoded
+        if isinstance(value, str | Histogram | PrecisionRecall) and value != _READING:
             return value
-        return self._decoded[1] if self._decoded[0] == self._made_of else "reading"
+        return found if isinstance(found, Pixels) or made_of == self._made_of else _READING
 
     @property
     def placed(self) -> Placed | None:
@@ -192,7 +196,7 @@ class MediaView(Lines, Reading, PictureFrame):
 
     def _decode(
         self,
-        made_of: object,
+        made_of: tuple[object, ...],
         picture: bytes | Path,
         columns: int,
         rows: int,
@@ -202,7 +206,8 @@ class MediaView(Lines, Reading, PictureFrame):
         data = terminal.encoded(found.image) if isinstance(found, Pixels) else ""
 
         def show() -> None:
-            self._decoded = made_of, found, data
+            if made_of[0] == self.key:
+                self._decoded = made_of, found, data
 
         return show
 

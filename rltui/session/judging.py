@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: Verdicts take the main thread for about this long at a time: keys are answered in between.
 _SLICE_S = 0.02
 #: After the verdicts of live runs the next ones wait this many times as long as it took, and at
-#: most this many seconds: a stream of steps is judged all the time, but for a third of a per cent.
-_REST, _REST_S = 300.0, 3.0
+#: most this many seconds: a stream of steps is judged all the time, but for 0.5 % of it.
+_REST, _REST_S = 200.0, 2.0
 #: The ages of runs that are older than a day are updated this often, seconds.
 _OLD_EVERY_S = 60.0
 #: What a fault in the making of a verdict is called.

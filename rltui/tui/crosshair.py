@@ -114,11 +114,12 @@ class CrosshairKeys(ShellScreen[Any]):
 
 
 def stepped(steps: IntArray, at: int | None, by: int) -> int:
-    """The step a hundredth of ``steps`` before or after ``at``; an end of them for None."""
+    """The step ``by`` points after ``at``, an end of ``steps`` for None. More than one point are a
+    tenth of 200 or more: a long run is crossed in a few presses."""
     if at is None:
         return int(steps[-1 if by < 0 else 0])
-    stride = max(1, len(steps) // 100)
-    index = int(np.clip(np.searchsorted(steps, at) + by * stride, 0, len(steps) - 1))
+    by *= max(1, len(steps) // 100) if abs(by) > 1 else 1
+    index = int(np.clip(np.searchsorted(steps, at) + by, 0, len(steps) - 1))
     return int(steps[index])
 
 

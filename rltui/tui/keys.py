@@ -249,9 +249,9 @@ KEYS: tuple[Key, ...] = (
     _key("grid_cross_left", "comma", "crosshair left", _CHART, _CROSSED),
     _key("grid_cross_right", "full_stop", "crosshair right", _CHART, _CROSSED, "crosshair", 3,
          ", ."),
-    _key("cross_ten_left", "left_parenthesis", "ten steps left", _CHART, _CROSSHAIR, "ten", 9,
-         "( )"),
-    _key("cross_ten_right", "right_parenthesis", "ten steps right", _CHART, _CROSSHAIR),
+    _key("cross_ten_left", "left_parenthesis", "ten steps or a tenth left", _CHART, _CROSSHAIR,
+         "ten", 9, "( )"),
+    _key("cross_ten_right", "right_parenthesis", "ten steps or a tenth right", _CHART, _CROSSHAIR),
     _key("onset", "f", "onset of the finding, and back", _CHART, _CROSSHAIR, "onset", 7),
     _key("value_order", "O", "crosshair: order of values", _CHART, (GRID, METRIC)),
     _key("zoom_in", "plus", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
@@ -372,15 +372,15 @@ def filter_line(text: str, width: int, right: str) -> Line:
     return with_ground(fit_line(line, width), Token.SEL)
 
 
-def elsewhere(pressed: str, place: str, table: Iterable[Key]) -> str:
-    """What the key named ``pressed`` does on other screens than ``place``, and how to get to one:
-    "v (grid of charts) works in a tab of metrics: press 2-8 first". "" for a key without a meaning,
-    and for one that works here."""
+def elsewhere(pressed: str, place: str, table: Iterable[Key], below: str = "") -> str:
+    """What the key named ``pressed`` does on other screens than ``place``, on the one ``below`` it
+    before all, and how to get there: "v (grid of charts) works in a tab of metrics: press 2-8
+    first". "" for a key without a meaning, and for one that works here."""
     table = tuple(table)
     rows = [k for k in table if pressed in k.keys]
     if any(place in k.where for k in rows):
         return ""
-    for target in _ROUTES:
+    for target in (below, *_ROUTES):
         for key in (k for k in rows if target in k.where):
             if key.action == place:
                 return f"{_shown(key, pressed)} ({key.words}) is open already"

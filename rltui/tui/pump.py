@@ -33,7 +33,7 @@ _AGE_INTERVAL_S = 1.0
 _MANY_RUNS, _AGE_MANY = 100, 5
 #: Seconds between two paints of a stream of news: as few as keep the work at this share of a core,
 #: in these limits. So the steps of one run show at once, and those of many about once a second.
-_SHARE, _APART_S, _EVERY_S = 0.025, 0.25, 0.95
+_SHARE, _APART_S, _EVERY_S = 0.02, 0.25, 0.95
 #: What a paint takes is the least of so many: verdicts have a pace of their own.
 _TIMES = 4
 #: Keys that are this close belong together, seconds.

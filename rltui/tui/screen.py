@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.widget import Widget
@@ -170,6 +170,11 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     on_mount = on_screen_resume = on_resize = on_news
 
+    @on(events.ScreenSuspend)
+    def _leave_notices(self) -> None:
+        """Leave the notices to the screen above, which shows them itself."""
+        self.query("ToastHolder").remove()
+
     # -- the status line -------------------------------------------------------------------
 
     @property
@@ -241,7 +246,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """A key that no binding took: say why it does nothing, or where it works."""
         table = self.shell.keys
         here = (self.idle(k.action) for k in keys_for(self.place, table) if event.key in k.keys)
-        words = "".join(here) or elsewhere(event.key, self.place, table)
+        below = getattr(self.shell.screen_stack[-2], "place", "") if self.is_modal else ""
+        words = "".join(here) or elsewhere(event.key, self.place, table, below)
         if words and not any(s.editing for s in self.query(Status)):
             event.stop()
             self.shell.say(words)

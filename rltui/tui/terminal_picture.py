@@ -13,7 +13,7 @@ import re
 import struct
 from collections.abc import Iterable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from textual.geometry import Region
@@ -77,11 +77,14 @@ def hears(driver: object) -> bool:
 class _Answers:
     """Stands before a parser."""
 
-    _held = ""
+    _held = _last = ""
 
     def feed(self, data: str) -> Iterable[Message]:
         """The messages of a piece of input; the empty one ends it."""
         text, at = self._held + data, 0
+        whole = f"\x1b{text}"
+        if self._last == "\x1b" and len(text) > 1 and (_ANSWER.match(whole) or _BEGUN.match(whole)):
+            text = whole if self._took_escape() else text
         begun = _BEGUN.search(text) if data else None
         self._held = begun[0] if begun else ""
         end = begun.start() if begun else len(text)
@@ -93,7 +96,16 @@ class _Answers:
         if not data:
             yield from super().feed(data)  # type: ignore[misc]
 
+    def _took_escape(self: Any) -> bool:
+        """Take an escape back that the parser has not yet called a key. Returns whether it did."""
+        if self._timeout_time is None:
+            return False
+        self._gen = self.parse(self._tokens.append)
+        self._awaiting, self._timeout_time = next(self._gen), None
+        return True
+
     def _passed(self, text: str) -> Iterable[Message]:
+        self._last = text[-1:] or self._last
         return super().feed(text) if text else ()  # type: ignore[misc]
 
 

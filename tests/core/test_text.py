@@ -18,7 +18,16 @@ from wcwidth import wcwidth
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.installation import shipped
 from rltui.core.level import choose
-from rltui.core.text import cell_width, clean, clean_bytes, fit, fit_middle, kept_clean, pad
+from rltui.core.text import (
+    cell_width,
+    clean,
+    clean_bytes,
+    fit,
+    fit_middle,
+    kept_clean,
+    natural,
+    pad,
+)
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -184,3 +193,10 @@ def test_a_beginning_is_enough(word: str, value: str) -> None:
 )  # fmt: skip
 def test_what_is_not_clear_chooses_nothing(word: str, hint: str) -> None:
     assert choose(word, NAMES) == (None, hint)
+
+
+def test_numbers_in_names_are_sorted_as_numbers() -> None:
+    names = ["GPU 10", "GPU 2", "node 1 GPU 10", "node 01 GPU 9", "GPU", "GPU 0"]
+    assert sorted(names, key=natural) == [
+        "GPU", "GPU 0", "GPU 2", "GPU 10", "node 01 GPU 9", "node 1 GPU 10",
+    ]  # fmt: skip

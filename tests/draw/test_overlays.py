@@ -98,6 +98,19 @@ def test_names_are_cut_in_a_legend_before_any_is_left_out() -> None:
     assert all(name in wide for name in names)
 
 
+def test_what_makes_names_differ_is_whole_in_a_legend_and_the_others_are_counted() -> None:
+    names = [f"qwen2.5-7b-grpo-lr{lr}-seed{n}-2026" for lr in ("1e-05", "3e-05") for n in (1, 10)]
+    others = [
+        Curve(X, OWN.y + n, t, name, sign=str(n))
+        for n, (t, name) in enumerate(zip(RUN_TOKENS, names[1:], strict=False), 2)
+    ]
+    chart = Chart(Curve(X, OWN.y, sign="1"), label=names[0], overlays=others)
+    legend = plain(draw(chart, width=78, height=10)[0])
+    assert "1 …lr1e-05-seed1…" in legend
+    assert "2 …lr1e-05-seed10…" in legend
+    assert legend.split()[-1] == "+1"
+
+
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
 def test_lines_bear_their_signs(glyphs) -> None:
     others = [Curve(X, OWN.y + n, t, f"{n}", sign=str(n)) for n, t in enumerate(RUN_TOKENS, 1)]

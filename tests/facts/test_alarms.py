@@ -29,7 +29,7 @@ def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
     tags = {t: x for t, x in grpo_tags(60).items() if t != "actor/entropy"}
     (run,) = a_session(a_batch(tags)).runs()
     blind = [f for f in alarms(run) if f.lacking]
-    seen = f"sees {len(alarms(run)) - len(blind)} of {len(alarms(run))} failures; blind for "
+    seen = f"sees {len(alarms(run)) - len(blind)} of {len(alarms(run))} failures; blind to "
     titles = ", ".join(f.symptom.title for f in blind)
     assert "entropy collapses early" in titles
     assert blind_words(run, 10_000) == seen + titles

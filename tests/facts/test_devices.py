@@ -7,8 +7,9 @@ import numpy as np
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.devices import Devices, devices_of
-from rltui.facts.metrics import overview_sections
+from rltui.facts.metrics import overview_sections, tab_sections
 from rltui.pages.run.devices import device_lines
+from rltui.pages.run.metric_table import columns_for, row_line
 from rltui.pages.run.metrics_pane import tab_of_devices
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, steps
@@ -81,3 +82,12 @@ def test_lines_stay_within_their_room_and_keep_the_odd_one() -> None:
     text = "\n".join(plain(x) for x in device_lines(run, View(), 78, 21))
     assert "△ GPU 30: use 19.9 %, the others 97 %" in text
     assert "more, like the others" in text
+
+
+def test_ten_gpus_and_more_are_in_the_order_of_their_numbers_with_the_unit_at_the_value() -> None:
+    tags = {f"system/gpu.{n}.memoryAllocatedBytes": [57.8e9] * ROWS for n in range(12)}
+    run = a_session(a_batch(steps(1, tags))).runs()[0]
+    rows = [r for s in tab_sections(run, "perf") for r in s.rows if "memory" in r.title]
+    assert [r.title for r in rows] == [f"GPU {n} memory" for n in range(12)]
+    line = plain(row_line(run, rows[0], columns_for(100), View(), cursor=False))
+    assert line.split()[:6] == ["·", "GPU", "0", "memory", "57.8", "GB"]

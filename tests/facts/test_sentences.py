@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.facts.sentences import bounds, facts, limits, run_text, short, summary, why_skipped
+from rltui.facts.sentences import (
+    bounds,
+    facts,
+    limits,
+    listed,
+    run_text,
+    short,
+    summary,
+    why_skipped,
+)
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
@@ -177,9 +186,10 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
         (Skipped("r", "R", rows=150), "", "150 rows, none of them usable"),
+        (Skipped("r", "R", rows=1), "", "1 row, none of them usable"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
-    ids=["missing", "silent", "broke"],
+    ids=["missing", "silent", "one", "broke"],
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text
@@ -236,3 +246,9 @@ def test_the_limit_of_a_factor_is_told_above_1() -> None:
     (found,) = findings("ratio_off", rollout_train__prob_ratio="1.01x40 1.2x40")
     assert "limit 0.05 above 1" in summary(found)
     assert "limit 1 + 0.05" in short(found)
+
+
+def test_a_list_says_once_what_titles_share() -> None:
+    assert listed(["KL", "value loss", "value loss, raw"]) == "KL, value loss (also raw)"
+    assert listed(["clip frac., low", "clip frac., high"]) == "clip frac. (low, high)"
+    assert listed(["a, max", "b", "b"]) == "a, max; b"

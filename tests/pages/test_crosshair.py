@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rltui.draw.line import plain
@@ -14,6 +15,7 @@ from rltui.pages.findings.findings_pane import CauseId
 from rltui.pages.metric.metric_chart import Zoom
 from rltui.pages.metric.overlays import reading_lines
 from rltui.session import RunView
+from rltui.tui.crosshair import stepped
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.hand import Hand, open_app
@@ -113,6 +115,9 @@ def test_runs_are_read_at_the_same_place_of_the_axis() -> None:
     assert by_time is not None
     assert (by_step.seen, by_time.seen) == (20, 11)
     assert reading_at(slow, TAG, Crosshair(20, 20.0, "tokens", "number")) is None
+    at_steps = reading_at(slow, TAG, Crosshair(20, 20.0, "relative", "step"))
+    assert at_steps is not None
+    assert at_steps.seen == 20, "by steps where the run on the screen has no times"
 
 
 def batches() -> list[Any]:
@@ -168,6 +173,39 @@ async def test_runs_side_by_side_are_read_and_ordered_at_the_step() -> None:
         assert "values at step 31 " in hand.lines[0]
         await hand.press("escape")
         assert "means over the last" in hand.lines[0]
+
+
+def test_every_point_of_a_long_run_can_be_reached_and_its_ends_are_a_few_presses_away() -> None:
+    long = np.arange(0, 1000, 2)
+    assert [stepped(long, 500, by) for by in (-1, 1, -10, 10)] == [498, 502, 400, 600]
+    assert [stepped(long[:150], 100, by) for by in (-10, 10)] == [80, 120]
+    assert [stepped(long, at, by) for at, by in ((998, 1), (0, -10), (None, -1))] == [998, 0, 998]
+
+
+@pytest.mark.parametrize("shown", ["relative", "wall"])
+async def test_groups_on_an_axis_of_time_keep_the_crosshair_and_say_where_they_end(
+    shown: str,
+) -> None:
+    """Two groups of two seeds; the slow one goes on for twice as long."""
+    runs = [
+        a_batch(
+            a_block(
+                {TAG: [1.0 - n / 50 for n in range(25)]},
+                walls=[START + pace * n for n in range(25)],
+            ),
+            run=f"pace{pace}_s{seed}",
+            source=f"pace{pace}_s{seed}/events.0",
+        )
+        for pace in (10, 20)
+        for seed in (1, 2)
+    ]
+    async with open_app(*runs, size=(100, 30)) as hand:
+        await hand.press("C", "B", "colon", *f"x {shown}", "enter")
+        await hand.press("o", "j", "comma")
+        fast, slow = (x for x in hand.lines[-8:] if "s* " in x and "against" not in x)
+        assert "25, end" in fast
+        assert "2 runs" in slow
+        assert sum("│" in x[60:] for x in hand.lines) > 5
 
 
 async def test_f_leads_to_the_onset_and_back() -> None:

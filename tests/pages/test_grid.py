@@ -80,6 +80,18 @@ def test_a_short_tab_has_small_charts_of_its_other_rows_below_its_list(run: RunV
     assert max(len(x.rstrip()) for x in few) > 0
 
 
+def test_what_a_row_means_ends_in_an_ellipsis_where_the_charts_below_need_the_room(
+    run: RunView,
+) -> None:
+    rows = actor(run)
+    layout = tab_layout("actor", 120, 36, len(rows))
+    entropy = next(r.tag for r in rows if r.title == "entropy")
+    lines = texts(below_lines(run, entropy, VIEW, layout, layout.below, rows))
+    cut = next(n for n, x in enumerate(lines) if x.rstrip().endswith("…"))
+    assert not lines[cut + 1].strip(), "the charts stand apart"
+    assert "│" in lines[cut + 3]
+
+
 SIZES = [
     (20, 3),
     (40, 8),
@@ -204,6 +216,8 @@ async def test_one_crosshair_runs_through_all_charts_and_esc_takes_it_away(
         await hand.press("left", "escape")
         assert hand.text == bare
         assert hand.run.is_current
+        await hand.press("x", "comma", "comma")
+        assert hand.text.count(" 19m20s ") == 3, "in what the axis counts"
 
 
 async def test_p_pins_a_metric_and_overview_leads_with_it(sick: tuple[Any, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -126,6 +127,29 @@ async def test_a_picture_is_drawn_in_half_blocks(tmp_path: Path) -> None:
         hand.app.screen.update()
         await hand.settle()
         assert "▀▀▀" in hand.text
+
+
+async def test_a_picture_stays_until_the_one_of_another_step_has_been_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL")
+    frames = [RED_OVER_BLUE, np.zeros_like(RED_OVER_BLUE)]
+    records = [
+        event_media.record(n, event_media.picture("frame", event_media.png(frame)))
+        for n, frame in enumerate(frames, 1)
+    ]
+    waiting: list[Callable[[], None]] = []
+    async with at(tmp_path, *records) as hand:
+        await hand.press("0", "G", "enter", "h")
+        red = hand.lines[2:-1]
+        monkeypatch.setattr("rltui.tui.screen.start_thread", waiting.append)
+        await hand.press("l")
+        assert "2 of 2" in hand.text
+        assert hand.lines[2:-1] == red
+        while waiting:
+            waiting.pop()()
+            await hand.settle()
+        assert hand.lines[2:-1] != red
 
 
 async def test_several_pictures_of_a_step_are_stepped_through(tmp_path: Path) -> None:

@@ -437,6 +437,17 @@ async def test_a_short_list_leaves_room_for_the_run_at_the_cursor_on_a_narrow_sc
         assert "Enter opens it" not in hand.text, "no room"
 
 
+async def test_long_names_leave_a_wide_list_room_for_curve_and_finding() -> None:
+    paths = "/".join(f"folder{n}" for n in range(12))
+    batches = [
+        grpo_batch(60, run=f"{paths}/{n}", collapse=c) for n, c in (("bad", 40), ("ok", None))
+    ]
+    async with open_app(*batches, size=(160, 45)) as hand:
+        row = next(line for line in hand.lines if "/bad " in line)
+        assert "▂▆▇" in row
+        assert "entropy collapse  since 46" in row
+
+
 async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
     async with open_app(*several(), size=(160, 45)) as hand:
         assert any("✖ bad " in x and "entropy collapse  since 46" in x for x in hand.lines)

@@ -251,8 +251,12 @@ def test_charts_beside_each_other_have_one_range_on_every_axis(axis: str) -> Non
 async def test_a_command_chooses_any_metric_as_the_x_axis() -> None:
     tags = {**grpo_tags(60), KL: UP_AND_DOWN}
     async with open_app(a_batch(steps(1, tags)), size=(120, 36)) as hand:
-        await hand.press("3", "enter", "colon", *f"x {KL}", "enter")
+        await hand.press("3", "enter", "m")
+        assert "smooth auto" in hand.footer
+        await hand.press("colon", *f"x {KL}", "enter")
         assert "against KL to old policy nats" in hand.text
+        assert "not smoothed" in hand.footer
+        await hand.press("m")
         await hand.press("left", "left")
         assert "step 59" in hand.text
         await hand.press("colon", *"x nosuch", "enter")

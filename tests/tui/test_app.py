@@ -43,6 +43,9 @@ async def test_the_reader_runs_as_long_as_the_app() -> None:
         assert hand.reader.calls == ["start"]
         assert "waiting for logs" in hand.text
         assert "/logs" in hand.text
+        assert hand.footer.split()[:4] == ["?", "help", "q", "quit"]  # the others need a run
+        await hand.press("o")
+        assert hand.notices == "there is no run yet"
     assert hand.reader.calls == ["start", "stop"]
 
 

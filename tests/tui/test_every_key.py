@@ -159,6 +159,11 @@ def test_a_key_without_a_meaning_says_nothing() -> None:
     assert elsewhere("r", RUNS, KEYS) == "r (list of runs) is open already"
 
 
+def test_a_key_of_the_screen_below_is_named_as_it_is_there() -> None:
+    words = elsewhere("f", OVERLAY, KEYS, SAMPLES)
+    assert words == "f (next filter: what is wrong) works once this is closed: press q first"
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

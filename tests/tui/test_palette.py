@@ -137,3 +137,14 @@ async def test_it_fits_every_size(size: tuple[int, int]) -> None:
         assert "entropy" in hand.text
         await hand.press("escape")
         assert hand.run.is_current
+
+
+async def test_a_notice_is_shown_once_above_and_again_below() -> None:
+    async with open_app(grpo_batch(60), grpo_batch(60, run="other")) as hand:
+        hand.app._disable_notifications = False
+        await hand.press("enter")
+        hand.app.say("written to a.svg")
+        await hand.settle()
+        for key in ("ctrl+p", "escape", "question_mark", "escape"):
+            await hand.press(key)
+            assert hand.text.count("written to a.svg") == 1

@@ -25,10 +25,11 @@ from rltui.draw.line import (
     Style,
     Token,
     fit_line,
+    longest,
     plain,
     style,
 )
-from rltui.draw.prose import distinct
+from rltui.draw.prose import distinct, without_common
 from rltui.draw.spark import Digest, spark_of
 
 #: Column, text and look of something on a line.
@@ -318,13 +319,15 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
 
 
 def _cut(items: Sequence[_Label], room: int, count: int) -> list[_Label]:
-    """The items with names that are short enough for all to have a place, if that can be."""
+    """The items with names that are short enough for all to have a place, if that can be; in what
+    makes them differ none is cut to have one, as long as two have."""
     in_line = -(-len(items) // count)
     lines = [i.label for i in items if not i.is_band]
     band = sum(i.cells + _GAP for i in items if i.is_band)
     each = min(room // in_line, (room - band) // max(1, min(in_line - (band > 0), len(lines))))
     cells = max(_LEAST_NAME, each - _GAP - _SAMPLE)
-    names = iter(distinct(tuple(lines), cells))
+    whole = longest(without_common(lines, 0))
+    names = iter(distinct(tuple(lines), max(cells, whole if 2 * whole <= room else 0)))
     return [i if i.is_band else i._replace(label=next(names)) for i in items]
 
 

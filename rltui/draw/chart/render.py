@@ -67,7 +67,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     lines = _plot_lines(plot, shown, ticked=axis > 0)[:height]
     below: list[Line] = []
     if axis:
-        label = None if cross is None else _x_text(chart, cross)
+        label = None if cross is None else x_text(chart, cross)
         below += foot.axis_lines(chart, span, glyphs, cross, label)
     below += foot.foot_lines(chart, span, glyphs, height - axis - rows)
     below += [[(" " * width, TEXT)]] * (height - len(lines) - len(below))
@@ -172,7 +172,8 @@ def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> list[Line]
     return lines
 
 
-def _x_text(chart: Chart, x: float) -> str:
+def x_text(chart: Chart, x: float) -> str:
+    """What a crosshair at ``x`` is called on the x axis."""
     if chart.x_kind == "time":
         return numbers.duration(x, tenths=True)
     if chart.x_kind == "clock":
@@ -186,7 +187,7 @@ def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
     if chart.told:
         return []
     bold, raw = style(Token.STRONG, bold=True), y_range.in_order(ready)
-    lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]
+    lines: list[Line] = [[(f"{chart.x_unit} {x_text(chart, x)}".strip(), bold)]]
     at, words = chart.point or (int(np.searchsorted(raw.x, x, side="right")) - 1, "")
     if words:
         lines.insert(0, [(words, bold)])

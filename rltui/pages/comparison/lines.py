@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit, pad
+from rltui.core.text import cell_width, counted, fit, pad
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import smooth
@@ -171,14 +171,15 @@ class ComparisonTable:
 
     def _reading(self, row: RunRow, metric: MetricColumn) -> Line:
         """The average at the crosshair and the step of the newest point there; of a group the mean
-        of the averages, and how many of its runs were still going on."""
+        of the averages, and how many of its runs go on there, if any."""
         cross, weight = self._comparison.cross, weight_of(self._view)
         found = [metric.reading(r, cross) for r in row.runs] if cross is not None else []
         known = [r for r in found if r is not None]
         mean = np.mean([smooth(r.recent, weight)[-1] for r in known]) if known else None
-        seen = known[0].seen_words if known else ""
-        if len(row.runs) > 1:
-            seen = f"{sum(not r.is_over for r in known)} runs"
+        last = max(known, key=lambda r: r.seen, default=None)
+        seen = last.seen_words if last is not None else ""
+        if len(row.runs) > 1 and (going := sum(not r.is_over for r in known)):
+            seen = counted(going, "run")
         cells = column(numbers.aligned(mean), _AVERAGE, TEXT)
         return [cells, column(seen, self._read - _AVERAGE, MUTED)]
 

@@ -247,16 +247,22 @@ def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        parts = [item.ask, then_words(item)]
-        if item.level >= Level.WATCH:  # the value that the badge is about
-            parts.reverse()
-        words = glyphs.text("  ".join(x for x in (*parts, item.hint) if x))
+        words = glyphs.text("  ".join(x for x in (*_said(item, room), item.hint) if x))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, max(0, room)), look))
         lines.append([*fit_line(line, width - line_width(right)), *right])
 
     return lines
+
+
+def _said(item: CheckItem, room: int) -> tuple[str, str]:
+    """The question, and what the metric was; that stands first where the badge is about it, or
+    where it would be cut, and is left out where it has no room at all."""
+    was = then_words(item)
+    was = was if cell_width(was) <= room else ""
+    is_first = item.level >= Level.WATCH or cell_width(f"{item.ask}  {was}") > room
+    return (was, item.ask) if is_first else (item.ask, was)
 
 
 def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:

@@ -10,7 +10,7 @@ from rltui.core.block import IntArray
 from rltui.draw.line import Line
 from rltui.facts.metrics import tab_sections
 from rltui.facts.sentences import metric_text
-from rltui.facts.x_axis import span_of
+from rltui.facts.x_axis import axis_of, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
@@ -21,7 +21,7 @@ from rltui.tui.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: Columns from which the footer says "smooth auto".
+#: Columns from which the footer says how the line is drawn.
 _ROOMY = 100
 _WHOLE = "the whole run is in sight"
 
@@ -71,9 +71,11 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         return self._tag if self._tag in self.run.infos else None
 
     def state_words(self) -> str:
-        words = super().state_words()
-        auto = not self.shell.view.smooth and self.size.width >= _ROOMY
-        return "  ".join(filter(None, (words, "smooth auto" if auto else "")))
+        words, view, run, tag = super().state_words(), self.shell.view, self.run, self.tag
+        if view.smooth or self.size.width < _ROOMY or tag is None:
+            return words
+        grows = axis_of(run, run.shown(tag), view.axis).grows
+        return f"{words}  {'smooth auto' if grows else 'not smoothed'}".lstrip()
 
     def update(self) -> None:
         self.session.memory.shown(self.run.key)

@@ -17,7 +17,7 @@ from rltui.core.text import cell_width
 from rltui.draw.chart.canvas import PlotSpan, spliced
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.foot import axis_lines
-from rltui.draw.chart.render import render
+from rltui.draw.chart.render import render, x_text
 from rltui.draw.chart.y_range import prepare, x_window
 from rltui.draw.line import (
     ACCENT,
@@ -212,8 +212,7 @@ def _chart(
     ]
     below = plot.lines[height:]
     if len(below) == 2:
-        label = numbers.step(cross) if axis.grows else numbers.value(at)
-        below = axis_lines(plot.chart, span, view.glyphs, at, label)
+        below = axis_lines(plot.chart, span, view.glyphs, at, x_text(plot.chart, at))
 
     return [*lines, *below]
 

@@ -199,13 +199,12 @@ def _row_line(
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
     line.append(column(glyphs.text(name), columns.name + 1, look))
-    value = numbers.aligned(row.value)
+    value, unit = _value_and_unit(row, columns, view)
     nonfinite = "NaN" in value or "Inf" in value
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
     line.append((value + " ", look if alarm or nonfinite else STRONG))
 
     if columns.unit:
-        unit = unit_words(row, columns, view)
         line.append(column(unit, columns.unit + 1, MUTED))
     if columns.change:
         line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
@@ -218,6 +217,15 @@ def _row_line(
         line.append((" " + pad(healthy_words(row, columns, view), columns.healthy), MUTED))
 
     return line
+
+
+def _value_and_unit(row: TagRow, columns: MetricColumns, view: View) -> tuple[str, str]:
+    """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
+    value, unit = numbers.aligned(row.value), unit_words(row, columns, view)
+    number = value.rstrip()
+    if columns.unit and unit in ("B", "B/s") and number[-1] in "kMGT":
+        return number[:-1].ljust(len(value)), number[-1] + unit
+    return value, unit
 
 
 def _always_zero(run: RunView, row: TagRow, columns: MetricColumns) -> str:

@@ -336,7 +336,7 @@ def below_lines(
     others = [r for r in rows if r.tag not in beside]
     charts = _charts_below(run, others, view, layout.rows, height - _ABOUT)
     room = height - len(charts) - 1
-    lines = _about(run, cursor, view, layout.rows)[:room]
+    lines = _about(run, cursor, view, layout.rows, room - bool(charts))
 
     return [[], *lines, *([[]] * (room - len(lines))), *charts]
 
@@ -351,8 +351,8 @@ def _charts_below(
     return grid_lines(run, rows, None, None, view, places)
 
 
-def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
-    """Findings, statistics and meaning of a row."""
+def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
+    """Findings, statistics and meaning of a row, in at most ``height`` lines."""
     info, words, inner = run.infos[tag], view.glyphs.text, width - 2
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     for finding in run.report.findings if run.report else ():
@@ -360,10 +360,11 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
             lines += indented(finding_block(run, finding, view, inner, 2), 2)
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
-    if info.meaning:
-        lines += [[], *paragraph(words(info.meaning), inner, indent=2)]
+    if info.meaning and len(lines) + 1 < height:
+        limit = height - len(lines) - 1
+        lines += [[], *paragraph(words(info.meaning), inner, indent=2, limit=limit)]
 
-    return [fit_line(x, width + 2) for x in lines]
+    return [fit_line(x, width + 2) for x in lines[:height]]
 
 
 def tab_of_devices(run: RunView) -> str:

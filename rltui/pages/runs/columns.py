@@ -81,11 +81,13 @@ class RunColumns:
         rest = width - sum(taken) - self.value - (2 if self.value else 1) - 3
         rest -= sum(self.chosen.values())
         least_spark = 0 if width < 80 or self.chosen else spark if width >= 110 else 8
+        least, most = _SAYS
         if self._says_more and rest - _NAME >= _LEAST_SPARK:
             least_spark = max(least_spark, min(_NAME, rest - _NAME))
+            if rest // 2 >= _LEAST_SPARK + 2 + least:  # long names leave room for both
+                least_spark = min(rest // 2, _LEAST_SPARK + 2 + most)
         self.name = max(8, min(longest + 2, rest - least_spark))
         self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
-        least, most = _SAYS
         room = rest - self.name - _LEAST_SPARK - 2 if self._says_more else 0
         self.parted = room >= least and width >= WIDE
         """Whether what else there is to say of a run has a column behind the sparkline."""

@@ -25,6 +25,8 @@ from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 _ORDERS = ("verdict", "name", "newest")
+#: Actions that work before there is a run.
+_WITHOUT_RUNS = ("help", "back", "pause", "write", "command", "palette", "suspend", "quit")
 #: Runs whose metrics and hyperparameters are offered as columns.
 _MOST_OFFERING = 20
 
@@ -69,6 +71,10 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         marked = f"{count} marked" if count else ""
         order = f"by {self._order.removeprefix('-')}" + ", reversed" * self._order.startswith("-")
         return "  ".join(x for x in (paused, marked, order) if x)
+
+    def idle(self, action: str) -> str:
+        waits = not self._session.views and action not in _WITHOUT_RUNS
+        return "there is no run yet" if waits else ""
 
     # -- what is shown ---------------------------------------------------------------------
 
