@@ -163,6 +163,8 @@ def listed(items: Iterable[str]) -> str:
     parts: dict[str, list[str]] = {}
     for item in dict.fromkeys(items):
         title, _, part = item.partition(", ")
+        if "(" in title:  # the comma is one of a remark
+            title, part = item, ""
         parts.setdefault(title, []).append(part)
     found = []
     for title, own in parts.items():

@@ -252,3 +252,5 @@ def test_a_list_says_once_what_titles_share() -> None:
     assert listed(["KL", "value loss", "value loss, raw"]) == "KL, value loss (also raw)"
     assert listed(["clip frac., low", "clip frac., high"]) == "clip frac. (low, high)"
     assert listed(["a, max", "b", "b"]) == "a, max; b"
+    told = ["GPU use 3 % (does it wait, for what?)", "GPU use 3 % (does it wait, or not?)"]
+    assert listed(told) == "; ".join(told), "remarks are whole"
