@@ -197,10 +197,9 @@ class SampleBrowser:
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
-        table, made_of = self._table, self._made_of
-        if table is None or made_of is None or table.note == PART:
-            part = None if table is None or made_of is None else (table, made_of[2])
-            return lambda: self._load(current, step, part)
+        part, made_of = self._table, self._made_of
+        if part is None or part.note == PART:
+            return lambda: self._load(current, step, part, made_of)
         if row is not None and self.sample(row) is None:
             return lambda: self._read(current, step, row, made_of)
 
@@ -240,14 +239,16 @@ class SampleBrowser:
         return read
 
     def _load(
-        self, kind: Samples, step: int | None, part: tuple[SampleTable, object] | None = None
+        self,
+        kind: Samples,
+        step: int | None,
+        part: SampleTable | None = None,
+        part_of: _MadeOf | None = None,
     ) -> Apply:
-        """``part``: what has been read, and the stamp that the file had then."""
-        if part is not None:
-            stamp, table = part[1], next(part[0].rest)
-        else:
-            stamp = kind.stamp(step)
-            table = kind.load(step, math.inf if self.prompt else _FIRST_S)
+        """``part``: the table that is read on, ``part_of``: what it is of."""
+        seconds = math.inf if self.prompt else _FIRST_S
+        stamp = kind.stamp(step) if part is None or part_of is None else part_of[2]
+        table = next(part.rest) if part is not None else kind.load(step, seconds)
 
         def apply() -> None:
             current = self.current

@@ -390,7 +390,7 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
     spent, tokens, path = dict[Any, float | None](), 0, list[Mapping[str, Any]]()
     elsewhere = words().samples["trace"]
     made = {k: v for k, v in record.items() if k not in elsewhere}
-    for call in record.get("calls") or ():
+    for call in filter(lambda c: isinstance(c, dict), record.get("calls") or ()):
         spent[call.get("node")] = _span(call.get("time"))
         tokens += (call.get("usage") or {}).get("completion_tokens") or 0
         if not call.get("error"):

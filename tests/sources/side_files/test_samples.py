@@ -401,7 +401,7 @@ def test_tokens_are_those_that_the_log_has(record: dict[str, object], tokens: in
 
 def test_tokens_of_a_trace_are_those_of_its_calls() -> None:
     calls = [{"node": n, "usage": {"completion_tokens": 10 * n}} for n in (2, 4)]
-    (record,) = samples_in({**TRACE, "calls": [*calls, {"node": 6, "usage": None}]})
+    (record,) = samples_in({**TRACE, "calls": [*calls, None, {"node": 6, "usage": None}]})
     row = row_of(record, 0, 0)
     assert row is not None
     assert row.tokens == 60
