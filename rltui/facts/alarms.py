@@ -57,10 +57,10 @@ def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:
 
 
 def blind_words(run: RunView, most: int) -> str:
-    """ "sees 14 of 17 failures; blind to evaluation stalls and 2 more" in at most ``most``
+    """ "sees 14 of 17 failures; blind to 'evaluation stalls' and 2 more" in at most ``most``
     characters, the worst first; "" where it is blind to none, or there is no room."""
     every = alarms(run)
-    blind = [f.symptom.title for f in every if f.lacking]
+    blind = [f"'{f.symptom.title}'" for f in every if f.lacking]
     if not blind:
         return ""
     seen = f"sees {len(every) - len(blind)} of {len(every)} failures"

@@ -96,6 +96,9 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         **row,
         "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
         "from": f"{numbers.plain(row['before'])} → " if evidence.has_before else "",
+        "was": f"; the value before was {numbers.plain(row['before'])}"
+        if evidence.has_before
+        else "",
         "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
         "and_now": "" if evidence.latest is None else f", now {numbers.plain(evidence.latest)}",
         **evidence.facts,

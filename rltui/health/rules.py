@@ -38,7 +38,7 @@ from rltui.health.symptoms import Harm
 STANDARD_FIELDS = (
     "value", "threshold", "watch", "bad", "low", "high", "limit", "now", "first", "before",
     "peak", "after", "rows", "since", "until", "at", "tag", "name", "step", "when", "from", "bound",
-    "and_now", "note",
+    "and_now", "note", "was",
 )  # fmt: skip
 
 #: What may follow the colon of a field: as percent, as a whole number.

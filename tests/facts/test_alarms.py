@@ -30,7 +30,7 @@ def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
     (run,) = a_session(a_batch(tags)).runs()
     blind = [f for f in alarms(run) if f.lacking]
     seen = f"sees {len(alarms(run)) - len(blind)} of {len(alarms(run))} failures; blind to "
-    titles = ", ".join(f.symptom.title for f in blind)
+    titles = ", ".join(f"'{f.symptom.title}'" for f in blind)
     assert "entropy collapses early" in titles
     assert blind_words(run, 10_000) == seen + titles
     some = blind_words(run, len(seen) + len(titles) - 1)

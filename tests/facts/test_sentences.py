@@ -254,3 +254,10 @@ def test_a_list_says_once_what_titles_share() -> None:
     assert listed(["a, max", "b", "b"]) == "a, max; b"
     told = ["GPU use 3 % (does it wait, for what?)", "GPU use 3 % (does it wait, or not?)"]
     assert listed(told) == "; ".join(told), "remarks are whole"
+
+
+def test_a_loss_that_never_was_finite_has_no_value_before() -> None:
+    (never,) = findings("nan", loss__policy="nanx20")
+    assert summary(never).endswith("not finite since step 1")
+    (later,) = findings("nan", loss__policy="0.5x10 nanx20")
+    assert summary(later).endswith("not finite since step 11; the value before was 0.5")
