@@ -125,7 +125,9 @@ def plot(options: argparse.Namespace) -> int:
 
 def _check_axis(name: str, runs: Sequence[RunView]) -> None:
     if name not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, name))):
-        raise UsageError(f"no metric {name!r} for --x", hint=nearest(name, names_in(runs)))
+        raise UsageError(
+            f"no metric {name!r} for --x", hint=nearest(name, names_in(runs, settings=False))
+        )
 
 
 def _is_logdir(name: str) -> bool:
