@@ -194,7 +194,8 @@ def rows_of(screen: str, names: Sequence[str]) -> dict[str, tuple[str, int]]:
     for line in screen.splitlines():
         for name in names:
             shown = re.escape(name.partition("/")[0]) + r"(?:/\S*)?"
-            if match := re.search(rf"(\S) {shown} .*? (\d+)  (?: *\d+ [smhd]  )? *reward ", line):
+            rest = r"(\d+)  (?: *\d+ [smhd]  )? *(?:reward +)?\d\."
+            if match := re.search(rf"(\S) {shown} .*? {rest}", line):
                 found[name] = match[1], int(match[2])
     return found
 
