@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 
 _AS_PROGRAM = __name__ == "__main__" or sys.argv[0].endswith("rltui")
 if _AS_PROGRAM and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -17,6 +18,8 @@ def main() -> int:
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not sys.warnoptions:  # logs hold numbers of any size: that one overflows helps no user
+        warnings.simplefilter("ignore", RuntimeWarning)
     try:
         return run()
     except KeyboardInterrupt:

@@ -45,6 +45,7 @@ def settings_changed(
     return sorted((m for m in found if m is not None), key=lambda m: (-m.size, m.step))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def moved_between(series: Series, step: int, until: int | None) -> Move | None:
     """How far a metric went from its value before ``step``; None without one, or a change."""
     begin = int(np.searchsorted(series.steps, step))

@@ -206,3 +206,14 @@ def test_readers_of_manual_pages_find_no_mistake(command: list[str]) -> None:
     )
     found = done.stderr if command[0] == "groff" else done.stdout
     assert [x for x in found.splitlines() if "missing date" not in x] == []
+
+
+def test_numbers_of_any_size_bring_no_warning(tmp_path: Path) -> None:
+    rows = (
+        f'{{"step": {n}, "reward": {(-1) ** n}e308, "actor/kl_loss": {1e308 if n > 40 else 0.1}}}\n'
+        for n in range(80)
+    )
+    (tmp_path / "metrics.jsonl").write_text("".join(rows))
+    command = [sys.executable, "-m", "rltui", "check", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

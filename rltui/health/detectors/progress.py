@@ -164,6 +164,7 @@ def gain_error(x: FloatArray, spread: FloatArray, rows: IntArray) -> FloatArray:
     return np.where(rows + 1 < _PARTS, np.inf, found)  # a trend through a few rows leaves no noise
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def gain_now(x: FloatArray) -> tuple[float, float]:
     """Change from the first to the last third in standard deviations of all rows, and its standard
     error by the noise about the trend, at the newest row; (0, inf) of too few finite rows."""

@@ -95,12 +95,12 @@ def detector(
     """Register a function as a detector under its own name. ``higher`` and ``lower``: parameters
     that make it stricter the higher or lower they are. ``possible``: see :class:`Detector`.
 
-    While it runs, numpy does not warn of what is not finite: it stands for no answer."""
+    While it runs, numpy does not warn of what is or becomes not finite: it stands for no answer."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
         @wraps(function)
         def quiet(rows: Rows, **given: Any) -> Signal:
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 return function(rows, **given)
 
         hints = get_type_hints(function)
