@@ -10,7 +10,14 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
+from rltui.formats.console.console_dialect import (
+    ConsoleRows,
+    Dialect,
+    Rank,
+    Row,
+    RowForms,
+    leading,
+)
 from rltui.formats.console.console_line import (
     NUMBER,
     QUANTITY,
@@ -220,7 +227,7 @@ class Generic(Dialect):
                 break
 
         rank = position.rank
-        form: tuple[bytes | int, ...] = (rank, *names)
+        form: tuple[bytes | int, ...] = (rank, *leading(names))
         step, total = self._counter.finer_than(rank), None
         carried = step is not None and form not in self._forms.own
         if step is None or not carried:
