@@ -57,7 +57,7 @@ _QUICK = re.compile(
     rb"(?:tep|ter(?<=[Ii]ter)|TEP|TER(?<=ITER)|och|OCH|sode|tion(?<=[ra][ac]tion)"
     rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
-    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?[:=#]?\s?['\"\[(]?\s{0,8}\d"
+    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?[:=#,]?\s?['\"\[(]?\s{0,8}\d"
     rb"|^\W{0,4}\d[\d.]{0,15}[kKMG]?[\s:/|\])]|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
@@ -166,11 +166,11 @@ class Generic(Dialect):
         values: list[float] = []
         if position is not None:
             names, values = self._known(text[position.end :])
-        if not names and (dump or (b"[" in text and _BAR.search(text))):
+        if not names and b"[" in text and _BAR.search(text):
             return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
-        if bare and not names:
+        if (bare and not names) or (dump and not any(map(is_outcome, names))):
             return None
 
         extras, other = Row(0, (), []), None

@@ -54,13 +54,14 @@ _SPACED = re.compile(
     rb"([A-Za-z_]\w{0,30}(?: [A-Za-z_]\w{0,30}){0,2})\s?[:=]?\s?(" + QUANTITY + rb")"
     rb"\W*"
 )
-#: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr).
+#: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr), ``loss 0.5``.
 _WORDS = re.compile(
-    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ]{1,40}?)(?: is)? ?(?<=[a-z ])(" + NUMBER + rb")(?:, |$)"
+    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ./@%()-]{1,40}?)(?: is)?\s{0,30}(?<=[\w )])(" + NUMBER + rb")"
+    rb"(?:,\s|\s*[|;]\s*|\s{2,}|$)"
 )
-_MANY_WORDS = re.compile(rb"[a-z] ?\d+\.\d+, \w")
+_MANY_WORDS = re.compile(rb"\w ?[-+]?\d*\.\d+(?:, \w|\s*[|;]|\s\s|$)")
 #: A cheap test that rules out most lines of text.
-_QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]")
+_QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]|\.{4,} ?[-+\d]")
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 #: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
 _DUMP = re.compile(
@@ -224,8 +225,7 @@ def _add_several(field: bytes, line: PairLine) -> bool:
 def worded(text: bytes) -> PairLine | None:
     """The figures of a line of words and numbers between commas; None when it is none."""
     line = _row_of(_WORDS, text) if _MANY_WORDS.search(text) else None
-    many = line is not None and len(line) > 1 and any(is_metric(pair.name) for pair in line)
-    return line if many else None
+    return line if line is not None and any(is_metric(pair.name) for pair in line) else None
 
 
 def evaluation_of(text: bytes) -> PairLine | None:
@@ -262,8 +262,8 @@ _BEHIND = re.compile(
 )
 #: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``.
 _BARE = re.compile(
-    rb"(?:[^\w\[(]{0,4}[\[(]?|[^\d]{1,100}?[\s|(])(?<![\d:])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\d/.])"
-    rb"|[\[(]?(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|]\s|(?=\s))"
+    rb"(?<![\w.:/-])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\w/.:-])"
+    rb"|^[\[(]?(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|]\s|(?=\s))"
 )
 #: A number of this size in front of a line is a time.
 _TIME = 1e9
@@ -337,7 +337,7 @@ def position_of(text: bytes) -> Position | None:
 
 def bare_position(text: bytes) -> Position | None:
     """A counter without a name at the beginning of a line, or of all in a bar."""
-    found = _BARE.match(text, 0, HEAD_BYTES)
+    found = _BARE.search(text, 0, HEAD_BYTES)
     if found is None:
         return None
     done, total, alone = found.groups()
