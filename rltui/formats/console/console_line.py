@@ -105,7 +105,8 @@ def simplified(line: bytes) -> bytes:
         line = _CALLED.sub(rb"\1\2", line)
         line = _COUPLE.sub(rb"\1: ", line)
     if b"'" in line or b'"' in line:
-        line = _QUOTED.sub(rb"\2", line).replace(b"{", b" ").replace(b"}", b" ")
+        line = _QUOTED.sub(rb"\2", line)
+        line = line[:1] + line[1:].replace(b"{", b" ").replace(b"}", b" ")
     if b"\xc2\xb1" in line or b"+-" in line or b"+/-" in line:
         line = _SPREAD.sub(b"", line)
     if b"[" in line:

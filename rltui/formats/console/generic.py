@@ -154,24 +154,18 @@ class Generic(Dialect):
 
     def _counted(self, text: bytes) -> bool | None:
         """Whether a line with a counter is a row; None when it is not even a heading."""
-        bare = False
-        dump, text = is_dump(text), simplified(text)
+        text = simplified(text)
         position = position_of(text)
         if position is None and not may_have_counter(text):
-            position = bare_position(text) if self._bare or not self._forms.own else None
-            if position is None:
-                return None
-            bare = True
+            return self._bare_row(text)
         names: Names = ()
         values: list[float] = []
         if position is not None:
             names, values = self._known(text[position.end :])
-        if not names and b"[" in text and _BAR.search(text):
+        if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
             return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
-        if (bare and not names) or (dump and not any(map(is_outcome, names))):
-            return None
 
         extras, other = Row(0, (), []), None
         if position is None or (not names and may_have_counter(text, position.end)):
@@ -186,13 +180,23 @@ class Generic(Dialect):
             if is_row:
                 names, values = pairs.names, list(pairs.values)
         if position is None:
-            return None
+            return self._bare_row(text)
         if not names:
             self._heading(text, position, extras)
             return False
 
-        taken = self._row(names, values, position, wall_time(text))
-        self._bare = self._bare or (bare and taken)
+        return self._row(names, values, position, wall_time(text))
+
+    def _bare_row(self, text: bytes) -> bool | None:
+        """Whether a line with a counter without a name is a row, where no row has one with."""
+        position = bare_position(text) if self._bare or not self._forms.own else None
+        if position is None or is_dump(text):
+            return None
+        names, values = self._known(text[position.end :])
+        if not names:
+            names, values = self._new_form(text[position.end :])
+        taken = self._row(names, values, position, wall_time(text)) if names else None
+        self._bare = self._bare or bool(taken)
         return taken
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:

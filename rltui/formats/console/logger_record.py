@@ -42,7 +42,7 @@ _MAX_LINES = 2000
 _QUOTED = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _PAIR = re.compile(
     rb"(?:'([^'\\{}]*)'|\"([^\"\\{}]*)\"): *"
-    rb"('[^']*'|\"[^\"]*\"|[\w.]+\([^()]*\)|\[[^\[\]]*\]|\([^()]*\)|[^,'\"{}()\[\]]+)(?=[,}])"
+    rb"(\{|'[^']*'|\"[^\"]*\"|[\w.]+\([^()]*\)|\[[^\[\]]*\]|\([^()]*\)|[^,'\"{}()\[\]]+)(?=[,}]|(?<=\{))"
 )
 #: How a configuration begins: with the first section in the order of the alphabet.
 _BEGINS = b"{'actor_rollout_ref': {"
@@ -91,26 +91,41 @@ class FieldLayout:
 
 
 def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
-    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None unless it is a flat
-    dict. ``layout``: of the dicts before it, with ``': `` behind names."""
+    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``, and of dicts in it with
+    their names in front; None for anything else. ``layout``: of the dicts before it, with ``': ``
+    behind names."""
     known = layout.row(body[2:-1].split(b", '")) if layout is not None else None
     if known is not None:
         return known
 
     names: list[bytes] = []
     values: list[float] = []
+    groups = [b""]
     end = 1
     for found in _PAIR.finditer(body):
-        if body[end : found.start()].strip(b", \n"):
+        gap = body[end : found.start()].strip(b", \n")
+        groups = groups[: len(groups) - gap.count(b"}")]
+        if gap.strip(b"}, \n") or not groups:
             return None
         end = found.end()
-        value = number(found.group(3))
-        if value is not None:
-            names.append(found.group(1) or found.group(2) or b"")
+        name, text = groups[-1] + (found[1] or found[2] or b""), found[3]
+        value = number(text)
+        if text == b"{":
+            groups.append(name + b"/")
+        elif value is not None:
+            names.append(name)
             values.append(value)
-    if body[end:].strip(b", \n") != b"}":
+    if body[end:].strip(b", \n") != b"}" * len(groups):
         return None
     return layout.learn(names, values) if layout is not None else (tuple(names), values)
+
+
+def dict_end(text: bytes, begin: int) -> int:
+    """Where the dict ends that begins there; 0 when it goes on."""
+    first = end = text.find(b"}", begin) + 1
+    while end and text.count(b"{", begin, end) > text.count(b"}", begin, end):
+        end = text.find(b"}", end) + 1
+    return end or first
 
 
 class PrintedDict:

@@ -65,7 +65,7 @@ _QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]|\.{4,} ?[-+\d]")
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 #: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
 _DUMP = re.compile(
-    rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
+    rb"(?:^|[^\w])([A-Z]\w*)\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
 _OPENING = (b"{", b"<")
 _LETTERS = re.compile(rb"[^a-z0-9]")
@@ -148,7 +148,8 @@ def is_dump(text: bytes) -> bool:
     """Whether a line has the form of printed settings."""
     if not (text[:1] in _OPENING or b"--" in text or (b"=" in text and b"(" in text)):
         return b"=None" in text and _DUMP.search(text) is not None
-    return _DUMP.search(text) is not None
+    found = _DUMP.search(text)
+    return found is not None and not (found[1] and words().records.search(found[1]))
 
 
 def unprefixed(text: bytes) -> bytes:
@@ -196,7 +197,7 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
     """The pairs of a line without its prefixes; None when there are none. ``alone``: or when it
     has anything besides."""
     line, label = PairLine(), b""
-    for field in _SEPARATOR.split(text.strip(b" \t|,;")):
+    for field in _SEPARATOR.split(text.strip(b" \t|,;{")):
         quick = _QUICK.search(field)
         found = _FIELD.fullmatch(field) if quick else None
         if found is None:
@@ -262,7 +263,7 @@ _BEHIND = re.compile(
 )
 #: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``.
 _BARE = re.compile(
-    rb"(?<![\w.:/-])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\w/.:-])"
+    rb"(?<![\w.:/-])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\w/.-]|:\d)"
     rb"|^[\[(]?(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|]\s|(?=\s))"
 )
 #: A number of this size in front of a line is a time.

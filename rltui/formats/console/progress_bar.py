@@ -31,7 +31,7 @@ _BAR = re.compile(
 )
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
 _PAIR = re.compile(
-    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)\s?[=:]\s{0,4}(?:tensor\()?"
+    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)(?:\s?[=:]\s{0,4}(?:tensor\()?|\s(?=-?\d*\.\d))"
     rb"(" + NUMBER + rb")([kM]?)(?![\w.])"
 )
 _STEPS = re.compile(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")

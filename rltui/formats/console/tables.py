@@ -42,13 +42,14 @@ _TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
 _DASHES = (b"------\n", b"-+\n")
 _ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
 #: A name and a number, which may have a unit.
-_COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?):?(?:\s{2,}|\t\s*)(\S+)(?: [a-zA-Z%][\w%/]{0,11})?\s*")
+_COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?(?<!:)):?(?:\s{2,}|\t\s*)(\S+)(?: [a-zA-Z%][\w%/]{0,11})?\s*")
 _CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
 _HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
 _MAX_COLUMNS = 64
 #: Lines of other output between two rows.
 _BETWEEN = 20
-_SIDE = "│".encode()
+#: Bytes of the sides of a frame, and blanks.
+_FRAME = " |│┃║".encode()
 _BARS = re.compile(r"\s*(?:\||│|┃|║|\t)\s*".encode())
 _BLANKS = re.compile(rb"\s{2,}")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff%#][\w ./%()#@\x80-\xff+\[\]-]{0,60}")
@@ -213,6 +214,7 @@ class BoxedTable(Dialect):
         ranks = [(rank_of_counter(k), k) for k in values if whole(cells[k]) is not None]
         known = [(rank, key) for rank, key in ranks if rank is not None]
         step = int(values.pop(min(known)[1])) if known else self._above
+        self._key = min(known)[1] if known else self._key
         if known and not values:  # a frame with a rule between all cells
             self._above = step
         if step is None or not values:
@@ -300,4 +302,4 @@ class ColumnTable(Dialect):
 
 def _inner(line: bytes) -> bytes:
     """A line without a prefix and the sides of its frame."""
-    return unprefixed(line).strip(b" |").removeprefix(_SIDE).removesuffix(_SIDE).strip()
+    return unprefixed(line).strip(_FRAME)

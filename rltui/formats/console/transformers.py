@@ -16,7 +16,7 @@ from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import ANSI, plain, wall_time
-from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, pairs
+from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, dict_end, pairs
 from rltui.formats.words import transformers_tag
 
 #: A tqdm bar without a description, or with ms-swift's.
@@ -327,7 +327,7 @@ class Transformers(Dialect):
         if self._torn:
             self._torn = b""
             self._inference.lost()
-        end = line.find(b"}", begin) + 1
+        end = dict_end(line, begin)
         if not end:
             part = line[begin:]
             if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
