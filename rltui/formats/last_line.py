@@ -17,11 +17,11 @@ from rltui.core.text import clean_bytes, fit
 from rltui.formats.base import Decoded, Decoder, NoteBook
 from rltui.formats.words import words
 
-#: The byte order mark that some Windows programs write first, and those of UTF-16.
+#: The byte order mark that some Windows programs write first.
 _BOM = b"\xef\xbb\xbf"
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_WIDE_STARTS = tuple(mark[:1] for mark in _WIDE)
-#: Bytes that show whether the first character is one of two bytes.
+#: A mark of UTF-16 and a letter, how they begin, and their bytes.
+_IN_UTF_16 = re.compile(rb"\xff\xfe[^\0]\0|\xfe\xff\0[^\0]", re.DOTALL)
+_MARKS = (b"\xff", b"\xfe")
 _SHOWS = 4
 #: Longer pieces are not joined with the line that they continue: that would copy them.
 _SEAM = 1 << 16
@@ -146,11 +146,11 @@ class LastLine(Decoder):
         """The next bytes in UTF-8, of a file that its mark shows to be in UTF-16."""
         if self._first is not None:
             data = self._first + data
-            if len(data) < _SHOWS and data.startswith(_WIDE_STARTS):
+            if len(data) < _SHOWS and data.startswith(_MARKS):
                 self._first = data
                 return b""
             self._first = None if data else b""
-            if data.startswith(_WIDE) and data[2:4].count(0) == 1 and data[2 + (data[0] == 255)] == 0:
+            if _IN_UTF_16.match(data):
                 self._wide = codecs.getincrementaldecoder("utf-16")("replace")
         if self._wide is None:
             return data

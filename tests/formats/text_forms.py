@@ -94,7 +94,6 @@ _LINES = {
     "a bare fraction and a colon": "{n}/120: loss {loss:.4f}, reward {reward:.4f}",
     "a number in brackets": "[{n}] loss {loss:.4f} / reward {reward:.4f} /",
     "a number in brackets and equals": "[{n}] loss={loss:.4f}, reward={reward:.4f}",
-    "a number and a colon": "{n}: loss={loss:.4f} reward={reward:.4f}",
     "a number": "{n} loss={loss:.4f} reward={reward:.4f}",
     "a number sign": "step #{n}: loss {loss:.4f}, reward {reward:.4f}",
     "a counter in brackets": "[step {n}] loss={loss:.4f} reward={reward:.4f}",
@@ -135,7 +134,6 @@ _LINES = {
     "units in brackets": "step {n}: loss {loss:.4f} [nats], reward {reward:.4f} [1], time 5 [s]",
     "exponents": "step {n} loss {loss:.4e} reward {reward:.4E}",
     "signs": "step {n} loss {loss:+.4f} reward {reward:+.4f}",
-    "a decimal comma": "step {n}; loss {loss:.4f}; reward {reward:.4f}",
     "prefixes": "step={n} train/loss={loss:.4f} train/reward={reward:.4f} train/lr={lr}",
     "names in words": "step {n} | policy loss {loss:.4f} | mean reward {reward:.4f}",
     "dots in names": "step={n} train.loss={loss:.4f} train.reward={reward:.4f}",
@@ -173,7 +171,8 @@ _LINES = {
     "pairs of a list": "[('step', {n}), ('loss', {loss}), ('reward', {reward})]",
     "a dataclass": "TrainMetrics(step={n}, loss={loss}, reward={reward}, lr={lr})",
     "a namespace": "namespace(step={n}, loss={loss}, reward={reward})",
-    "numpy's numbers": "{{'step': {n}, 'loss': np.float64({loss}), 'reward': np.float32({reward})}}",
+    "numpy's numbers": "{{'step': {n}, 'loss': np.float64({loss}), "
+    "'reward': np.float32({reward})}}",
     "tensors": "step {n} loss tensor({loss}, device='cuda:0') reward tensor({reward})",
     "tensors and equals": "step={n}, loss=tensor({loss}, grad_fn=<MeanBackward0>), "
     "reward=tensor({reward}, dtype=torch.float64)",
@@ -189,13 +188,12 @@ _LINES = {
     # bars
     "tqdm": "Training:   2%|▏    | {n}/120 [00:03<01:57,  1.00it/s, loss={loss:.4f}, "
     "reward={reward:.4f}]",
-    "tqdm in words": "loss {loss:.4f} reward {reward:.4f}:   2%|▏   | {n}/120 [00:03<01:57,  1.0it/s]",
+    "tqdm in words": "loss {loss:.4f} reward {reward:.4f}:   2%|▏   | {n}/120 "
+    "[00:03<01:57,  1.0it/s]",
     "progressbar2": "  2% ({n} of 120) |#     | Elapsed Time: 0:00:03 ETA:   0:01:57 loss: "
     "{loss:.4f} reward: {reward:.4f}",
-    "alive-progress": "|█▎     | {n}/120 [2%] in 3s (1.0/s) loss: {loss:.4f}, reward: "
-    "{reward:.4f}",
-    "a bar of rich": "Training ━━━━╸━━━━  2% {n}/120 0:01:57 loss: {loss:.4f} reward: "
-    "{reward:.4f}",
+    "alive-progress": "|█▎     | {n}/120 [2%] in 3s (1.0/s) loss: {loss:.4f}, reward: {reward:.4f}",
+    "a bar of rich": "Training ━━━━╸━━━━  2% {n}/120 0:01:57 loss: {loss:.4f} reward: {reward:.4f}",
     "Keras": "{n}/120 [==>....] - ETA: 1:57 - loss: {loss:.4f} - reward: {reward:.4f}",
 }
 
@@ -307,8 +305,9 @@ _BLOCKS = {
     "│ reward  {reward:>12.4f}  │\n╰───────────────────────╯",
     "a box of two columns": "┏━━━━━━━━┳━━━━━━━━┓\n┃ metric ┃  value ┃\n┡━━━━━━━━╇━━━━━━━━┩\n"
     "│ step   │ {n:>6} │\n│ loss   │ {loss:.4f} │\n│ reward │ {reward:.4f} │\n└────────┴────────┘",
-    "a grid": "+--------+--------+\n| step   | {n:>6} |\n+--------+--------+\n| loss   | {loss:.4f} |\n"
-    "+--------+--------+\n| reward | {reward:.4f} |\n+--------+--------+",
+    "a grid": "+--------+--------+\n| step   | {n:>6} |\n+--------+--------+\n"
+    "| loss   | {loss:.4f} |\n+--------+--------+\n| reward | {reward:.4f} |\n"
+    "+--------+--------+",
     "aligned pairs with units": "------------------------------\nstep              {n}\n"
     "loss              {loss:.4f} nats\nreward            {reward:.4f}\ntime              5.21 s\n",
     "losses in one": "[Update {n}/120] Step: {n}/120 | FPS: 901\n └─ Reward: {reward:.4f} | "
@@ -417,11 +416,11 @@ def _text(rows: Rows, form: Form = _plain) -> str:
 def _redrawn(rows: Rows) -> str:
     """A bar that is redrawn by carriage returns, from 0 on."""
     bars = [f"\rTraining:   0%|     | 0/{ROWS} [00:00<?, ?it/s]"]
-    for r in rows:
-        bars.append(
-            f"\rTraining: {r.step:>3}%|#    | {r.step}/{ROWS} [00:03<01:57,  1.00it/s, "
-            f"loss={r.loss:.4f}, reward={r.reward:.4f}]"
-        )
+    bars += [
+        f"\rTraining: {r.step:>3}%|#    | {r.step}/{ROWS} [00:03<01:57,  1.00it/s, "
+        f"loss={r.loss:.4f}, reward={r.reward:.4f}]"
+        for r in rows
+    ]
     return "".join(bars) + "\n"
 
 
@@ -475,6 +474,11 @@ def _many_ranks(rows: Rows) -> str:
     )
 
 
+def _commas(form: Form) -> Form:
+    """The form with decimal commas."""
+    return lambda rows: _text(rows, form).replace(".", ",")
+
+
 _WHOLE: dict[str, Form] = {
     "a bar that is redrawn": _redrawn,
     "a bar from 0": _bar_from_0,
@@ -485,17 +489,32 @@ _WHOLE: dict[str, Form] = {
     "CRLF": lambda rows: _text(rows).replace("\n", "\r\n"),
     "UTF-8 with a mark": lambda rows: _text(rows).encode("utf-8-sig"),
     "UTF-16": lambda rows: _text(rows).encode("utf-16"),
-    "UTF-16 of Windows": lambda rows: b"\xff\xfe" + _text(rows).replace("\n", "\r\n").encode("utf-16-le"),
+    "UTF-16 of Windows": lambda rows: _text(rows).replace("\n", "\r\n").encode("utf-16"),
     "UTF-16, the large end first": lambda rows: b"\xfe\xff" + _text(rows).encode("utf-16-be"),
-    "latin-1": lambda rows: ("# Lauf für Grün\n" + _text(rows)).replace("reward", "größe_reward").encode("latin-1"),
-    "thousands with commas": _lines(lambda r: f"step {1000 * r.step:,} | loss {r.loss:.4f} | reward {r.reward:.4f}"),
-    "thousands with underscores": _lines(lambda r: f"step {1000 * r.step:_}: loss={r.loss:.4f} reward={r.reward:.4f}"),
-    "thousands with a letter": _lines(lambda r: f"step:{r.step}K loss:{r.loss:.4f} reward:{r.reward:.4f}"),
-    "thousands with a letter in words": _lines(lambda r: f"Step {r.step}.0k | loss {r.loss:.4f} | reward {r.reward:.4f}"),
-    "millions": _lines(lambda r: f"step: {r.step / 10:.1f}M, loss: {r.loss:.4f}, reward: {r.reward:.4f}"),
-    "a decimal comma": _lines(lambda r: f"step {r.step}; loss {r.loss:.4f}; reward {r.reward:.4f}".replace(".", ",")),
-    "a decimal comma and equals": _lines(lambda r: f"step={r.step} loss={r.loss:.4f} reward={r.reward:.4f}".replace(".", ",")),
-    "large numbers with commas": _lines(lambda r: f"step {r.step} | loss {r.loss:.4f} | tokens {4096 * r.step:,} | reward {r.reward:.4f}"),
+    "latin-1": lambda rows: (
+        ("# Lauf für Grün\n" + _text(rows)).replace("reward", "größe_reward").encode("latin-1")
+    ),
+    "thousands with commas": _template("step {n:,}000 | loss {loss:.4f} | reward {reward:.4f}"),
+    "thousands with more commas": _lines(
+        lambda r: f"step {50_000 * r.step:,} | loss {r.loss:.4f} | reward {r.reward:.4f}"
+    ),
+    "thousands with underscores": _lines(
+        lambda r: f"step {1000 * r.step:_}: loss={r.loss:.4f} reward={r.reward:.4f}"
+    ),
+    "thousands with a letter": _template("step:{n}K loss:{loss:.4f} reward:{reward:.4f}"),
+    "thousands with a letter in words": _template(
+        "Step {n}.0k | loss {loss:.4f} | reward {reward:.4f}"
+    ),
+    "millions": _lines(
+        lambda r: f"step: {r.step / 10:.1f}M, loss: {r.loss:.4f}, reward: {r.reward:.4f}"
+    ),
+    "decimal commas": _commas(_template("step {n}; loss {loss:.4f}; reward {reward:.4f}")),
+    "decimal commas and equals": _commas(_plain),
+    "large numbers with commas": _lines(
+        lambda r: (
+            f"step {r.step} | loss {r.loss:.4f} | tokens {4096 * r.step:,} | reward {r.reward:.4f}"
+        )
+    ),
 }
 
 

@@ -50,9 +50,12 @@ _SPREAD = re.compile(rb"(?<=[\d.]) ?(?:\xc2\xb1|\+/?-) ?" + NUMBER)
 _COUPLE = re.compile(rb"\(['\"]([^'\"]{1,60})['\"], ")
 _QUOTED = re.compile(rb"(['\"])([\w./@%+-][\w ./@%+-]{0,60})\1")
 _LEADERS = re.compile(rb" ?\.{4,} ?")
-#: Names between slashes with as many numbers: ``Loss(P/V): 0.5/0.2``, ``mean/max reward 0.5/0.9``.
+#: Where a message comes from, as rich writes it at the end.
+_SOURCE = re.compile(rb"\s\s\S{1,80}\.py:\d+$")
+#: Names between slashes with as many numbers: ``Loss(P/V): 0.5/0.2``, ``mean/max kl 0.5/0.9``.
 _SEVERAL = re.compile(
-    rb"(?:(\w+)\(([^()/\s]+(?:/[^()/\s]+)+)\)|(?<![\w/])(\w{1,20}(?:/\w{1,20})+)( [A-Za-z_][\w ]{0,40}?))"
+    rb"(?:(\w+)\(([^()/\s]+(?:/[^()/\s]+)+)\)"
+    rb"|(?<![\w/])(\w{1,20}(?:/\w{1,20})+)( [A-Za-z_][\w ]{0,40}?))"
     rb"[:=]? ?(" + NUMBER + rb"(?:/" + NUMBER + rb")+)(?=$|[\s,;|)\]}])"
 )
 #: A complete time with its zone; without one the time is ambiguous.
@@ -113,6 +116,8 @@ def simplified(line: bytes) -> bytes:
         line = _BRACKETED.sub(rb"\2", line)
     if b"...." in line:
         line = _LEADERS.sub(b": ", line)
+    if b".py:" in line:
+        line = _SOURCE.sub(b"", line)
     return _SEVERAL.sub(_apart, line) if b"/" in line else line
 
 

@@ -19,7 +19,6 @@ from rltui.formats.console.console_dialect import (
     leading,
 )
 from rltui.formats.console.console_line import (
-    NUMBER,
     QUANTITY,
     RULE_ENDS,
     RULES,
@@ -62,8 +61,8 @@ _QUICK = re.compile(
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
-    rb"(?<![\w=])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)\s?[:=]\s{0,12}"
-    rb"(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"(?<![\w=/])([A-Za-z_][\w/.@%()\x80-\xff-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)"
+    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 _SPACED = re.compile(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"

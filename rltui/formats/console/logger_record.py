@@ -1,12 +1,11 @@
 """Rows of loggers: verl's ``step:7 - actor/pg_loss:-0.01 - critic/score/mean:np.float64(0.4)``,
 slime's ``step 12: {'train/loss': 0.01}``, ROLL's ``metrics_tag: {"step": 3, "metrics": {...}}``,
-SkyRL's ``Step 5:`` above a printed dict, JSON objects of custom loops, and verl's configuration.
+JSON objects of custom loops, and verl's configuration.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,7 +27,6 @@ _VALIDATION = re.compile(rb"Initial validation metrics: ?(?=\{)")
 #: The progress bar of the trainer, with the planned steps.
 _PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
-_SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
 _AXES = (b"train/step", b"rollout/step", b"eval/step")
 _STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration", "current_steps")
 _PLANS = ("total_steps", "max_steps")
@@ -303,40 +301,22 @@ class LoggerRecord(Dialect):
     """The dialect of dicts and JSON objects with a step.
 
     slime's step is that of its axis (rollouts or optimiser steps), which itself is omitted as in
-    TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
+    TensorBoard (slime/observability).
     """
 
     longest = MAX_BYTES
-    markers = (b": {'", b'{"', b"Step ")
+    markers = (b": {'", b'{"')
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
         self._detectors: dict[bytes, RestartDetector] = {}
-        self._printed = PrintedDict()
-        self._step = 0
-        self._wall = math.nan
-
-    def follow(self, line: bytes) -> None:
-        """A further line of a printed dict."""
-        self.open = not self._printed.add(plain(line))
-        if self._printed.numbers:
-            self._axis_row(b"step", self._step, self._printed.numbers, self._wall)
 
     def read(self, line: bytes) -> bool:
         if b'{"' in line:
             return self._json(line)
-        if b"{'" not in line and not line.rstrip().endswith(b":"):
-            return False
-
         text = plain(line)
         found = _SLIME.search(text)
         if not found:
-            skyrl = _SKYRL.search(text)
-            if skyrl:
-                self._step, self._wall = int(skyrl[1]), wall_time(text)
-                self._printed, self.open = PrintedDict(), True
-                if skyrl[2]:
-                    self.follow(skyrl[2])
             return False
 
         body = text[found.end() :].rstrip()

@@ -23,7 +23,7 @@ _PREFIX = re.compile(
     rb"|(?:[A-Za-z_][\w.]{0,60} [-|] )?(?:DEBUG|INFO|WARNING|SUCCESS)"
     rb"(?:\s*[-|]\s*|:[\w.]*:?\s*|\s+)"
     rb"|[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] "
-    rb"|[\w.]+:\d+ [-|] |[-*>#=~+]{1,40}\s+|\xe2\x80\xa2\s*)"
+    rb"|[\w.]+:\d+ [-|] |[-*>#=~+]{1,40}\s+|\xe2\x80\xa2\s*|(?:\xe2[\x94\x95][\x80-\xbf])+\s*)"
 )
 _PREFIXES = 6
 #: Between two pairs: bars, semicolons, tabs, a comma or dash before a blank, several blanks
@@ -56,7 +56,9 @@ _SPACED = re.compile(
 )
 #: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr), ``loss 0.5``.
 _WORDS = re.compile(
-    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ./@%()-]{1,40}?)(?: is)?\s{0,30}(?<=[\w )])(" + NUMBER + rb")"
+    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ./@%()-]{1,40}?)(?: is)?\s{0,30}(?<=[\w )])("
+    + NUMBER
+    + rb")"
     rb"(?:,\s|\s*[|;]\s*|\s{2,}|$)"
 )
 _MANY_WORDS = re.compile(rb"\w ?[-+]?\d*\.\d+(?:, \w|\s*[|;]|\s\s|$)")

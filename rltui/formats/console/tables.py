@@ -42,7 +42,9 @@ _TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
 _DASHES = (b"------\n", b"-+\n")
 _ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
 #: A name and a number, which may have a unit.
-_COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?(?<!:)):?(?:\s{2,}|\t\s*)(\S+)(?: [a-zA-Z%][\w%/]{0,11})?\s*")
+_COLUMNS = re.compile(
+    rb"\s*(\S+(?: \S+){0,5}?(?<!:)):?(?:\s{2,}|\t\s*)(\S+)(?: [a-zA-Z%][\w%/]{0,11})?\s*"
+)
 _CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
 _HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
 _MAX_COLUMNS = 64
