@@ -207,8 +207,6 @@ class Format(ABC):
     :meth:`claims` also gets the last lines of a long file as its head."""
     name_decides: bool = False
     """Whether :meth:`claims` depends on the name alone, so that no file has to be opened."""
-    common: bool = False
-    """Whether most files of a fitting name are something else: no word is lost on those."""
     sub_runs: bool = False
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
@@ -225,6 +223,10 @@ class Format(ABC):
         """How a file of this base name belongs to its directory: ``progress.csv`` is that of
         the directory, ``exp1.jsonl`` names a run."""
         return Belonging.DIRECTORY
+
+    def is_common(self, name: str) -> bool:
+        """Whether most files of this base name are something else: no word is lost on those."""
+        return False
 
     def home(self, directory: str, path: Path) -> str:
         """The directory of the run to which a file in ``directory`` (relative to the logdir)
