@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
-from rltui.core.batch import LogTail
+from rltui.core.batch import LogTail, Phase
 from rltui.core.block import FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
@@ -123,6 +123,8 @@ class Progress(NamedTuple):
     """How it ended and why, where its console log or a tracker shows it."""
     look: Look | None = None
     """The newest inspection of the processes that write it."""
+    phase: Phase | None = None
+    """What it is doing since its newest row, where its console says so."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
@@ -208,6 +210,7 @@ def progress(
         run.files.all_gone,
         exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
+        _phase_of(run, last, total),
     )
 
     return aged(fresh, now)
@@ -221,6 +224,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         written_at=_newest(known.written_at, written_at),
         gone=run.files.all_gone,
         exit_status=exit_status_of(run, copied=copied, facts=facts),
+        phase=_phase_of(run, known.last_step, known.total_steps),
         age_s=None,
     )
 
@@ -408,6 +412,17 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
 
     times = [] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
     return _newest(own, *files.grown, *times), copied
+
+
+def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
+    """What a run is doing by the console that was written last, unless that counts its steps."""
+    logs = [f for f in run.files.by_path.values() if f.tail is not None]
+    newest = max(logs, key=lambda f: f.source.modified, default=None)
+    phase = newest.tail.phase if newest is not None and newest.tail is not None else None
+    if phase is None or phase.done is None:
+        return phase
+    counts = phase.total == total or abs(phase.done - (last or 0)) <= 1 < (last or 0)
+    return None if counts else phase
 
 
 def _row_time(file: LogFile, wall: float | None) -> float | None:
