@@ -20,7 +20,6 @@ from rltui.formats.console.console_line import (
     plain,
     quantity,
     ungrouped,
-    wall_time,
 )
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
@@ -187,7 +186,7 @@ class Generic(Dialect):
             self._heading(text, position, extras)
             return False
 
-        return self._row(names, values, position, wall_time(text))
+        return self._row(names, values, position, self.rows.clock.stamp())
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:
         """Names and values of a line by the pattern of an earlier line."""

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import ANSI, plain, wall_time
+from rltui.formats.console.console_line import ANSI, plain
 from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, pairs
 from rltui.formats.words import transformers_tag
 
@@ -355,7 +355,7 @@ class Transformers(Dialect):
 
     def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
-        wall = wall_time(line[:begin])
+        wall = self.rows.clock.stamp()
         own = next((n for n in _STEPS if n in names), None)
         if own is not None:  # of a custom loop, whose names stay
             at = names.index(own)
