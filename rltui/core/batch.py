@@ -143,6 +143,22 @@ class Lanes(NamedTuple):
 NO_LANES = Lanes()
 
 
+class LogClock(NamedTuple):
+    """The clock of the times in a log."""
+
+    newest: float = 0.0
+    """Its newest time: of the last line that has any, row or not."""
+    unit: float = 0.0
+    """Its times are right up to a multiple of so many seconds, as one without a zone, or a date, or
+    that counts from an unknown begin (1.0); 0.0: they are right, -1.0: they contradict each
+    other."""
+    at_end: bool = False
+    """Whether the last line has a time: then the file changed at :attr:`newest`."""
+
+
+NO_CLOCK = LogClock()
+
+
 class SourceInfo(NamedTuple):
     """The state of one log file of a run after the newest batch."""
 
@@ -173,6 +189,8 @@ class SourceInfo(NamedTuple):
     lanes: Lanes = NO_LANES
     """Tags so far whose rows the store places. Their steps are those of the newest row of the
     training in the file, -1 before there is any."""
+    clock: LogClock = NO_CLOCK
+    """By which its rows have times."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rltui.core.batch import NO_CLOCK
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
@@ -129,6 +130,7 @@ class ConsoleDecoder(LastLine):
             steps_are_row_numbers=rows.steps_are_row_numbers,
             guessed=rows.guessed,
             lanes=self._beside.lanes,
+            clock=NO_CLOCK if more else rows.clock.clock(),
         )
         return self._ranks.decoded().then(own) if self._ranks.found else own
 
