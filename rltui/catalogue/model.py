@@ -288,7 +288,13 @@ class Roles(NamedTuple):
     """Metrics and hyperparameters that concern the run as a whole."""
 
     step_time: str = ""
-    """Key of the metric that is the seconds of one step."""
+    """Key of the metric that is the seconds of one step,"""
+    elapsed: str = ""
+    """that is the seconds since the run began,"""
+    speed: str = ""
+    """and that is its steps per second."""
+    long_rows: tuple[str, ...] = ()
+    """Scenarios in which such a step is a row of the log: the axis counts those of environments."""
     stage: str = ""
     """Key of the metric of its stages that have none of their own."""
     checkpoint: str = ""

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import ANSI, plain, simplified, wall_time
+from rltui.formats.console.console_line import ANSI, plain, simplified
 from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, dict_end, pairs
 from rltui.formats.console.pair_line import position_of
 from rltui.formats.words import EPISODE, transformers_tag
@@ -344,7 +344,7 @@ class Transformers(Dialect):
         if position is None or position.rank >= EPISODE or b":" in before:
             return
         if len(before.split()) <= _MOST_WORDS:
-            self._above, self._stamp = position.step, wall_time(line)
+            self._above, self._stamp = position.step, self.rows.clock.stamp()
             self._wrapped, self.open = [], True
 
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
@@ -379,7 +379,7 @@ class Transformers(Dialect):
 
     def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
-        wall = wall_time(line[:begin])
+        wall = self.rows.clock.stamp()
         above, self._above = self._above, None
         own = next((n for n in _STEPS if n in names), None)
         if own is not None:  # of a custom loop, whose names stay
