@@ -214,6 +214,8 @@ class Format(ABC):
     beside: re.Pattern[str] | None = None
     """Found in the names of files that, without a row of a training, belong to a run beside them,
     and make one only where there is none."""
+    named_by_id: bool = False
+    """Whether the base name of a file is the id of its run: another one is its continuation."""
     kept_open: bool = False
     """Whether every writer of such files keeps its file open as long as it lives."""
 

@@ -90,6 +90,7 @@ class Words(NamedTuple):
     metrics: _AnyOf
     outcomes: _AnyOf
     settings: _AnyOf
+    records: _AnyOf
     figures: _AnyOf
     figure_words: _Set
     data: _Set

@@ -238,6 +238,8 @@ class FileFeed(Feed):
             return items
 
         main, series = self.file.series
+        if not main:
+            return tuple(_prefixed(item, f"{series}/") for item in items)
         name = f"{main}/{series}"
         return tuple(
             item
@@ -245,6 +247,13 @@ class FileFeed(Feed):
             else replace(item, tags=tuple(name if t == main else t for t in item.tags))
             for item in items
         )
+
+
+def _prefixed(item: Block | Restart, prefix: str) -> Block | Restart:
+    """An item whose tags have a prefix."""
+    if isinstance(item, Restart):
+        return item
+    return replace(item, tags=tuple(prefix + tag.removeprefix(prefix) for tag in item.tags))
 
 
 # -- once more ----------------------------------------------------------------------------------
