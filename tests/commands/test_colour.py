@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,9 @@ VERBS = ("check", "snapshot", "plot")
 @pytest.fixture
 def logdir(tmp_path: Path) -> Path:
     for name in ("one", "two"):
-        write_jsonl(tmp_path / "logs" / f"{name}.jsonl", {"loss": [0.1 * n for n in range(40)]})
+        log = tmp_path / "logs" / f"{name}.jsonl"
+        write_jsonl(log, {"loss": [0.1 * n for n in range(40)]})
+        os.utime(log, (1e9, 1e9))  # its age is the same in all calls
     return tmp_path / "logs"
 
 

@@ -282,9 +282,9 @@ def step_at(run: RunView, item: ItemId | None) -> int | None:
     return found[1] if found is not None and row is None else None
 
 
-def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
+def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0) -> list[Line]:
     """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
-    what to check first, and the next step."""
+    what to check first, and the next step, which has up to ``spare`` more where it would be cut."""
     if run.report is None:
         return []
     cause = cause_line(run, view, width)
@@ -318,10 +318,11 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         found[-1] = [*found[-1], (more, MUTED)]
 
     above = [*top, *found, *middle]
-    story = indented(story_lines(run, view, width - 2, height, tallest=limit - len(above)), 2)
+    tallest = limit + spare - len(above)
+    story = indented(story_lines(run, view, width - 2, height, tallest=tallest), 2)
     lines = [*above, *story]
 
-    return [fit_line(x, width) for x in lines[:limit]]
+    return [fit_line(x, width) for x in lines[: limit + spare]]
 
 
 def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:

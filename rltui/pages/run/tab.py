@@ -117,13 +117,14 @@ def overview_entries(
     height, width = layout.list_height, layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
     room = height - (step is not None and not layout.side)
-    top = _short_findings(run, view, layout, room - sum(1 + len(s.rows) for s in sections))
+    top = _short_findings(run, view, layout, room - _lines_of(sections))
     chosen, blanks = fitted(sections, room - len(top), kept)
-    free = room - len(top) - sum(1 + len(s.rows) for s in chosen)
-    if top and free > 0:
-        top = _short_findings(run, view, layout, len(top) + free)
-        free = room - len(top) - sum(1 + len(s.rows) for s in chosen)
-        blanks = blanks and free >= len(chosen) - 1
+    free = room - len(top) - _lines_of(chosen)
+    if top and free >= 0:  # the next step gets what is free, and the line of one step
+        longer = _short_findings(run, view, layout, len(top) + free, height - room)
+        step = step if len(longer) <= len(top) + free else None
+        blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
+        top = longer
     columns = columns_of([r for s in sections for r in s.rows], width, view)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
@@ -164,14 +165,21 @@ def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
     return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
-def _short_findings(run: RunView, view: View, layout: PaneLayout, least: int = 0) -> list[Line]:
+def _lines_of(sections: Sequence[metrics.Section]) -> int:
+    return sum(1 + len(s.rows) for s in sections)
+
+
+def _short_findings(
+    run: RunView, view: View, layout: PaneLayout, least: int, spare: int = 0
+) -> list[Line]:
     """The worst findings and what moved first, above the list of a screen without a side pane; in
-    more than a few lines where the list leaves ``least``."""
+    more than a few lines where the list leaves ``least``. ``spare``: lines that a next step may
+    have as well."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
     troubles, limit = file_lines(run, width, view), max(least, 5 if height >= 20 else 3)
-    lines = short_lines(run, width, view, limit - len(troubles))
+    lines = short_lines(run, width, view, limit - len(troubles), spare)
     return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 
 
