@@ -34,9 +34,9 @@ _FOLDER_CELLS = 12
 #: Metrics named of those that are not sure yet.
 _MOST_UNSURE = 3
 #: States that go on: their age is a duration.
-_LASTING = ("stalled", "silent")
+_LASTING = ("stalled", "waiting")
 #: States without an age.
-_AGELESS = ("waiting", "no points", "log deleted")
+_AGELESS = ("not read", "no points", "log deleted")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,9 +229,9 @@ def state_words(run: RunView) -> str:
 
 
 def silence_words(run: RunView) -> str:
-    """ "silent for 10 m" of a run that hangs, else ""."""
+    """ "no row for 10 m" of a run that hangs, else ""."""
     stalled = run.verdict.state_word == RunState.STALLED.value
-    return f"silent for {age_words(run)}" if stalled else ""
+    return f"no row for {age_words(run)}" if stalled else ""
 
 
 def why_unknown(run: RunView) -> str:

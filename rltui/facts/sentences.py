@@ -73,13 +73,13 @@ def _state(finding: Finding) -> str:
 
     if age is None:
         return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
-    pace = ""
+    pace = "" if interval else "; no usual step takes that long, as a guess: no pace is known"
     if interval:
         often = "several times a second"
         every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
         pace = f"; rows usually come {every}"
 
-    return f"nothing written for {numbers.age(age)}{pace}"
+    return f"no row for {numbers.age(age)}{pace}"
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,15 @@ def test_why_the_system_does_not_wake_the_watcher(
     config(tmp_path, "watch: {inotify: false}\n")
     assert "watch.inotify is off" in doctor(capsys, logdir)[1]["logdirs"][0]["why"]
     assert "polling: watch.inotify is off" in text(capsys, logdir)
+
+
+def test_it_needs_nothing_that_draws(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("rich", "rich.console", "textual", "rltui.tui.theming"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    _, document = doctor(capsys)
+
+    assert document["terminal"]["colours"] == "unknown"
+    assert "textual is not installed" in text(capsys)

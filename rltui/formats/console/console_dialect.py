@@ -30,8 +30,10 @@ _COMPARED = 3
 _MAX_KEYS = 10_000
 #: Forms that are remembered; of those that wait for a second row the oldest goes first.
 _MAX_FORMS = 4096
-#: Rows of one step that wait for one of a later step.
-_MAX_WAITING = 8
+#: Rows that wait for one of a later step: of one form, and of all.
+_MAX_WAITING, _MAX_ALL = 400, 20_000
+#: Names by which a row is believed.
+_LEADING = 2
 
 
 class Row(NamedTuple):
@@ -155,16 +157,22 @@ class RestartDetector:
         return found
 
 
+def leading(names: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The names by which a row is believed: those behind them may come now and then."""
+    return tuple(sorted(names[:_LEADING]))
+
+
 class RowForms:
-    """Believes rows by their form: two with the same names and different steps.
+    """Believes rows by their form: two with the same leading names and different steps.
 
     What is printed once, or again with the same counter, as settings are, is no row.
     """
 
     def __init__(self) -> None:
         self._forms: dict[tuple[bytes | int, ...], list[Row] | None] = {}
-        """Names of a row, and what else tells forms apart -> rows that wait; None: believed;
-        empty: not read."""
+        """Leading names of a row, and what else tells forms apart -> rows that wait; None:
+        believed; empty: not read."""
+        self._waiting = 0
         self.own: set[tuple[bytes | int, ...]] = set()
         """Forms that were believed by counters of their own."""
 
@@ -194,7 +202,8 @@ class RowForms:
             return [*waiting, row]
         elif once:
             waiting.clear()
-        elif len(waiting) < _MAX_WAITING:
+        elif len(waiting) < _MAX_WAITING and self._waiting < _MAX_ALL:
+            self._waiting += 1
             waiting.append(row)
         return []
 

@@ -47,13 +47,12 @@ _STATE = 10
 #: last those that run or need attention.
 _STATE_COUNTS = {
     "live": 11,
+    "waiting": 16,
     "stalled": 13,
     "crashed": 12,
     "stopped": 15,
     "cancelled": 24,
     "finished": 21,
-    "silent": 22,
-    "ended": 23,
     "unreachable": 14,
 }
 #: The mark of a run that is shown as it was.

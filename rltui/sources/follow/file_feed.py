@@ -16,6 +16,7 @@ it, and it has no restarts. The full read replaces it.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -34,6 +35,7 @@ from rltui.files.disk import opened, status
 from rltui.files.tail import FollowedFile, Polled, Tail
 from rltui.files.trouble import contained, reason_of
 from rltui.formats.base import Decoded, DecoderNote, Format, Options, Sampler
+from rltui.sources.discovery.log_head import WIDE
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
@@ -75,6 +77,8 @@ class FileFeed(Feed):
         self._has_own_tail = tail is None
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
+        self._wide: codecs.IncrementalDecoder | None = None
+        """Of a text in UTF-16."""
         self._grows = False
         """Whether a last row was taken for complete, and has grown."""
         self._left_out = False
@@ -142,9 +146,15 @@ class FileFeed(Feed):
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
             self._records = 0
-        if not (polled.data or self._decoder.holds_row):
+        data = polled.data
+        if begin == 0 and data:
+            wide = codecs.getincrementaldecoder("utf-16")("replace")
+            self._wide = wide if data.startswith(WIDE) else None
+        if self._wide is not None:
+            data = self._wide.decode(data).encode()
+        if not (data or self._decoder.holds_row):
             return Decoded()
-        return self._contained(lambda: self._decoder.feed(polled.data, more=polled.more), begin)
+        return self._contained(lambda: self._decoder.feed(data, more=polled.more), begin)
 
     def _news(self, polled: Polled, decoded: Decoded, *, more: bool) -> Batch | None:
         """The batch of what was read, if anything is new."""
@@ -226,6 +236,8 @@ class FileFeed(Feed):
             return items
 
         main, series = self.file.series
+        if not main:
+            return tuple(_prefixed(item, f"{series}/") for item in items)
         name = f"{main}/{series}"
         return tuple(
             item
@@ -233,6 +245,13 @@ class FileFeed(Feed):
             else replace(item, tags=tuple(name if t == main else t for t in item.tags))
             for item in items
         )
+
+
+def _prefixed(item: Block | Restart, prefix: str) -> Block | Restart:
+    """An item whose tags have a prefix."""
+    if isinstance(item, Restart):
+        return item
+    return replace(item, tags=tuple(prefix + tag.removeprefix(prefix) for tag in item.tags))
 
 
 # -- once more ----------------------------------------------------------------------------------
