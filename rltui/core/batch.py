@@ -72,6 +72,28 @@ class MediaPlace(NamedTuple):
     """Bytes of the record."""
 
 
+class Phase(NamedTuple):
+    """What a training is doing between two rows, as its console says it."""
+
+    name: str
+    """``actor_train``, ``evaluating``."""
+    since: str
+    """The time of day at which it began, as printed: ``17:02``; empty where lines have no time."""
+    done: int | None = None
+    """How many parts of it were done,"""
+    total: int | None = None
+    """of how many."""
+    usual_s: float | None = None
+    """Seconds that it took before."""
+
+    @property
+    def words(self) -> str:
+        """``in actor_train since 17:02``, ``evaluating 3 of 16``."""
+        text = self.name if self.name.partition(" ")[0].endswith("ing") else f"in {self.name}"
+        text += "" if self.done is None else f" {self.done} of {self.total}"
+        return f"{text} since {self.since}" if self.since else text
+
+
 class LogTail(NamedTuple):
     """The last lines of a console log, cleaned, oldest first."""
 
@@ -79,6 +101,8 @@ class LogTail(NamedTuple):
     """At most a few hundred, each of bounded length; progress bars show their last state."""
     after_row: int
     """Number of lines after the last row of metrics."""
+    phase: Phase | None = None
+    """What the training is doing since that row, where the log says it."""
 
 
 class Joined(Enum):

@@ -306,6 +306,8 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
         age = max(progress.age_s or 0.0, limit)  # the age that is shown is rounded down
         pace: dict[str, float | int | str | None]
         pace = {"interval_s": progress.interval_s, "limit_s": limit}
+        if progress.phase is not None:
+            pace |= {"phase": progress.phase.words, "phase_usual_s": progress.phase.usual_s}
         evidence = Evidence("seconds since the newest row", age, limit, step, step, pace)
         rule, level, advice = known.rule, known.level, known.advice
     elif progress.state is RunState.STOPPED and total and progress.held is False:

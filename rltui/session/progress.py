@@ -1,8 +1,7 @@
 """How far a run is, whether it is live, and how it ended: step, total, elapsed, ETA, age, state.
 
 Many text logs carry no time. Then their rows have those of the durations that they log, summed up
-to the change time of the file, and elapsed is marked as derived. Age is always that of the newest
-known write.
+to the change time of the file, and elapsed is marked as derived.
 
 Only rows show that a training goes on: a log may grow by health checks and bars alone. The change
 time of a file is new after a copy, so the times that the log itself has decide when its newest row
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
-from rltui.core.batch import LogTail
+from rltui.core.batch import LogTail, Phase
 from rltui.core.block import FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
@@ -103,7 +102,7 @@ class Progress(NamedTuple):
     elapsed_s: float | None
     elapsed_derived: bool
     """True when the logs have no times and the figure is a sum of durations: rows are no younger
-    than their times then, and older where the file was changed after the newest of them."""
+    than their times, and as much older as the file was changed after the newest of them."""
     eta_s: float | None
     interval_s: float | None
     """Usual time between two logged steps."""
@@ -125,6 +124,8 @@ class Progress(NamedTuple):
     """How it ended and why, where its console log or a tracker shows it."""
     look: Look | None = None
     """The newest inspection of the processes that write it."""
+    phase: Phase | None = None
+    """What it is doing since its newest row, where its console says so."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
@@ -180,8 +181,8 @@ def progress(
     elapsed = max(log.clock.newest for log in paced.values()) if derived else None
     if clock is not None and clock.count > 1 and not derived:
         elapsed = float(np.nanmax(clock.wall_times) - np.nanmin(clock.wall_times))
-    if interval is None:  # by what was seen
-        interval, pause = _usual_gap(np.diff(run.files.grown))
+    if interval is None:  # that of the only row, or as it was seen
+        interval, pause = _usual_gap(np.array([elapsed]) if elapsed else np.diff(run.files.grown))
 
     written_at, copied = _last_row(run, interval, now)
     last = run.last_step
@@ -212,6 +213,7 @@ def progress(
         run.files.all_gone,
         exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
+        _phase_of(run, last, total),
     )
 
     return aged(fresh, now)
@@ -225,6 +227,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         written_at=_newest(known.written_at, written_at),
         gone=run.files.all_gone,
         exit_status=exit_status_of(run, copied=copied, facts=facts),
+        phase=_phase_of(run, known.last_step, known.total_steps),
         age_s=None,
     )
 
@@ -387,6 +390,17 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
 
     times = [] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
     return _newest(own, *files.grown, *times), copied
+
+
+def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
+    """What a run is doing by the console that was written last, unless that counts its steps."""
+    logs = [f for f in run.files.by_path.values() if f.tail is not None]
+    newest = max(logs, key=lambda f: f.source.modified, default=None)
+    phase = newest.tail.phase if newest is not None and newest.tail is not None else None
+    if phase is None or phase.done is None:
+        return phase
+    counts = phase.total == total or abs(phase.done - (last or 0)) <= 1 < (last or 0)
+    return None if counts else phase
 
 
 def _row_time(file: LogFile, wall: float | None) -> float | None:
