@@ -117,6 +117,11 @@ class Metric(NamedTuple):
     """What it means that the value never was anything but 0: ``not measured``; "" where that is
     ordinary or judged by rules."""
 
+    @property
+    def is_other(self) -> bool:
+        """Whether it stands for whatever has no metric of its own: a catch-all is no meaning."""
+        return self.key.endswith("other") or self.key == "val.score"
+
 
 @dataclass(frozen=True, slots=True)
 class TagInfo:
@@ -157,6 +162,12 @@ class TagInfo:
     """Not written by the framework of the run: the user's own tag, named like a common one."""
     guessed: bool = False
     """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether it is known what of held-out data it is."""
+        held_out = self.metric is not None and self.metric.category is Category.VALIDATION
+        return held_out and self.metric is not None and not self.metric.is_other
 
     def logged_limits(
         self, low: float | None, high: float | None

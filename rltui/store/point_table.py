@@ -19,7 +19,7 @@ from rltui.store.lineage import Lineage
 from rltui.store.log_clock import shift_of
 from rltui.store.merge import filled
 from rltui.store.pace import Pace, PacedLog
-from rltui.store.points import Points, choose, concatenate, distinct
+from rltui.store.points import Points, choose, concatenate, distinct, measured
 from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
 
@@ -270,7 +270,7 @@ class PointTable:
         if tag not in self._tags:
             return Series.empty(tag)
         if tag in self._stale or tag not in self._series:
-            self._series[tag] = self._build(tag)
+            self._series[tag] = self._without_gaps(self._build(tag))
             self._stale.discard(tag)
 
         return self._series[tag]
@@ -332,6 +332,15 @@ class PointTable:
         self._merged.add(tag)
 
         return series if before is None else series.with_history(before)
+
+    def _without_gaps(self, series: Series) -> Series:
+        """A series without the rows between two measurements, where NaN means that."""
+        kept = None if self.is_finite(series.tag) else measured(series.values)
+        if kept is None:
+            return series
+        before, points = self._series.get(series.tag), choose(series.points, kept)
+        found = Series.of(series.tag, points, series.superseded, series.restarts)
+        return found if before is None else found.with_history(before)
 
     def _placed(self, tag: str) -> Series:
         """The points of a tag that were logged beside the training, at its steps."""

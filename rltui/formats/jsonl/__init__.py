@@ -3,7 +3,8 @@
 ``{"step": 7, "data": {"actor/pg_loss": -0.01}}`` (verl) or ``{"step": 7, "loss": 0.5}``.
 Names of nested objects are joined with ``/``; NaN and Infinity tokens are accepted although
 they are not JSON; null is NaN (as verl writes it); booleans are 0 and 1; texts of numbers and the
-mean of a list of outcomes are values. A row may lie on several lines, or have one figure and its name. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_row`;
+mean of a list of outcomes are values. A row may lie on several lines, or have one figure and its
+name. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_row`;
 :mod:`rltui.formats.jsonl.claim` separates metrics from samples of a model.
 """
 

@@ -81,7 +81,7 @@ _TRAINING = 5
 
 #: Texts that are numbers, whatever their name. Without a point they may number a thing.
 _DECIMAL = re.compile(
-    r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e[-+]))(?:e[-+]?\d+)?|nan|[-+]?inf(?:inity)?", re.I
+    r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e[-+]))(?:e[-+]?\d+)?|nan|[-+]?inf(?:inity)?", re.IGNORECASE
 )
 #: The key of the figure of a row that has one, and its name.
 VALUE_KEY = "value"
@@ -236,8 +236,8 @@ def flatten(
                     yield from flatten(one, f"{name}/{number}/", depth + 1)
         elif isinstance(value, str) and value in WORDS:
             yield name, WORDS[value]
-        elif not ray and (number := _number_in(name, value)) is not None:
-            yield name, number
+        elif not ray and (told := _number_in(name, value)) is not None:
+            yield name, told
 
 
 def _number_in(name: str, value: object) -> float | None:
@@ -293,9 +293,8 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
         return _swift if find_step(row, _SWIFT_KEYS) is not None else None
     if "log_history" in row:  # only a summary
         return lambda _: Translated(None, 0.0, {})
-    if "ts" in row or "_wandb" in row:
-        return _timed_translator_of(row)
-    return _tidy_translator_of(row) if VALUE_KEY in row else None
+    timed = _timed_translator_of(row) if "ts" in row or "_wandb" in row else None
+    return _tidy_translator_of(row) if timed is None and VALUE_KEY in row else timed
 
 
 def _tidy_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:

@@ -23,7 +23,7 @@ from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
-@detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
+@detector(rising=True, roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
 def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the

@@ -14,6 +14,7 @@ from rltui.core.level import Level
 from rltui.files.trouble import Notes, contained, reason_of
 from rltui.formats.base import Decoded, DecoderNote, Format
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
+from rltui.sources.follow.row_numbers import RowNumbers
 from rltui.trackers import Tracker
 
 
@@ -49,6 +50,7 @@ class Feed(ABC):
         """Whether nothing can come any more."""
         self.given_up = False
         """Whether its format failed on it: nothing more of it is decoded."""
+        self._numbers = RowNumbers()
         self._begun = False
         self._more = False
         self._records = 0
@@ -169,17 +171,18 @@ class TrackerFeed(Feed):
             return None
         if followed.restarted:
             self._generation += 1
-            self._records = 0
+            self._records, self._numbers = 0, RowNumbers()
 
         self._advance(more=followed.more)
-        self._count(followed.decoded)
+        decoded = self._numbers.of(followed.decoded)
+        self._count(decoded)
         self.offset, self.size = follower.offset, follower.size
         self.modified = follower.modified or self.modified
-        replacing = self._replacing and bool(followed.decoded.items)
+        replacing = decoded.replaces or (self._replacing and bool(decoded.items))
         self._replacing = self._replacing and not replacing
 
         return replace(
-            self._batch(followed.decoded, followed.notes),
+            self._batch(decoded, followed.notes),
             generation=self._generation,
             gone=followed.gone,
             replaced=followed.restarted or replacing,

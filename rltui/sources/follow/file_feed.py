@@ -39,6 +39,7 @@ from rltui.sources.discovery.log_head import WIDE
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
+from rltui.sources.follow.row_numbers import RowNumbers
 
 _OPEN = OpenFiles()
 #: Bytes per batch when a run is read again.
@@ -138,6 +139,7 @@ class FileFeed(Feed):
         if ends and not more:
             decoded = decoded.then(self._contained(self._end, self._tail.offset))
 
+        decoded = self._numbers.of(decoded)
         self._count(decoded)
         return self._news(polled, decoded, more=more)
 
@@ -145,7 +147,7 @@ class FileFeed(Feed):
         """Decode the bytes of one poll, which start at ``begin``."""
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
-            self._records = 0
+            self._records, self._numbers = 0, RowNumbers()
         data = polled.data
         if begin == 0 and data:
             wide = codecs.getincrementaldecoder("utf-16")("replace")
@@ -217,7 +219,7 @@ class FileFeed(Feed):
         self._tail = self._new_tail(summed=before.summed)
         self._tail.generation = before.generation
         self._decoder = self._format.decoder(self._options, self.file.path)
-        self.offset = self._records = 0
+        self.offset, self._records, self._numbers = 0, 0, RowNumbers()
         self._anew = True
         return self.read(budget_bytes)
 
@@ -232,26 +234,17 @@ class FileFeed(Feed):
         """The items under the tags that they have in the run."""
         if self.file.hparams_only:
             return ()
-        if self.file.series is None:
+        if not self.file.renamed:
             return items
-
-        main, series = self.file.series
-        if not main:
-            return tuple(_prefixed(item, f"{series}/") for item in items)
-        name = f"{main}/{series}"
-        return tuple(
-            item
-            if isinstance(item, Restart) or main not in item.tags or name in item.tags
-            else replace(item, tags=tuple(name if t == main else t for t in item.tags))
-            for item in items
-        )
+        return tuple(_renamed(item, dict(self.file.renamed)) for item in items)
 
 
-def _prefixed(item: Block | Restart, prefix: str) -> Block | Restart:
-    """An item whose tags have a prefix."""
+def _renamed(item: Block | Restart, names: Mapping[str, str]) -> Block | Restart:
+    """An item under the tags of the run, unless it has those already."""
     if isinstance(item, Restart):
         return item
-    return replace(item, tags=tuple(prefix + tag.removeprefix(prefix) for tag in item.tags))
+    new = [names.get(tag, tag) for tag in item.tags]
+    return replace(item, tags=tuple(new)) if len(set(new)) == len(new) else item
 
 
 # -- once more ----------------------------------------------------------------------------------
