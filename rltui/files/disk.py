@@ -89,13 +89,31 @@ class Store(Protocol):
         """Requests so far and expected; None where they are not counted."""
 
 
+class Host(Store, Protocol):
+    """The files of one host, which knows its processes."""
+
+    def hold(self, path: Path, kind: str) -> tuple[bool | None, bool] | None:
+        """See :func:`hold_on_host`."""
+
+
 #: The stores of hosts, by scheme and authority.
-_OFFERED: dict[tuple[str, ...], Store] = {}
+_OFFERED: dict[tuple[str, ...], Host] = {}
 
 
-def offer(root: RemotePath, store: Store) -> None:
+def offer(root: RemotePath, store: Host) -> None:
     """Register the store that reads the files of a host."""
     _OFFERED[root.parts[:2]] = store
+
+
+def is_on_host(path: Path) -> bool:
+    """Whether a path is one of a host that knows its processes."""
+    return path.parts[:2] in _OFFERED
+
+
+def hold_on_host(path: Path, kind: str) -> tuple[bool | None, bool] | None:
+    """Whether a log of a format is held open on its host, see
+    :class:`~rltui.sources.discovery.processes.Hold`; None where the host cannot tell."""
+    return _OFFERED[path.parts[:2]].hold(path, kind)
 
 
 def status(path: Path) -> Status:

@@ -20,15 +20,15 @@ class StallLimits(NamedTuple):
     least_s: float
     intervals: float
     pauses: float
-    recent: float
+    unpaced_s: float
     ended_after_s: float
 
     def quiet_s(self, interval_s: float | None, pause_s: float | None) -> float:
         """Seconds without a write after which a run is not live, by its usual interval and its
-        second longest pause."""
-        return max(
-            self.least_s, self.intervals * (interval_s or 0.0), self.pauses * (pause_s or 0.0)
-        )
+        second longest pause; a guess without an interval."""
+        if interval_s is None:
+            return self.unpaced_s
+        return max(self.least_s, self.intervals * interval_s, self.pauses * (pause_s or 0.0))
 
 
 class StoppedRule(NamedTuple):
@@ -85,8 +85,7 @@ def _level_and_advice(table: Table) -> tuple[Level, str]:
 def with_override(node: Node | None) -> StallRule:
     """The rule with the limits that a configuration changes; None: as shipped.
 
-    Raises DocumentError for a limit that there is not, one that is not finite and above 0, and a
-    ``recent`` that no stall can meet.
+    Raises DocumentError for a limit that there is not, and for one that is not finite and above 0.
     """
     known = stall_rule()
     if node is None:
@@ -100,8 +99,6 @@ def with_override(node: Node | None) -> StallRule:
             )
         if not 0 < value.number() < math.inf:
             value.fail("must be above 0, and finite")
-        if name == "recent" and value.number() <= 1:
-            value.fail("must be above 1: a shorter silence is no stall")
     changed = {name: value.number() for name, value in table.pairs()}
 
     return _explained(known._replace(limits=known.limits._replace(**changed)))

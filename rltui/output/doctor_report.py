@@ -20,6 +20,7 @@ _DEPTHS = {
     "256": "256",
     "16": "16",
     "none": "none (NO_COLOR, or a terminal without)",
+    "unknown": "unknown: rich or textual is not installed, which watch needs",
 }
 _MOUSE = {True: "on", False: "off: left to the terminal (over ssh, or by view.mouse)"}
 

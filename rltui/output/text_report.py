@@ -99,6 +99,8 @@ def standing_words(run: RunView) -> str:
 
     if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
         words.append(state_words(run))
+        if progress.is_waiting and progress.eta_s:
+            words.append(f"ETA {numbers.duration(progress.eta_s)}")
     if run.report is not None and run.report.reference is not None:
         words.append(f"compared with {run.report.reference}")
     return ", ".join(w for w in words if w)

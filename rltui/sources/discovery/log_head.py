@@ -13,6 +13,7 @@ last search ended.
 
 from __future__ import annotations
 
+import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,8 @@ _REMOTE_SPAN_BYTES = 1 << 14
 _OPENING_ROWS, _OPENING_VALUES = 20, 400
 #: Above any step.
 _ENDLESS = 1 << 62
+#: How a text in UTF-16 begins, as Windows shells write it.
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: This many zeros at the end of what was read are bytes that have not arrived yet.
 _GAP_BYTES = 16
 
@@ -463,6 +466,8 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file; without zeros that NFS shows at their end. Raises OSError."""
     with opened(path) as read:
         data = read(size, 0)
+    if data.startswith(WIDE):
+        return data.decode("utf-16", "ignore").encode()
     return data.rstrip(b"\0") if data.endswith(bytes(_GAP_BYTES)) else data
 
 

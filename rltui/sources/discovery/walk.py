@@ -350,7 +350,7 @@ class Walk:
 
         suffix = _suffix(name)
         if directory.opened[suffix] >= self.most_alike and suffix not in directory.claimed:
-            self.tree.refused_count += not all(f.common for f in forms)
+            self.tree.refused_count += not all(f.is_common(name) for f in forms)
             return
 
         if is_remote(path) and not forms:
@@ -414,7 +414,7 @@ class Walk:
             return
 
         answers = [(f, self._walker.heads.answer(f, path)) for f in reversed(found.forms)]
-        said = [a for f, a in answers if a.lost or a.own or not f.common]
+        said = [a for f, a in answers if a.lost or a.own or not f.is_common(path.name)]
         said.sort(key=lambda answer: not answer.lost)
         if said and said[0].reason:
             self.tree.refuse(path, said[0].reason, lost=said[0].lost)
