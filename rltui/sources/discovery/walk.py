@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import is_remote
+from rltui.core.batch import Note
+from rltui.core.level import Level
 from rltui.core.text import counted
 from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, listing, opened
 from rltui.files.disk import status as status_of
@@ -29,7 +31,7 @@ from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
 from rltui.formats.last_line import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
-from rltui.sources.discovery.places import is_leaving, is_tracker_log, unrotated
+from rltui.sources.discovery.places import is_leaving, is_tracker_log, places, unrotated
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
@@ -333,7 +335,10 @@ class Walk:
                 self.tree.trouble(path, reason_of(error))
 
     def _sort(self, directory: Directory, path: Path, entry: Entry) -> None:
-        if is_leaving(entry.name) or is_tracker_log(path):
+        if is_leaving(entry.name):
+            return
+        if is_tracker_log(path):
+            self._note_dropped(path, entry.stat())
             return
         name, walker = unrotated(path)[0].name, self._walker
         forms = [f for f in walker.formats if f.claims_name(name)]
@@ -354,6 +359,17 @@ class Walk:
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
             self._log_or_store(Found(directory, path, status, forms), trackers)
+
+    def _note_dropped(self, path: Path, status: Status) -> None:
+        """Say how many rows a tracker dropped, by what it printed of itself."""
+        if self._was_seen(status) or not stat.S_ISREG(status.st_mode) or is_remote(path):
+            return
+        self._note_seen(status)
+        with opened(path) as read:
+            text = read(_PIECE, max(0, status.st_size - _PIECE)).decode(errors="replace")
+        if count := sum(1 for _ in places().dropped.finditer(text)):
+            what = f"its tracker dropped {counted(count, 'row')}: step behind"
+            self.tree.notes.append(Note(path, None, Level.WATCH, what))
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
         """Add a regular file whose name fits some formats or ``trackers``."""
