@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,12 @@ class Column:
 #: Tag, whether its non-finite rows are left out, and the number of its newest rows that are judged
 #: -> its values, for one pass over a run.
 Columns = dict[tuple[str, bool, int], Column]
+
+
+def beside_others(columns: Columns) -> Columns:
+    """The few newest that others were compared with, without what was computed of them alone."""
+    found = [(k, c) for k, c in columns.items() if any(b.kept for b in c.beside)]
+    return {k: replace(c, kept={}) for k, c in found[-_MOST_BESIDE:]}
 
 
 def since_thrown_back(series: Series) -> Series:
@@ -98,20 +104,24 @@ def _beside(steps: IntArray, other: Column) -> _Beside:
     for known in other.beside:
         if len(known.steps) == len(steps) and np.array_equal(known.steps, steps):
             return known
-    position = np.searchsorted(other.steps, steps, side="right")
-    newest = other.x[np.maximum(position - 1, 0)]
-    found = _Beside(steps, np.where(position > 0, newest, np.nan))
+    x = other.x
+    if not np.array_equal(other.steps, steps) or not bool((steps[1:] > steps[:-1]).all()):
+        position = np.searchsorted(other.steps, steps, side="right")
+        x = np.where(position > 0, x[np.maximum(position - 1, 0)], np.nan)
+    found = _Beside(steps, x)
     other.beside.append(found)
     return found
 
 
 def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
     key = (info.tag, finite, series.count)
-    if key not in columns:
+    found = columns.pop(key, None)
+    if found is None:
         x = series.values.astype(np.float64) * (info.sign * info.scale)
         steps, walls = series.steps, series.wall_times
         keep = np.isfinite(x)
         if finite and not keep.all():
             x, steps, walls = x[keep], steps[keep], walls[keep]
-        columns[key] = Column(x, steps, walls)
-    return columns[key]
+        found = Column(x, steps, walls)
+    columns[key] = found  # the newest one
+    return found
