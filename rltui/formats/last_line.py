@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import copy
 import re
 from abc import abstractmethod
@@ -18,6 +19,10 @@ from rltui.formats.words import words
 
 #: The byte order mark that some Windows programs write first.
 _BOM = b"\xef\xbb\xbf"
+#: A mark of UTF-16 and a letter, how they begin, and their bytes.
+_IN_UTF_16 = re.compile(rb"\xff\xfe[^\0]\0|\xfe\xff\0[^\0]", re.DOTALL)
+_MARKS = (b"\xff", b"\xfe")
+_SHOWS = 4
 #: Longer pieces are not joined with the line that they continue: that would copy them.
 _SEAM = 1 << 16
 #: Why lines with figures became no rows, where no format knows more.
@@ -75,6 +80,10 @@ class LastLine(Decoder):
         """Whether the unfinished line is dropped."""
         self._offset = 0
         """Of the unfinished line, in bytes from the beginning of the file."""
+        self._wide: codecs.IncrementalDecoder | None = None
+        """Of a file in UTF-16."""
+        self._first: bytes | None = b""
+        """The first bytes of the file, until they show its encoding."""
 
     @property
     def open_line(self) -> bool:
@@ -129,7 +138,23 @@ class LastLine(Decoder):
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         self.torn = self.torn or (self._finished and bool(data))
+        if self._first is not None or self._wide is not None:
+            data = self._narrow(data)
         return Decoded() if self.torn else self._feed(data, more=more)
+
+    def _narrow(self, data: bytes) -> bytes:
+        """The next bytes in UTF-8, of a file that its mark shows to be in UTF-16."""
+        if self._first is not None:
+            data = self._first + data
+            if len(data) < _SHOWS and data.startswith(_MARKS):
+                self._first = data
+                return b""
+            self._first = None if data else b""
+            if _IN_UTF_16.match(data):
+                self._wide = codecs.getincrementaldecoder("utf-16")("replace")
+        if self._wide is None:
+            return data
+        return self._wide.decode(data).encode("utf-8", "replace")
 
     def _close(self) -> Decoded:
         """The rows that wait for a line that never comes. The decoder is not used any more."""

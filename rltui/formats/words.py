@@ -79,6 +79,7 @@ class Words(NamedTuple):
     counters: Annotated[Mapping[bytes, int], Keyed(read=_counters)]
     """Counter -> kind."""
     box_steps: _Bytes
+    name_keys: _Names
     step_keys: _Names
     """With the coarse ones, which are last."""
     coarse_step_keys: _Names
@@ -89,6 +90,7 @@ class Words(NamedTuple):
     metrics: _AnyOf
     outcomes: _AnyOf
     settings: _AnyOf
+    records: _AnyOf
     figures: _AnyOf
     figure_words: _Set
     data: _Set

@@ -12,8 +12,8 @@ import numpy as np
 
 from rltui.core.batch import NO_LANES, Restart
 from rltui.core.block import Block
-from rltui.formats.console.console_line import wall_time
 from rltui.formats.row_sink import Layout, RowSink, layout_of
+from rltui.formats.row_times import RowClock
 
 #: Longer lines are dropped.
 MAX_LINE = 1 << 20
@@ -30,8 +30,10 @@ _COMPARED = 3
 _MAX_KEYS = 10_000
 #: Forms that are remembered; of those that wait for a second row the oldest goes first.
 _MAX_FORMS = 4096
-#: Rows of one step that wait for one of a later step.
-_MAX_WAITING = 8
+#: Rows that wait for one of a later step: of one form, and of all.
+_MAX_WAITING, _MAX_ALL = 400, 20_000
+#: Names by which a row is believed.
+_LEADING = 2
 
 
 class Row(NamedTuple):
@@ -59,6 +61,7 @@ class ConsoleRows:
         """Rows so far, over all calls."""
         self.stamp = b""
         """What stood in front of the line that is being read."""
+        self.clock = RowClock()
         self.steps_are_row_numbers = False
         self.guessed: frozenset[str] = frozenset()
         """Tags with points whose steps the log does not give, over all calls."""
@@ -88,7 +91,8 @@ class ConsoleRows:
             self._names, self._layout = names, layout
 
         self._steps.append(step)
-        self._walls.append(wall_time(self.stamp) if self.stamp and math.isnan(wall) else wall)
+        wall = self.clock.stamp() if math.isnan(wall) else wall
+        self._walls.append(self.clock.bar(step) if math.isnan(wall) else wall)
         self._values.append(values)
         self.newest = step
         self.count += 1
@@ -153,16 +157,22 @@ class RestartDetector:
         return found
 
 
+def leading(names: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The names by which a row is believed: those behind them may come now and then."""
+    return tuple(sorted(names[:_LEADING]))
+
+
 class RowForms:
-    """Believes rows by their form: two with the same names and different steps.
+    """Believes rows by their form: two with the same leading names and different steps.
 
     What is printed once, or again with the same counter, as settings are, is no row.
     """
 
     def __init__(self) -> None:
         self._forms: dict[tuple[bytes | int, ...], list[Row] | None] = {}
-        """Names of a row, and what else tells forms apart -> rows that wait; None: believed;
-        empty: not read."""
+        """Leading names of a row, and what else tells forms apart -> rows that wait; None:
+        believed; empty: not read."""
+        self._waiting = 0
         self.own: set[tuple[bytes | int, ...]] = set()
         """Forms that were believed by counters of their own."""
 
@@ -192,7 +202,8 @@ class RowForms:
             return [*waiting, row]
         elif once:
             waiting.clear()
-        elif len(waiting) < _MAX_WAITING:
+        elif len(waiting) < _MAX_WAITING and self._waiting < _MAX_ALL:
+            self._waiting += 1
             waiting.append(row)
         return []
 

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from datetime import date, datetime
 
-from rltui.core.batch import LogTail
+from rltui.core.batch import LogTail, Phase
 from rltui.core.text import clean_bytes
 
 #: Escape sequences of terminals: CSI, OSC, and the short ones (ECMA-48).
@@ -32,9 +32,31 @@ _GROUPED = re.compile(
 )
 #: Found fast; the fractions of a clock are no thousands.
 _MAY_BE_GROUPED = re.compile(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
-_WRAPPED = re.compile(
-    rb"^(?:np|numpy|torch)?\.?(?:float|int|uint|bfloat|tensor|array|bool_?)\d*\(\[?([^()\[\],]*)\]?"
-    rb"(?:, (?:device|dtype|grad_fn)=[^()]*)?\)$"
+#: A comma that can only be that of a fraction, and one between any two digits.
+_FRACTION = re.compile(rb"(?<![\w.,\[(])[-+]?(?:0,\d|\d{1,9},(?!\d{3}(?!\d))\d)\d*(?![\d,.]\d|:)")
+_COMMA = re.compile(rb"(?<=\d),(?=\d)")
+_POINT = re.compile(rb"\d\.\d")
+#: A number as a library prints its own: ``np.float64(0.5)``, ``tensor([0.5], device='cuda:0')``.
+_CALLED = re.compile(
+    rb"(?<![\w.])(?:[a-z]{2,5}\.)?(?:Device|b|u)?(?:[Tt]ensor|[Aa]rray|float|int|bool_?|Decimal)\d*"
+    rb"\([\['\"]?\s*(" + NUMBER + rb")[\]'\"]?,?(?: ?\w+=[^(),]*,?)*\)"
+    rb"|<tf\.[^<>]{0,80}?numpy=(" + NUMBER + rb")>"
+)
+#: A number alone in brackets behind a name.
+_BRACKETED = re.compile(rb"((?<=[\w:=] )|(?<=[:=]))\[\s{0,8}(" + NUMBER + rb"),?\s?\]")
+#: A spread behind a number.
+_SPREAD = re.compile(rb"(?<=[\d.]) ?(?:\xc2\xb1|\+/?-) ?" + NUMBER)
+#: ``('loss', 0.5)``, and what stands around the names and numbers of a printed dict.
+_COUPLE = re.compile(rb"\(['\"]([^'\"]{1,60})['\"], ")
+_QUOTED = re.compile(rb"(['\"])([\w./@%+-][\w ./@%+-]{0,60})\1")
+_LEADERS = re.compile(rb" ?\.{4,} ?")
+#: Where a message comes from, as rich writes it at the end.
+_SOURCE = re.compile(rb"\s\s\S{1,80}\.py:\d+$")
+#: Names between slashes with as many numbers: ``Loss(P/V): 0.5/0.2``, ``mean/max kl 0.5/0.9``.
+_SEVERAL = re.compile(
+    rb"(?:(\w+)\(([^()/\s]+(?:/[^()/\s]+)+)\)"
+    rb"|(?<![\w/])(\w{1,20}(?:/\w{1,20})+)( [A-Za-z_][\w ]{0,40}?))"
+    rb"[:=]? ?(" + NUMBER + rb"(?:/" + NUMBER + rb")+)(?=$|[\s,;|)\]}])"
 )
 #: A complete time with its zone; without one the time is ambiguous.
 _ZONED = re.compile(
@@ -70,10 +92,43 @@ def is_rule(line: bytes) -> bool:
 
 
 def ungrouped(line: bytes) -> bytes:
-    """The line with thousands written without separators."""
+    """The line with thousands written without separators, and fractions with a point."""
+    if b"," in line and _POINT.search(line) is None and _FRACTION.search(line):
+        line = _COMMA.sub(b".", line)
     if _MAY_BE_GROUPED.search(line) is None:
         return line
     return _GROUPED.sub(lambda found: found[0].replace(b",", b"").replace(b"_", b""), line)
+
+
+def simplified(line: bytes) -> bytes:
+    """The line with plain numbers and names: ``tensor(0.5, device='cuda:0')``, ``[0.5]``,
+    ``0.5 ± 0.1`` and ``'0.5'`` are ``0.5``, and several numbers of one name are several pairs."""
+    line = ungrouped(line)
+    if b"(" in line or b"<tf." in line:
+        line = _CALLED.sub(rb"\1\2", line)
+        line = _COUPLE.sub(rb"\1: ", line)
+    if b"'" in line or b'"' in line:
+        line = _QUOTED.sub(rb"\2", line)
+        line = line[:1] + line[1:].replace(b"{", b" ").replace(b"}", b" ")
+    if b"\xc2\xb1" in line or b"+-" in line or b"+/-" in line:
+        line = _SPREAD.sub(b"", line)
+    if b"[" in line:
+        line = _BRACKETED.sub(rb"\2", line)
+    if b"...." in line:
+        line = _LEADERS.sub(b": ", line)
+    if b".py:" in line:
+        line = _SOURCE.sub(b"", line)
+    return _SEVERAL.sub(_apart, line) if b"/" in line else line
+
+
+def _apart(found: re.Match[bytes]) -> bytes:
+    """A pair for each of several numbers."""
+    name, inner, outer, about, numbers = found.groups(b"")
+    names, values = (inner or outer).split(b"/"), numbers.split(b"/")
+    if len(names) != len(values):
+        return found[0]
+    titles = [name + b"(" + one + b")" if name else one + about for one in names]
+    return b", ".join(map(b": ".join, zip(titles, values, strict=True)))
 
 
 def number(text: bytes) -> float | None:
@@ -83,9 +138,9 @@ def number(text: bytes) -> float | None:
     except ValueError:
         pass
     text = text.strip(b" '\"")
-    found = _WRAPPED.match(text)
+    found = _CALLED.fullmatch(text)
     if found:
-        text = found.group(1)
+        text = found[1] or found[2]
     if b"_" in text:
         return None
     try:
@@ -337,15 +392,15 @@ class TerminalTail:
         self._raw.extend(line[-LINE_BYTES:] for line in lines)
         self._rest = data[end + 1 :][-LINE_BYTES:]
 
-    def tail(self) -> LogTail:
-        """The current state."""
+    def tail(self, phase: Phase | None = None, lasted_s: float = 0.0) -> LogTail:
+        """The current state, with what the training is doing since its row, and for how long."""
         self._lines.extend(shown(line) for line in self._raw)
         self._raw.clear()
         last = shown(self._rest)
         lines = (*self._lines, last) if last else tuple(self._lines)
         after = self._count - 1 - self._row_line + bool(last)
         lines = lines[-MAX_LINES:]
-        return LogTail(lines, max(0, min(len(lines), after)))
+        return LogTail(lines, max(0, min(len(lines), after)), phase, lasted_s)
 
 
 def shown(line: bytes) -> str:

@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
+from rltui.formats.console.console_dialect import (
+    ConsoleRows,
+    Dialect,
+    Rank,
+    Row,
+    RowForms,
+    leading,
+)
 from rltui.formats.console.console_line import (
-    NUMBER,
     QUANTITY,
     RULE_ENDS,
     RULES,
     is_rule,
     plain,
     quantity,
-    ungrouped,
-    wall_time,
+    simplified,
 )
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
     Position,
     StepCounter,
     are_settings,
+    bare_position,
     evaluation_of,
     is_dump,
     is_metric,
@@ -48,17 +54,17 @@ _MAX_SEEN = 1000
 _QUICK = re.compile(
     rb"(?:tep|ter(?<=[Ii]ter)|TEP|TER(?<=ITER)|och|OCH|sode|tion(?<=[ra][ac]tion)"
     rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
-    rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z]\w{0,5})?"
-    rb"(?: [Nn]um(?:ber)?)?\s?[:=#]?\s?[\[(]?\s{0,8}\d"
-    rb"|\[\d[\d.]{0,15}[kKMG]? [a-z ]{0,8}(?:step|epi|iter|frame|update)s?"
+    rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
+    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?[:=#,]?\s?['\"\[(]?\s{0,8}\d"
+    rb"|^\W{0,4}\d[\d.]{0,15}[kKMG]?[\s:/|\])]|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
-    rb"(?<![\w=])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)\s?[:=]\s{0,12}"
-    rb"(" + QUANTITY + rb")(/" + NUMBER + rb")?" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"(?<![\w=/])([A-Za-z_][\w/.@%()\x80-\xff-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)"
+    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 _SPACED = re.compile(
-    rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2}) {1,12}"
+    rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
     rb"(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
 )
 #: A field between bars, whose name may have any number of words.
@@ -69,16 +75,6 @@ _BARRED = re.compile(
     + _UNIT
     + rb"[\s!*\x80-\xff]*(?=\||$)"  # a mark may stand behind it
 )
-#: ``mean/median reward 13.2/11.1``.
-_TWO_VALUES = re.compile(
-    rb"(?<![\w/])(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}?):? ("
-    + NUMBER
-    + rb")/("
-    + NUMBER
-    + rb")"
-    rb"(?=$|[\s,;|)\]}])"
-)
-_TWO = re.compile(rb"^(.+)\(([^()/]+)/([^()/]+)\)$")
 #: The times of a progress bar, whose counters are those of another dialect.
 _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 #: Names of a row without the name of a usual metric.
@@ -95,8 +91,6 @@ _BELOW_ROW = 2
 #: Rows and forms of headings below which pairs are sought while none are found, and headings of
 #: one form below which they may come late.
 _TRIED = 20
-#: Longer lines below a heading are text.
-_MAX_BELOW = 500
 _MAX_NAMES = 1000
 _MAX_KNOWN = 10_000
 _MAX_SHAPES = 64
@@ -113,16 +107,17 @@ class Generic(Dialect):
     markers = RULES
     words = (
         *(b"ep ", b"ep:", b"tep", b"poch", b"iter", b"nteract"),
-        *(b"pdate", b"pisode", b"atch", b"t_env", b"rames"),
+        *(b"pdate", b"pisode", b"atch", b"t_env", b"rames", b"loss", b"rewar", b"return"),
     )
     rank = Rank.GUESS
-    longest = 2000
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
         self._forms = RowForms()
         self._seen: set[Names] = set()
         """Names of rows."""
+        self._bare = False
+        """Whether rows have counters without a name."""
         self._counter = StepCounter()
         self._headings = StepCounter()
         """Of headings: they change nothing for rows."""
@@ -134,7 +129,7 @@ class Generic(Dialect):
         """Read a line below a heading."""
         if not line.endswith(RULE_ENDS):
             if may_have_pairs(line) or b"valuat" in line:
-                self._give(self._block.line(ungrouped(plain(line))))
+                self._give(self._block.line(simplified(plain(line))))
             else:
                 self._block.left -= 1
         self.open = self._block.left > 0
@@ -149,7 +144,7 @@ class Generic(Dialect):
             self._give(self._block.rule())
             taken = False
         elif b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
-            taken = self._counted(ungrouped(plain(line)))
+            taken = self._counted(plain(line))
         if taken is None and inside and self._block.left > 0:
             self.follow(line)
         self.open = self._block.left > 0
@@ -157,9 +152,10 @@ class Generic(Dialect):
 
     def _counted(self, text: bytes) -> bool | None:
         """Whether a line with a counter is a row; None when it is not even a heading."""
+        text = simplified(text)
         position = position_of(text)
         if position is None and not may_have_counter(text):
-            return None
+            return self._bare_row(text)
         names: Names = ()
         values: list[float] = []
         if position is not None:
@@ -167,7 +163,7 @@ class Generic(Dialect):
         if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
             return None
         if not names and position is not None:
-            names, values = self._new_form(text[position.end :])
+            names, values = self._new_form(text[position.end :] or text[: position.begin])
 
         extras, other = Row(0, (), []), None
         if position is None or (not names and may_have_counter(text, position.end)):
@@ -182,12 +178,24 @@ class Generic(Dialect):
             if is_row:
                 names, values = pairs.names, list(pairs.values)
         if position is None:
-            return None
+            return self._bare_row(text)
         if not names:
             self._heading(text, position, extras)
             return False
 
-        return self._row(names, values, position, wall_time(text))
+        return self._row(names, values, position, self.rows.clock.stamp())
+
+    def _bare_row(self, text: bytes) -> bool | None:
+        """Whether a line with a counter without a name is a row, where no row has one with."""
+        position = bare_position(text) if self._bare or not self._forms.own else None
+        if position is None or is_dump(text):
+            return None
+        names, values = self._known(text[position.end :])
+        if not names:
+            names, values = self._new_form(text[position.end :])
+        taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
+        self._bare = self._bare or bool(taken)
+        return taken
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:
         """Names and values of a line by the pattern of an earlier line."""
@@ -220,7 +228,7 @@ class Generic(Dialect):
                 break
 
         rank = position.rank
-        form: tuple[bytes | int, ...] = (rank, *names)
+        form: tuple[bytes | int, ...] = (rank, *leading(names))
         step, total = self._counter.finer_than(rank), None
         carried = step is not None and form not in self._forms.own
         if step is None or not carried:
@@ -270,26 +278,14 @@ def _between_bars(text: bytes) -> list[re.Match[bytes]]:
     fields = list(_BARRED.finditer(text)) if count > 1 else []
     if not fields or len(fields) != count:
         return []
-    return [found for found in _PAIR.finditer(head) if found[3] is None] + fields
+    return [*_PAIR.finditer(head), *fields]
 
 
 def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
     """Names, values and the spans of the values."""
     if fields := _between_bars(text):
         return [(found[1], quantity(found[2]), found.span(2)) for found in fields]
-    pairs = []
-    for found in _PAIR.finditer(text):
-        two = _TWO.match(found[1])
-        if found[3] is None:
-            pairs.append((found[1], quantity(found[2]), found.span(2)))
-        elif two:
-            second = found.start(3) + 1, found.end(3)
-            pairs.append((two[1] + b"(" + two[2] + b")", float(found[2]), found.span(2)))
-            pairs.append((two[1] + b"(" + two[3] + b")", float(found[3][1:]), second))
-    for found in _TWO_VALUES.finditer(text) if not pairs and b"/" in text else ():
-        pairs.append((found[1] + b" " + found[3], float(found[4]), found.span(4)))
-        pairs.append((found[2] + b" " + found[3], float(found[5]), found.span(5)))
-
+    pairs = [(f[1], quantity(f[2]), f.span(2)) for f in _PAIR.finditer(text)]
     return pairs or [(f[1], quantity(f[2]), f.span(2)) for f in _SPACED.finditer(text)]
 
 
@@ -414,8 +410,6 @@ class HeadingBlock:
     def line(self, text: bytes) -> list[Row]:
         """A line below; returns the rows that are now sure."""
         self.left -= 1
-        if len(text) > _MAX_BELOW:
-            return []
         text = unprefixed(text)
         found = evaluation_of(text) or pairs_of(text, alone=True) or worded(text)
         if found is None or found.counter():

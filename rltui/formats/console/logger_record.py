@@ -1,12 +1,11 @@
 """Rows of loggers: verl's ``step:7 - actor/pg_loss:-0.01 - critic/score/mean:np.float64(0.4)``,
 slime's ``step 12: {'train/loss': 0.01}``, ROLL's ``metrics_tag: {"step": 3, "metrics": {...}}``,
-SkyRL's ``Step 5:`` above a printed dict, JSON objects of custom loops, and verl's configuration.
+JSON objects of custom loops, and verl's configuration.
 """
 
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from rltui.formats.console.console_dialect import (
     RestartDetector,
     Row,
 )
-from rltui.formats.console.console_line import ANSI, number, plain, wall_time
+from rltui.formats.console.console_line import ANSI, number, plain
 from rltui.formats.json_value import flat_settings, parsed
 
 _VERL = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
@@ -28,7 +27,6 @@ _VALIDATION = re.compile(rb"Initial validation metrics: ?(?=\{)")
 #: The progress bar of the trainer, with the planned steps.
 _PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
-_SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
 _AXES = (b"train/step", b"rollout/step", b"eval/step")
 _STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration", "current_steps")
 _PLANS = ("total_steps", "max_steps")
@@ -42,7 +40,7 @@ _MAX_LINES = 2000
 _QUOTED = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _PAIR = re.compile(
     rb"(?:'([^'\\{}]*)'|\"([^\"\\{}]*)\"): *"
-    rb"('[^']*'|\"[^\"]*\"|[\w.]+\([^()]*\)|\[[^\[\]]*\]|\([^()]*\)|[^,'\"{}()\[\]]+)(?=[,}])"
+    rb"(\{|'[^']*'|\"[^\"]*\"|[\w.]+\([^()]*\)|\[[^\[\]]*\]|\([^()]*\)|[^,'\"{}()\[\]]+)(?=[,}]|(?<=\{))"
 )
 #: How a configuration begins: with the first section in the order of the alphabet.
 _BEGINS = b"{'actor_rollout_ref': {"
@@ -91,26 +89,41 @@ class FieldLayout:
 
 
 def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
-    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None unless it is a flat
-    dict. ``layout``: of the dicts before it, with ``': `` behind names."""
+    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``, and of dicts in it with
+    their names in front; None for anything else. ``layout``: of the dicts before it, with ``': ``
+    behind names."""
     known = layout.row(body[2:-1].split(b", '")) if layout is not None else None
     if known is not None:
         return known
 
     names: list[bytes] = []
     values: list[float] = []
+    groups = [b""]
     end = 1
     for found in _PAIR.finditer(body):
-        if body[end : found.start()].strip(b", \n"):
+        gap = body[end : found.start()].strip(b", \n")
+        groups = groups[: len(groups) - gap.count(b"}")]
+        if gap.strip(b"}, \n") or not groups:
             return None
         end = found.end()
-        value = number(found.group(3))
-        if value is not None:
-            names.append(found.group(1) or found.group(2) or b"")
+        name, text = groups[-1] + (found[1] or found[2] or b""), found[3]
+        value = number(text)
+        if text == b"{":
+            groups.append(name + b"/")
+        elif value is not None:
+            names.append(name)
             values.append(value)
-    if body[end:].strip(b", \n") != b"}":
+    if body[end:].strip(b", \n") != b"}" * len(groups):
         return None
     return layout.learn(names, values) if layout is not None else (tuple(names), values)
+
+
+def dict_end(text: bytes, begin: int) -> int:
+    """Where the dict ends that begins there; 0 when it goes on."""
+    first = end = text.find(b"}", begin) + 1
+    while end and text.count(b"{", begin, end) > text.count(b"}", begin, end):
+        end = text.find(b"}", end) + 1
+    return end or first
 
 
 class PrintedDict:
@@ -246,7 +259,7 @@ class Verl(Dialect):
             first = step if len(missing) < len(self._initial) else step - 1
             self.rows.add(Row(first, tuple(missing), tuple(missing.values())))
             self._initial = {}
-        self.add(Row(step, names, values, wall_time(line)))
+        self.add(Row(step, names, values, self.rows.clock.stamp()))
         return True
 
     def _fields(self, body: bytes) -> Pairs:
@@ -288,40 +301,22 @@ class LoggerRecord(Dialect):
     """The dialect of dicts and JSON objects with a step.
 
     slime's step is that of its axis (rollouts or optimiser steps), which itself is omitted as in
-    TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
+    TensorBoard (slime/observability).
     """
 
     longest = MAX_BYTES
-    markers = (b": {'", b'{"', b"Step ")
+    markers = (b": {'", b'{"')
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
         self._detectors: dict[bytes, RestartDetector] = {}
-        self._printed = PrintedDict()
-        self._step = 0
-        self._wall = math.nan
-
-    def follow(self, line: bytes) -> None:
-        """A further line of a printed dict."""
-        self.open = not self._printed.add(plain(line))
-        if self._printed.numbers:
-            self._axis_row(b"step", self._step, self._printed.numbers, self._wall)
 
     def read(self, line: bytes) -> bool:
         if b'{"' in line:
             return self._json(line)
-        if b"{'" not in line and not line.rstrip().endswith(b":"):
-            return False
-
         text = plain(line)
         found = _SLIME.search(text)
         if not found:
-            skyrl = _SKYRL.search(text)
-            if skyrl:
-                self._step, self._wall = int(skyrl[1]), wall_time(text)
-                self._printed, self.open = PrintedDict(), True
-                if skyrl[2]:
-                    self.follow(skyrl[2])
             return False
 
         body = text[found.end() :].rstrip()
@@ -332,7 +327,7 @@ class LoggerRecord(Dialect):
         step = next((cells.pop(a) for a in _AXES if a in cells), float(found[2]))
         if not cells or not step.is_integer():
             return False
-        self._axis_row(found[1], int(step), cells, wall_time(text))
+        self._axis_row(found[1], int(step), cells, self.rows.clock.stamp())
         return True
 
     def _json(self, line: bytes) -> bool:
@@ -357,7 +352,7 @@ class LoggerRecord(Dialect):
         numbers = _numbers(inner if isinstance(inner, dict) else row, "", 0)
         cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
         if cells:
-            self._axis_row(b"json", step, cells, wall_time(line))
+            self._axis_row(b"json", step, cells, self.rows.clock.stamp())
         return bool(cells)
 
     def _axis_row(self, axis: bytes, step: int, cells: dict[bytes, float], wall: float) -> None:

@@ -23,7 +23,7 @@ _PREFIX = re.compile(
     rb"|(?:[A-Za-z_][\w.]{0,60} [-|] )?(?:DEBUG|INFO|WARNING|SUCCESS)"
     rb"(?:\s*[-|]\s*|:[\w.]*:?\s*|\s+)"
     rb"|[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] "
-    rb"|[\w.]+:\d+ [-|] |[-*>#=~+]{1,40}\s+|\xe2\x80\xa2\s*)"
+    rb"|[\w.]+:\d+ [-|] |[-*>#=~+]{1,40}\s+|\xe2\x80\xa2\s*|(?:\xe2[\x94\x95][\x80-\xbf])+\s*)"
 )
 _PREFIXES = 6
 #: Between two pairs: bars, semicolons, tabs, a comma or dash before a blank, several blanks
@@ -35,7 +35,7 @@ _SEPARATOR = re.compile(
 )
 _NAME = rb"[A-Za-z_\x80-\xff][\w \./@%()#+'\x80-\xff-]{0,80}?"
 _UNIT = rb"(?:\s?[a-zA-Z%][\w%/]{0,11})?"
-_AFTER = rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
+_AFTER = rb"(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
 _FIELD = re.compile(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
     rb"(" + QUANTITY + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
@@ -45,10 +45,6 @@ _LOOSE = re.compile(
     rb"([A-Za-z_\x80-\xff][\w./@%()#\x80-\xff-]{0,60}(?: [A-Za-z_(][\w./@%()#-]{0,40}){0,4}?)"
     rb"\s?[:=]\s{0,20}(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%]{1,4})?(?=\s|$)"
 )
-#: ``mean/median reward 13.2/11.1`` (pytorch-a2c-ppo-acktr).
-_TWO = re.compile(
-    rb"(?:.*: )?(\w{1,20})/(\w{1,20}) ([A-Za-z_][\w ]{0,40}) (" + NUMBER + rb")/(" + NUMBER + rb")"
-)
 #: ``Evaluation over 10 episodes: mean 3.2, std 0.5``.
 _EVALUATION = re.compile(
     rb"(?i)eval(?:uation|uated|uating)?(?: \w{1,20})? (?:over|on|of|for|after) \d{1,9}"
@@ -56,19 +52,22 @@ _EVALUATION = re.compile(
 )
 _SPACED = re.compile(
     rb"([A-Za-z_]\w{0,30}(?: [A-Za-z_]\w{0,30}){0,2})\s?[:=]?\s?(" + QUANTITY + rb")"
-    rb"(?:\s?(?:\xc2\xb1|\+/-)\s?" + NUMBER + rb")?\W*"
+    rb"\W*"
 )
-#: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr).
+#: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr), ``loss 0.5``.
 _WORDS = re.compile(
-    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ]{1,40}?)(?: is)? ?(?<=[a-z ])(" + NUMBER + rb")(?:, |$)"
+    rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ./@%()-]{1,40}?)(?: is)?\s{0,30}(?<=[\w )])("
+    + NUMBER
+    + rb")"
+    rb"(?:,\s|\s*[|;]\s*|\s{2,}|$)"
 )
-_MANY_WORDS = re.compile(rb"[a-z] ?\d+\.\d+, \w")
+_MANY_WORDS = re.compile(rb"\w ?[-+]?\d*\.\d+(?:, \w|\s*[|;]|\s\s|$)")
 #: A cheap test that rules out most lines of text.
-_QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]")
+_QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]|\.{4,} ?[-+\d]")
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 #: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
 _DUMP = re.compile(
-    rb"(?:^|[^\w])[A-Z]\w*\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
+    rb"(?:^|[^\w])([A-Z]\w*)\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
 _OPENING = (b"{", b"<")
 _LETTERS = re.compile(rb"[^a-z0-9]")
@@ -151,7 +150,8 @@ def is_dump(text: bytes) -> bool:
     """Whether a line has the form of printed settings."""
     if not (text[:1] in _OPENING or b"--" in text or (b"=" in text and b"(" in text)):
         return b"=None" in text and _DUMP.search(text) is not None
-    return _DUMP.search(text) is not None
+    found = _DUMP.search(text)
+    return found is not None and not (found[1] and words().records.search(found[1]))
 
 
 def unprefixed(text: bytes) -> bytes:
@@ -199,7 +199,7 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
     """The pairs of a line without its prefixes; None when there are none. ``alone``: or when it
     has anything besides."""
     line, label = PairLine(), b""
-    for field in _SEPARATOR.split(text.strip(b" \t|,;")):
+    for field in _SEPARATOR.split(text.strip(b" \t|,;{")):
         quick = _QUICK.search(field)
         found = _FIELD.fullmatch(field) if quick else None
         if found is None:
@@ -216,11 +216,6 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
 
 def _add_several(field: bytes, line: PairLine) -> bool:
     """Add the pairs of a field that is not one pair; returns whether it has only pairs."""
-    two = _TWO.fullmatch(field)
-    if two:
-        line.add(two[1] + b" " + two[3], two[4])
-        line.add(two[2] + b" " + two[3], two[5])
-        return True
     end, gaps = 0, b""
     for found in _LOOSE.finditer(field):
         line.add(found[1], found[2], found[3])
@@ -233,8 +228,7 @@ def _add_several(field: bytes, line: PairLine) -> bool:
 def worded(text: bytes) -> PairLine | None:
     """The figures of a line of words and numbers between commas; None when it is none."""
     line = _row_of(_WORDS, text) if _MANY_WORDS.search(text) else None
-    many = line is not None and len(line) > 1 and any(is_metric(pair.name) for pair in line)
-    return line if many else None
+    return line if line is not None and any(is_metric(pair.name) for pair in line) else None
 
 
 def evaluation_of(text: bytes) -> PairLine | None:
@@ -259,14 +253,23 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
 HEAD_BYTES = 160
 #: Patterns of small letters: matching any case takes several times as long.
 _INDEX = re.compile(
-    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)\s?[:=#]?\s?[\[(]?\s{0,8}"
-    rb"(\d{1,15})(?:\s?/\s{0,8}(\d{1,15}))?(?![\d.\w%])[\])]?"
+    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
+    rb"[:=#]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
+    rb"(?![\d.\w%])[\])]?"
 )
-#: A counter before its name: ``[1.2K steps]``.
-_LEADING = re.compile(
-    rb"\s{0,8}\[(\d{1,15}(?:\.\d{1,6})?[kmg]?) (?:env |environment |time|global |training )?"
-    rb"(step|iter|update|episode|frame)[a-z]{0,6}\]"
+#: A counter before its name: ``[1.2K steps]``, ``eval @ 10000 steps:``.
+_BEHIND = re.compile(
+    rb"(?:^|\bafter |\bat |@ ?|\[)(\d{1,15}(?:\.\d{1,6})?[kmg]?) "
+    rb"(?:env |environment |time|global |training )?"
+    rb"(step|iter|update|episode|frame)[a-z]{0,6}(?:[\])]|[:,]| ?\|)"
 )
+#: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``.
+_BARE = re.compile(
+    rb"(?<![\w.:/-])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\w/.-]|:\d)"
+    rb"|^[\[(]?(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|]\s|(?=\s))"
+)
+#: A number of this size in front of a line is a time.
+_TIME = 1e9
 #: What may stand before a counter.
 _BEFORE = re.compile(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
 #: The last byte of that.
@@ -276,7 +279,8 @@ _UNDERSCORE, _BLANK = b"_ "
 _LONGEST_BEFORE = len("(training ")
 #: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
 _WITHIN = re.compile(
-    rb"epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]"
+    rb"epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?"
+    rb"(?:\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]|:\s+(\d{1,15})\s?/\s?(\d{1,15})(?=\s))"
 )
 _ORDER = {
     b"step": STEP,
@@ -299,8 +303,10 @@ class Position:
     total: int | None = None
     epoch: int | None = None
     epochs: int | None = None
+    begin: int = 0
+    """Where the counter begins, and"""
     end: int = 0
-    """Where the pairs of the line begin, in bytes."""
+    """where the pairs of the line begin, in bytes."""
 
 
 def position_of(text: bytes) -> Position | None:
@@ -309,28 +315,39 @@ def position_of(text: bytes) -> Position | None:
     head = text[:HEAD_BYTES].lower()
     within = _WITHIN.search(head) if b"epoch" in head else None
     if within:
-        epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
-        return Position(STEP, step or 0, total, epoch, epochs, within.end())
-    leading = _LEADING.match(head) if b"]" in head else None
-    if leading:
-        step = int(quantity(leading[1].upper()))
-        return Position(_ORDER[leading[2][:4]], step, end=leading.end())
-
+        epoch, epochs, *place = (int(g) if g else None for g in within.groups())
+        step, total = place[:2] if within[3] else place[2:]
+        return Position(STEP, step or 0, total, epoch, epochs, end=within.end())
     best: Position | None = None
     epoch = epochs = None
     for rank, found in _counters(head):
-        step, total = int(found[2]), int(found[3]) if found[3] else None
+        step, total = int(quantity(found[2].upper())), int(found[3]) if found[3] else None
         if rank == EPOCH:
             epoch, epochs = step, total
         if best is None or rank < best.rank:
             length = best is not None and best.rank == EPISODE and found[1] == b"steps"
             if not (length and rank == STEP):
-                best = Position(rank, step, total, end=found.end())
+                best = Position(rank, step, total, begin=found.start(), end=found.end())
         else:
             best.end = max(best.end, found.end())
+    if best is None and b" " in head and (behind := _BEHIND.search(head)):
+        step = int(quantity(behind[1].upper()))
+        best = Position(_ORDER[behind[2][:4]], step, begin=behind.start(), end=behind.end())
     if best is not None and best.rank < EPOCH:
         best.epoch, best.epochs = epoch, epochs
     return best
+
+
+def bare_position(text: bytes) -> Position | None:
+    """A counter without a name at the beginning of a line, or of all in a bar."""
+    found = _BARE.search(text, 0, HEAD_BYTES)
+    if found is None:
+        return None
+    done, total, alone = found.groups()
+    step = quantity(done or alone)
+    if step >= _TIME or not step.is_integer() or (total and step > int(total)):
+        return None
+    return Position(STEP, int(step), int(total) if total else None, end=found.end())
 
 
 def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:

@@ -12,7 +12,14 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
+from rltui.formats.console.console_dialect import (
+    ConsoleRows,
+    Dialect,
+    Rank,
+    Row,
+    RowForms,
+    leading,
+)
 from rltui.formats.console.console_line import NUMBER, plain
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.words import STEP
@@ -24,7 +31,7 @@ _BAR = re.compile(
 )
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
 _PAIR = re.compile(
-    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)\s?[=:]\s{0,4}(?:tensor\()?"
+    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)(?:\s?[=:]\s{0,4}(?:tensor\()?|\s(?=-?\d*\.\d))"
     rb"(" + NUMBER + rb")([kM]?)(?![\w.])"
 )
 _STEPS = re.compile(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")
@@ -128,10 +135,10 @@ class ProgressBar(Dialect):
         if not any(is_metric(pair.name) for pair in pairs):
             return False
         names = tuple(bar.prefix + pair.name for pair in pairs)
-        row = Row(step, names, [pair.value for pair in pairs])
+        row = Row(step, names, [pair.value for pair in pairs], self.rows.clock.stamp())
         if bar.prefix == _EVAL:
             return self._give(row._replace(step=self._newest))
-        if not step and not total and epoch is not None:
+        if counter is None and not step and not total and epoch is not None:
             taken = self._settle(epoch)
             self._waiting = epoch, row
             return taken
@@ -162,7 +169,7 @@ class ProgressBar(Dialect):
         return bar
 
     def _give(self, row: Row) -> bool:
-        believed = self._forms.add(row.names, row)
+        believed = self._forms.add(leading(row.names), row)
         planned = max((one.total or 0 for one in believed), default=0)
         if planned > (self.rows.total or 0):
             self.rows.total = planned

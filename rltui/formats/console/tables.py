@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
-from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped, whole
+from rltui.formats.console.console_line import (
+    amount,
+    is_rule,
+    plain,
+    simplified,
+    ungrouped,
+    whole,
+)
 from rltui.formats.console.pair_line import (
     StepCounter,
     are_settings,
@@ -26,21 +33,29 @@ _MAX_HEADING = 300
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
 #: The sides of frames drawn with other characters, and what their rules end with.
-_SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
+_SIDES = re.compile("│|┃|║".encode())
 _CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
+#: A rule that a bar stands in, as rich redraws one in a file.
+_BARRED = re.compile(rb"-{12,}(?=\s*(?:\xe2\x94|\d{1,3}%))|(?<=\])\s*-{12,}$")
+_GLUED = (b"--\x1b[", b"--\xe2\x94\x81", b"]---", b"m---")
 _TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
 _DASHES = (b"------\n", b"-+\n")
 _ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
-_COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
+#: A name and a number, which may have a unit.
+_COLUMNS = re.compile(
+    rb"\s*(\S+(?: \S+){0,5}?(?<!:)):?(?:\s{2,}|\t\s*)(\S+)(?: [a-zA-Z%][\w%/]{0,11})?\s*"
+)
 _CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
 _HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
 _MAX_COLUMNS = 64
 #: Lines of other output between two rows.
 _BETWEEN = 20
-_SIDE = "│".encode()
-_BARS = re.compile(r"\s*(?:\||│|┃|\t)\s*".encode())
+#: Bytes of the sides of a frame, and blanks.
+_FRAME = " |│┃║".encode()
+_BARS = re.compile(r"\s*(?:\||│|┃|║|\t)\s*".encode())
 _BLANKS = re.compile(rb"\s{2,}")
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff%#][\w ./%()#@\x80-\xff+-]{0,60}")
+_NAME = re.compile(rb"[A-Za-z_\x80-\xff%#][\w ./%()#@\x80-\xff+\[\]-]{0,60}")
+_UNIT = re.compile(rb"\s*\[[^\[\]]{0,20}\]$")
 #: Cells of a row that have no number yet.
 _EMPTY = (b"", b"-", b"--", b"n/a", b"N/A", b"None")
 
@@ -56,7 +71,7 @@ class BoxedTable(Dialect):
     tabulate; a line may hold several pairs, or, in a frame of one column, many names with colons.
     """
 
-    markers = (*_DASHES, *_CORNERS, b"tep ", b"poch ", b"Iteration ", b"pdate ")
+    markers = (*_DASHES, *_CORNERS, *_GLUED, b"tep ", b"poch ", b"Iteration ", b"pdate ")
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
@@ -77,10 +92,9 @@ class BoxedTable(Dialect):
 
     def read(self, line: bytes) -> bool:
         """A rule may begin a box; the following lines show whether it does."""
-        framed = b"\xe2" in line or b"\x1b" in line or line.endswith(_ENDS)
-        if framed and not line[:1].isalnum():
+        if b"\xe2" in line or b"\x1b" in line or line.endswith(_ENDS):
             text = ungrouped(plain(line))
-            if is_rule(text) or text.startswith(_TOPS):
+            if is_rule(text) or text.startswith(_TOPS) or _BARRED.search(text):
                 self._begin(text)
                 return False
         self._heading(line)
@@ -127,7 +141,7 @@ class BoxedTable(Dialect):
 
     def _column(self, text: bytes) -> bool:
         """Whether a text is two columns, which are a cell."""
-        columns = _COLUMNS.fullmatch(text)
+        columns = _COLUMNS.fullmatch(simplified(text))
         if not columns or amount(columns[2]) is None or len(self._cells) >= _MAX_ROWS:
             return False
         self._cells[columns[1]] = columns[2]
@@ -202,11 +216,14 @@ class BoxedTable(Dialect):
         ranks = [(rank_of_counter(k), k) for k in values if whole(cells[k]) is not None]
         known = [(rank, key) for rank, key in ranks if rank is not None]
         step = int(values.pop(min(known)[1])) if known else self._above
+        self._key = min(known)[1] if known else self._key
+        if known and not values:  # a frame with a rule between all cells
+            self._above = step
         if step is None or not values:
             return
         if self._sure:
             self.add_cells(step, values)
-        elif not self._held or step > self._held[-1][0]:
+        elif not self._held or step >= self._held[-1][0]:
             self._sure = any(held.keys() & values.keys() for _, held in self._held)
             self._held.append((step, values))
             for held in self._held if self._sure else ():
@@ -237,11 +254,11 @@ class ColumnTable(Dialect):
 
     def read(self, line: bytes) -> bool:
         """A header opens a table; a repeated one changes nothing."""
-        if b":" in line or b"=" in line:
-            return False
         text = _inner(plain(line))
+        if b":" in text or b"=" in text:
+            return False
         for splits, parts in ((_BARS, None), (_BLANKS, None), (_BLANKS, text.split())):
-            columns = tuple(parts or splits.split(text))
+            columns = tuple([_UNIT.sub(b"", name) for name in parts or splits.split(text)])
             if 3 <= len(columns) <= _MAX_COLUMNS and all(map(_NAME.fullmatch, columns)):
                 break
         else:
@@ -260,6 +277,9 @@ class ColumnTable(Dialect):
         if text and not is_rule(text):
             text = _inner(text) if not text[:1].isdigit() else text
             cells = self._splits.split(text) if self._splits is _BARS else text.split()
+            if len(cells) != len(self._columns):  # a number of the row, or units
+                numbered = len(cells) == len(self._columns) + 1 and cells[0].isdigit()
+                cells = cells[1:] if numbered else self._splits.split(text)
             step = whole(cells[self._at]) if len(cells) == len(self._columns) else None
             if step is None:
                 self.read(line)
@@ -270,7 +290,7 @@ class ColumnTable(Dialect):
     def _row(self, step: int, cells: list[bytes]) -> None:
         found: dict[bytes, float] = {}
         for at, (name, cell) in enumerate(zip(self._columns, cells, strict=True)):
-            value = amount(cell.rstrip(b"%s"))
+            value = amount(cell.partition(b" ")[0].rstrip(b"%s"))
             if value is not None and at != self._at:
                 found[name] = value
             elif value is None and cell not in _EMPTY and self._splits is _BLANKS:
@@ -278,10 +298,10 @@ class ColumnTable(Dialect):
         if found:
             self._left = _BETWEEN
             # the form is the header: cells without a number differ from row to row
-            row = Row(step, tuple(found), list(found.values()))
+            row = Row(step, tuple(found), list(found.values()), self.rows.clock.stamp())
             self.add_believed(self._forms.add(self._columns, row))
 
 
 def _inner(line: bytes) -> bytes:
     """A line without a prefix and the sides of its frame."""
-    return unprefixed(line).strip(b" |").removeprefix(_SIDE).removesuffix(_SIDE).strip()
+    return unprefixed(line).strip(_FRAME)

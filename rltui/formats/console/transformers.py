@@ -15,22 +15,29 @@ from bisect import bisect_left
 from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import ANSI, plain, wall_time
-from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, pairs
-from rltui.formats.words import transformers_tag
+from rltui.formats.console.console_line import ANSI, plain, simplified
+from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, dict_end, pairs
+from rltui.formats.console.pair_line import position_of
+from rltui.formats.words import EPISODE, transformers_tag
 
 #: A tqdm bar without a description, or with ms-swift's.
 _BAR = re.compile(
     rb"\s*(?:Train(?:ing)?: *)?\d{1,3}%(?:\|[^|]{0,400}\|)? *(\d{1,12})/(\d{1,12}) \["
 )
+#: How the counter of a heading above a dict ends.
+_COUNTED = (b"tep ", b"TEP ", b"tep=", b"teration ")
 _INTERVAL = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
 _PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
 _PROGRESS = b"global_step/max_steps"
 _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
+#: Bytes of a heading above a dict, and words before its counter.
+_MAX_HEADING, _MOST_WORDS = 300, 2
 #: Lines of a row that a narrow terminal has wrapped.
 _MOST_LINES = 40
 #: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
+#: Words behind a dict: it stands in a sentence.
+_QUOTED = re.compile(rb" +[a-zA-Z]")
 #: Rows held back for a bar; beyond that they are counted.
 _MAX_PENDING = 256
 #: The same when the bar has already ended.
@@ -261,7 +268,7 @@ class Transformers(Dialect):
     """The dialect of printed dicts."""
 
     longest = MAX_LINE
-    markers = (b"{'", b"%|", b"% ", b"logging_steps", b"Total optimization steps")
+    markers = (*(b"{'", b"%|", b"% ", b"logging_steps", b"Total optimization steps"), *_COUNTED)
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
@@ -278,10 +285,17 @@ class Transformers(Dialect):
         self._kind = RowKind.TRAIN
         self._bare = False
         """Whether rows without a logger prefix were seen."""
+        self._above: int | None = None
+        """The step on the line before."""
+        self._stamp = math.nan
+        """The time there."""
 
     def follow(self, line: bytes) -> None:
         """Read the next part of a wrapped row; a row or a bar instead shows that it was torn."""
         self.open = False
+        if not self._wrapped:
+            self._above = self._above if b"{'" in line else None
+            return
         if b"{'" in line or b"it/s" in line or b"s/it" in line:
             self.read(line)
             return
@@ -314,6 +328,7 @@ class Transformers(Dialect):
         if bar:
             return bool(self._torn) and self._mend(line, after)
 
+        self._heading(line)
         # the plan, which the log may contain before the first row
         interval = _INTERVAL.search(line)
         if interval and int(interval[1]) and self._inference.interval is None:
@@ -323,11 +338,22 @@ class Transformers(Dialect):
             self.rows.total = int(plan[1].replace(b",", b""))
         return False
 
+    def _heading(self, line: bytes) -> None:
+        """Read the counter of a line that may stand above a dict."""
+        text = simplified(plain(line)) if len(line) < _MAX_HEADING else b""
+        position = position_of(text)
+        before = text[: position.begin] if position is not None else b":"
+        if position is None or position.rank >= EPISODE or b":" in before:
+            return
+        if len(before.split()) <= _MOST_WORDS:
+            self._above, self._stamp = position.step, self.rows.clock.stamp()
+            self._wrapped, self.open = [], True
+
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
         if self._torn:
             self._torn = b""
             self._inference.lost()
-        end = line.find(b"}", begin) + 1
+        end = dict_end(line, begin)
         if not end:
             part = line[begin:]
             if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
@@ -337,6 +363,8 @@ class Transformers(Dialect):
         found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
         prefix = plain(line[after:begin])
         if found is None or (self._bare and prefix.endswith(b">>")):
+            return False
+        if _QUOTED.match(line, end) and not {*_STEPS}.isdisjoint(found[0]):
             return False
         self._bare = self._bare or not prefix
         return self._row(line, begin, found)
@@ -355,7 +383,8 @@ class Transformers(Dialect):
 
     def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
-        wall = wall_time(line[:begin])
+        wall = self.rows.clock.stamp()
+        above, self._above = self._above, None
         own = next((n for n in _STEPS if n in names), None)
         if own is not None:  # of a custom loop, whose names stay
             at = names.index(own)
@@ -367,9 +396,15 @@ class Transformers(Dialect):
 
         progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
         if b"epoch" not in names and progress is None:
-            return False
+            if above is not None:
+                self._give(Row(above, names, values, self._stamp if math.isnan(wall) else wall))
+            return above is not None
         if names != self._names:
             self._learn(names)
+        if above is not None:
+            self._inference.newest = above
+            self._give(Row(above, self._tags, values, wall))
+            return True
         if progress:
             self.rows.total = int(progress[2])
             self._give(Row(int(progress[1]), self._tags, values, wall))

@@ -188,6 +188,7 @@ def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
 
 @detector(
     anew=True,
+    rising=True,
     roles=("reward", "part*"),
     possible=_may_have_fallen_behind,
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
