@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,6 +58,12 @@ def lacking(x: T) -> T:
     return 1.0 - x
 
 
+def beside_others(columns: Columns) -> Columns:
+    """The few newest that others were compared with, without what was computed of them alone."""
+    found = [(k, c) for k, c in columns.items() if any(b.kept for b in c.beside)]
+    return {k: replace(c, kept={}) for k, c in found[-_MOST_BESIDE:]}
+
+
 def since_thrown_back(series: Series) -> Series:
     """The rows since the last restart at which the values are not where they were: another
     environment, episodes that have yet to end, another stage. What was won before is no measure
@@ -108,9 +114,11 @@ def _beside(steps: IntArray, other: Column) -> _Beside:
     for known in other.beside:
         if len(known.steps) == len(steps) and np.array_equal(known.steps, steps):
             return known
-    position = np.searchsorted(other.steps, steps, side="right")
-    newest = other.x[np.maximum(position - 1, 0)]
-    found = _Beside(steps, np.where(position > 0, newest, np.nan))
+    x = other.x
+    if not np.array_equal(other.steps, steps) or not bool((steps[1:] > steps[:-1]).all()):
+        position = np.searchsorted(other.steps, steps, side="right")
+        x = np.where(position > 0, x[np.maximum(position - 1, 0)], np.nan)
+    found = _Beside(steps, x)
     other.beside.append(found)
     return found
 
@@ -120,12 +128,14 @@ def _column(
 ) -> Column:
     upside_down = rising and info.direction is Direction.DOWN
     key = (info.tag, finite, upside_down, series.count)
-    if key not in columns:
+    found = columns.pop(key, None)
+    if found is None:
         x = series.values.astype(np.float64) * (info.sign * info.scale)
         x = lacking(x) if upside_down else x
         steps, walls = series.steps, series.wall_times
         keep = np.isfinite(x)
         if finite and not keep.all():
             x, steps, walls = x[keep], steps[keep], walls[keep]
-        columns[key] = Column(x, steps, walls)
-    return columns[key]
+        found = Column(x, steps, walls)
+    columns[key] = found  # the newest one
+    return found

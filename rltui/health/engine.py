@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.health.columns import Columns
+from rltui.health.columns import Columns, beside_others
 from rltui.health.freshness import SHORT_ROWS, Freshness, Kept
 from rltui.health.judge import Outcome, judge
 from rltui.health.model import Judgement, Report
@@ -153,7 +153,7 @@ class Engine:
             if done and enough():
                 break
             if item.tag != last and item.series[0].count > SHORT_ROWS:
-                columns = {}
+                columns = beside_others(columns)
             alone = item.series[0].count > _SHARED_ROWS
             answer = _judge(memory, item, {} if alone else columns, self._reference)
             memory.answers[item.key] = Kept.of(answer, item.series, now)

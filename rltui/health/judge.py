@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -68,25 +69,27 @@ def spans(
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [n]])
     total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -most * need[-1], most * need[-1]))])
+    sums, needs = total[bounds].tolist(), need[bounds - 1].tolist()
+    rises = bool(weight[0] > 0)
     out: list[Span] = []
     level, first, sure, last, worth = 0.0, 0, -1, -1, 0.0
-    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        rises = bool(weight[begin] > 0)
+    for at, (begin, end) in enumerate(pairwise(bounds.tolist())):
         if rises:
             if level <= 0.0:
                 first, sure, worth = begin, -1, 0.0
-            reached = level + total[begin + 1 : end + 1] - total[begin]
-            enough = reached >= need[begin:end]
-            if sure < 0 and enough.any():
-                sure = begin + int(np.argmax(enough))
-            worth = max(worth, float(reached[-1]))
-            level, last = min(float(reached[-1]), most * float(need[end - 1])), end - 1
+            reached = level + sums[at + 1] - sums[at]
+            if sure < 0 and reached >= need[begin]:
+                enough = level + total[begin + 1 : end + 1] - total[begin] >= need[begin:end]
+                sure = begin + int(np.argmax(enough)) if enough.any() else -1
+            worth = max(worth, reached)
+            level, last = min(reached, most * needs[at + 1]), end - 1
         elif level > 0.0:
-            level += float(total[end] - total[begin])
+            level += sums[at + 1] - sums[at]
             if level <= 0.0:
                 if sure >= 0:
                     out.append(Span(first, sure, last, False, worth))
                 level = 0.0
+        rises = not rises
     if level > 0.0 and sure >= 0:
         out.append(Span(first, sure, last, True, worth))
     return out

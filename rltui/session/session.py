@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.address import is_remote
@@ -39,6 +41,9 @@ from rltui.store import Changes, Moved, RunData, Store
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
 #: are read, seconds.
 _DRAIN_S = 0.03
+#: The C library keeps memory that is freed if no more than this was freed at once before; else the
+#: kernel clears new pages for each array. The most that it takes into account.
+_KEPT_BYTES = 31 << 20
 #: Batches between two reads of the clock.
 _BATCHES = 4
 
@@ -188,6 +193,7 @@ class Session:
     def read_all(self, *, judge: bool = True) -> None:
         """Read every file to its end and judge every run (headless commands); without ``judge``
         only where runs must be unloaded."""
+        np.empty(_KEPT_BYTES, np.uint8)
         for batch in self.reader.read_all():
             self._apply(batch)
             if not batch.more and self.memory.is_full:

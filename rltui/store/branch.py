@@ -142,6 +142,7 @@ class Branch:
             self.not_finite.update(block.tags[c] for c in np.flatnonzero(wrong.any(axis=0)))
 
         in_order = is_sorted(block.steps)
+        earlier, joined = None, rows  # most tags have the same rows
         for column, tag in enumerate(block.tags):
             span, before = rows, self.spans.get(tag)
             if block.absent is not None:
@@ -151,7 +152,9 @@ class Branch:
                 span = StepSpan.of(there)
             if not in_order or (before is not None and span.begin < before.last):
                 self.fell.add(tag)
-            self.spans[tag] = span.joined(before)
+            if span is not rows or before is not earlier:
+                earlier, joined = before, span.joined(before)
+            self.spans[tag] = joined
         self._keep(block)
 
     def time(self, walls: Sequence[FloatArray]) -> None:

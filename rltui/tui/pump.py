@@ -119,7 +119,7 @@ class Pump:
         self._seconds = 0
         self._due = False
         """Whether a drain is scheduled."""
-        self._unpainted = self._new_runs = False
+        self._unpainted = self._new_runs = self._has_rows = False
         self._begun = False
         """Whether something that was logged has been painted."""
         self.paused = False
@@ -138,10 +138,14 @@ class Pump:
         self.pull()
 
     def news(self) -> None:
-        """Schedule a drain: at once after a quiet spell, else with the next paint.
+        """Schedule a drain of what was read: at once after a quiet spell, else with the next paint.
 
         While files are read for the first time drains do not wait, or the reader would have to.
         """
+        self._has_rows = True
+        self._go_on()
+
+    def _go_on(self) -> None:
         loading = self._session.reading() is not None
         self._pull_in(_BUSY_S if loading else self._limiter.wait(self._session.clock.monotonic()))
 
@@ -197,8 +201,9 @@ class Pump:
         self._show(new_runs)
         self._last_paint = session.clock.monotonic()
         self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
-        self._limiter.spend(now, self._spent_s + time.thread_time() - begun)
-        self._spent_s = 0.0
+        if self._has_rows:  # the next row does not wait for a verdict that was painted alone
+            self._limiter.spend(now, self._spent_s + time.thread_time() - begun)
+        self._has_rows, self._spent_s = False, 0.0
         if not self._begun and session.views:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True
@@ -208,7 +213,7 @@ class Pump:
     def age(self) -> None:
         """Update ages, and go on with verdicts that wait although the reader has no news."""
         if self._unpainted or self._session.unsettled:
-            self.news()
+            self._go_on()
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
         if not slow and self._session.refresh_progress():

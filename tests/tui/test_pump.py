@@ -194,6 +194,7 @@ async def test_a_verdict_in_slices_is_painted_with_the_next_step() -> None:
 
         app.session.drain = drain  # type: ignore[method-assign]
         app.pump._show = painted.append
+        app.pump.news()
         app.pump.pull()
         assert len(painted) == 1
         judge.unfinished = True
@@ -205,3 +206,18 @@ async def test_a_verdict_in_slices_is_painted_with_the_next_step() -> None:
         app.session.clock.advance(1)  # type: ignore[attr-defined]
         app.pump.pull()
         assert len(painted) == 3, "long after"
+
+
+async def test_a_row_does_not_wait_for_a_verdict_that_was_painted_alone() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        app, painted = hand.app, list[bool]()
+        assert isinstance(app, RltuiApp)
+        clock, changed = app.session.clock, Changes(frozenset(app.session.views))
+        app.session.drain = lambda **_: changed  # type: ignore[method-assign]
+        app.pump._show = painted.append
+        app.pump.news()
+        app.pump.pull()
+        clock.advance(1)  # type: ignore[attr-defined]
+        app.pump.pull()
+        assert len(painted) == 2
+        assert app.pump._limiter.wait(clock.monotonic()) <= 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,16 @@ from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
-@detector(rising=True, roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
+def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
+    return bool(rises(rows, "reward").any())
+
+
+@detector(
+    rising=True,
+    roles=("reward",),
+    facts=("start", "late", "gain", "rise", "count"),
+    possible=_may_have_parted,
+)
 def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
@@ -31,11 +42,11 @@ def parted(rows: Rows) -> Signal:
     may not be measured."""
     n, (gain, certainty) = rows.count, wanted(sure=False)
     start, late, spread, size, error, *_ = gains(rows)
-    beyond = rises(rows, "reward")
     flat, fallen = is_short(size, error), fell(rows).beyond
-    beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
+    beyond = rises(rows, "reward") & (start != late) & (spread > 0)
+    beyond &= flat | fallen | (size <= -gain)
     at = np.flatnonzero(beyond)
-    steep = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
+    steep = size[at] + certainty * gain_error(rows, spread, at) <= -gain
     beyond[at] = fallen[at] | steep | flat[at]
     rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
     return Signal(

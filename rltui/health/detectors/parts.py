@@ -3,8 +3,10 @@ contract as in ``levels``. Each tag of the role ``part*`` is one of the others."
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -179,10 +181,16 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     return low & (was != reached) & (spread > 0), was, reached
 
 
+def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
+    alone = not _siblings(rows) or "reward" not in rows.others
+    return alone or bool(progress.rises(rows, "reward").any())
+
+
 @detector(
     anew=True,
     rising=True,
     roles=("reward", "part*"),
+    possible=_may_have_fallen_behind,
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
     higher=("sure",),
 )

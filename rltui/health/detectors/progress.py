@@ -16,15 +16,14 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, after_exploring, constant
-from rltui.health.detectors.windows import latched, looks, steps_of
+from rltui.health.detectors.windows import first_where, latched, looks, steps_of
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
 #: Fewest rows of a mean.
 _LEAST = 4
-#: Rows of :func:`gains`, and among which breaks are sought at a time.
-_GAINS, _MOST_AT_ONCE = 9, 1 << 16
-_EMPTY: IntArray = np.empty(0, dtype=np.int64)
+#: Rows of :func:`gains`.
+_GAINS = 9
 #: A mean of more than this part of the rows would level the range that was covered; of less than
 #: half of it, a dip is a phase of the run.
 _PARTS = 8
@@ -153,16 +152,17 @@ def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
     the first third, ninth and twenty-seventh to the last third, the difference in such deviations
     and its standard error as if the trend were memory. (9, n)."""
     x = rows.x[begin:end]
-    return rows.once(("gains", begin, len(x)), lambda: _gains(x))
+    key = "gains", begin, len(x)
+    return rows.once(key, lambda: _gains(x, _sums(x) if begin else _sums_of(rows)))
 
 
-def gain_error(x: FloatArray, spread: FloatArray, rows: IntArray) -> FloatArray:
+def gain_error(rows: Rows, spread: FloatArray, at: IntArray) -> FloatArray:
     """(m,) standard error of a gain from the first third, by the noise about the trend, at some
     rows at which values differ."""
-    noise, memory = _noise(x, rows)
-    of_mean = 2 / np.maximum(1, (rows + 1) // 3) * (1 + memory) / (1 - memory)
-    found = noise / spread[rows] * np.sqrt(of_mean)
-    return np.where(rows + 1 < _PARTS, np.inf, found)  # a trend through a few rows leaves no noise
+    noise, memory = _noise(rows, at)
+    of_mean = 2 / np.maximum(1, (at + 1) // 3) * (1 + memory) / (1 - memory)
+    found = noise / spread[at] * np.sqrt(of_mean)
+    return np.where(at + 1 < _PARTS, np.inf, found)  # a trend through a few rows leaves no noise
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -173,42 +173,47 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     third, spread = len(x) // 3, float(x.std()) if len(x) else 0.0
     if len(x) < _PARTS or spread <= _EQUAL * float(np.abs(x).max()):
         return 0.0, np.inf
-    noise, memory = _noise_about_trend(x, np.array([len(x)]))[:, 0].tolist()
+    noise, memory = _noise_about_trend(x, _sums(x), np.array([len(x)]))[:, 0].tolist()
     error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
 
 
 def gains_of(rows: Rows, role: str) -> FloatArray:
     """:func:`gains` of a metric that is logged beside, with 0 in its gaps. (9, n)."""
-    known = _without_gaps(rows.others[role])
-    return rows.once_of(role, "gains", lambda: gains(Rows(known, rows.steps)))
+    return gains(_beside(rows, role))
 
 
 def rises(rows: Rows, role: str | None = None) -> BoolArray:
     """(n,) whether the rows, or another metric, are certainly higher in their last third than in
     their first; never without that metric."""
-    if role is not None and role not in rows.others:
+    if role is None:
+        return rows.once("rises", lambda: _rises(rows))
+    if role not in rows.others:
         return np.zeros(rows.count, dtype=bool)
+    return rises(_beside(rows, role)) & np.isfinite(rows.others[role])
+
+
+def _rises(rows: Rows) -> BoolArray:
     gain, certainty = wanted(sure=False)
-    known = rows.x if role is None else _without_gaps(rows.others[role])
-    _, _, spread, rise, *_ = gains(rows) if role is None else gains_of(rows, role)
-    logged = rows.x if role is None else rows.others[role]
-    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(logged)
+    _, _, spread, rise, *_ = gains(rows)
+    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(rows.x)
     at = np.flatnonzero(risen)
-    risen[at] = rise[at] - certainty * gain_error(known, spread, at) >= gain
+    risen[at] = rise[at] - certainty * gain_error(rows, spread, at) >= gain
     return risen
 
 
-def _without_gaps(x: FloatArray) -> FloatArray:
-    return np.nan_to_num(x, posinf=0.0, neginf=0.0)
+def _beside(rows: Rows, role: str) -> Rows:
+    """The rows of a metric that is logged beside, with 0 in its gaps."""
+    known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
+    return rows.once_of(role, "rows", lambda: Rows(known, rows.steps))
 
 
-def _gains(x: FloatArray) -> FloatArray:
+def _gains(x: FloatArray, sums: FloatArray) -> FloatArray:
     n = len(x)
     count = np.arange(1, n + 1)
     third = np.maximum(1, count // 3)
-    total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
-    spread, share = _spread(x, total)
+    total = sums[0, : n + 1]
+    spread, share = _spread(x, sums[:, 1 : n + 1])
     late = (total[count] - total[count - third]) / third
     moves = spread > 0
     out = np.zeros((_GAINS, n))
@@ -223,15 +228,15 @@ def _gains(x: FloatArray) -> FloatArray:
     return out
 
 
-def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _spread(x: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Standard deviation of the rows so far, 0 of equal ones, and the share of them that is
-    independent. ``total``: cumulative sums of the distance from the first row."""
+    independent. ``sums``: those up to each row."""
     count = np.arange(1, len(x) + 1)
-    squares = np.cumsum((x - x[:1]) ** 2)
-    variance = np.maximum(squares / count - (total[1:] / count) ** 2, 0.0)
+    total, _, squares, steps = sums
+    variance = np.maximum(squares / count - (total / count) ** 2, 0.0)
     spread = np.sqrt(variance)
     spread[spread <= _EQUAL * np.maximum.accumulate(np.abs(x))] = 0.0
-    steps = np.cumsum(steps_of(x) ** 2) / np.maximum(count - 1, 1)
+    steps = steps / np.maximum(count - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         memory = np.where(spread > 0, 1 - steps / (2 * variance), 0.0)
     memory = np.clip(memory, 0.0, 1 - 1 / np.maximum(count, 2))
@@ -259,12 +264,19 @@ def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
 def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     n = rows.count
     out = np.full((6, n), np.nan)
-    falls = rows.once(("falls", shortest), lambda: _falls(rows.x, shortest))
-    found = _beyond_chance(falls, lost, certainty)
-    out[:, found[0].astype(np.int64)] = found[1:7]
+    for begin, fall, luck in rows.once(("falls", shortest), lambda: _falls(rows, shortest)):
+        end = begin + len(luck)
+        part, best, _, mean, _, chance = fall
+        errors = certainty + luck
+        # Student's t: the noise is an estimate
+        errors *= 1 + (errors**2 + 1) / (4 * np.arange(begin + 1, end + 1))
+        sure = (part >= lost) & (best - mean >= errors * chance)
+        # of two windows at one row the one that lost more, of equal ones the shorter
+        np.copyto(out[:, begin:end], fall, where=sure & ~(part <= out[0, begin:end]))
+
     part, best, least, mean, size, chance = out
     found = np.isfinite(part)
-    short = rows.once(("short", shortest), lambda: _means(rows.x, shortest)[0])
+    short = rows.once(("short", shortest), lambda: _means(rows, shortest)[0])
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
@@ -285,35 +297,32 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     )  # fmt: skip
 
 
-def _falls(x: FloatArray, shortest: int) -> FloatArray:
-    """The falls that are large enough: row, share of the range lost, best mean before, lowest and
-    newest one, window, and what chance and luck make of such means: (8, m)."""
-    n, window, found = len(x), shortest, [np.empty((5, 0))]
+def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]]:
+    """The falls that are large enough, for one window after the other. The first row with such
+    means; from there on the share of the range lost, NaN where it is too little, best mean before,
+    lowest and newest one, window, and what chance makes of such means, (6, m), and luck, (m,)."""
+    n, window, found = rows.count, shortest, []
+    wanted = np.zeros(n, dtype=bool)
     while (first := 2 * window if window == shortest else _LEAST * window) <= n:
-        last = min(n, 2 * _PARTS * window)
-        mean, best, least = _means(x[:last], window)[:, first - 1 :]
+        mean, best, least = _means(rows, window, 2 * _PARTS * window)[:, first - 1 :]
         loss = best - mean
-        at = np.flatnonzero((loss >= _LOST[0] * (best - least)) & (loss > _EQUAL * np.abs(best)))
-        size = np.full(len(at), window)
-        found.append(np.array([at + first - 1, best[at], least[at], mean[at], size]))
+        large = (loss >= _LOST[0] * (best - least)) & (loss > _EQUAL * np.abs(best))
+        if large.any():
+            part = np.where(large, loss / (best - least), np.nan)
+            own = slice(first - 1, first - 1 + len(part))
+            found.append((own, window, part, best, least, mean))
+            wanted[own] |= large
         window *= 2
-    row, best, least, mean, size = np.concatenate(found, axis=1)
-    noise, memory = _noise(x, row.astype(np.int64))
-    inflation = (1 + memory) / (1 - memory)
-    chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / size))
-    luck = np.sqrt(2 * np.log(np.maximum((row + 1) / (size * inflation), 1.0)))
-    part = (best - mean) / (best - least)
-    return np.array([row, part, best, least, mean, size, chance, luck])
 
-
-def _beyond_chance(falls: FloatArray, lost: float, certainty: float) -> FloatArray:
-    """The falls that lost a share of the range and are certain, the largest last: of two windows
-    at one row the one that lost more, of equal ones the shorter."""
-    row, part, best, _, mean, _, chance, luck = falls
-    errors = certainty + luck
-    errors *= 1 + (errors**2 + 1) / (4 * (row + 1))  # Student's t: the noise is an estimate
-    falls = falls[:, (part >= lost) & (best - mean >= errors * chance)]
-    return falls[:, np.lexsort((-falls[5], falls[1]))]
+    known = np.full((2, n), np.nan)
+    known[:, wanted] = _noise(rows, np.flatnonzero(wanted))
+    inflation, count = (1 + known[1]) / (1 - known[1]), np.arange(1, n + 1)
+    out = []
+    for own, size, *fall in found:
+        chance = known[0, own] * np.sqrt(2 * np.minimum(1.0, inflation[own] / size))
+        luck = np.sqrt(2 * np.log(np.maximum(count[own] / (size * inflation[own]), 1.0)))
+        out.append((own.start, np.array([*fall, np.full(len(luck), size), chance]), luck))
+    return out
 
 
 def _span(mean: FloatArray) -> float:
@@ -329,22 +338,23 @@ def _highest_after(mean: FloatArray) -> FloatArray:
     return np.asarray(np.maximum.accumulate(known[::-1])[::-1])
 
 
-def _noise(x: FloatArray, rows: IntArray) -> FloatArray:
+def _noise(rows: Rows, at: IntArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
     of one with the next, as known at some rows behind the first: (2, m)."""
-    counts = np.array([look for look, _ in looks(2, len(x))], dtype=np.int64)
-    known = np.searchsorted(counts, rows + 1, "right") - 1
-    needed = np.flatnonzero(np.bincount(known))
-    if not len(needed):
-        return np.empty((2, 0))
-    return _noise_about_trend(x, counts[needed])[:, np.searchsorted(needed, known)]
+    counts = np.array([look for look, _ in looks(2, rows.count)], dtype=np.int64)
+    found = rows.once("noise", lambda: np.full((2, len(counts)), np.nan))
+    look = np.repeat(np.arange(len(counts)), np.diff(counts - 1, append=rows.count))[at - 1]
+    new = np.flatnonzero(np.bincount(look, minlength=len(counts)) * np.isnan(found[0]))
+    if len(new):
+        found[:, new] = _noise_about_trend(rows.x, _sums_of(rows), counts[new])
+    return found[:, look]
 
 
-def _noise_about_trend(x: FloatArray, counts: IntArray) -> FloatArray:
+def _noise_about_trend(x: FloatArray, sums: FloatArray, counts: IntArray) -> FloatArray:
     """The same of the first so many rows, two at least, in ascending order: about the trends of
     eighths of them, or about one trend before and one after a break, where that leaves less: a
     cliff is no noise. (k,) -> (2, k)."""
-    sums, long = _sums(x), counts[counts >= 2 * _PARTS]
+    long = counts[counts >= 2 * _PARTS]
     size = np.minimum(counts, np.maximum(2 * _PARTS, counts // _PARTS))
     parts = counts // size
     length, earlier = np.repeat(size, parts), np.repeat(np.cumsum(parts) - parts, parts)
@@ -362,10 +372,15 @@ def _noise_about_trend(x: FloatArray, counts: IntArray) -> FloatArray:
     return own
 
 
+def _sums_of(rows: Rows) -> FloatArray:
+    """Sums over the rows before each, as :func:`_sums`."""
+    return rows.once("sums", lambda: _sums(rows.x))
+
+
 def _sums(x: FloatArray) -> FloatArray:
     """Sums of x, t x, x^2 and the squares of steps over the rows before each: (4, n + 1). Of
     distances from the first row, which no later one changes."""
-    own, steps, out = x - x[0], steps_of(x), np.zeros((4, len(x) + 1))
+    own, steps, out = x - x[:1], steps_of(x), np.zeros((4, len(x) + 1))
     terms = (own, own * np.arange(len(x)), own * own, steps * steps)
     for term, total in zip(terms, out, strict=True):
         np.cumsum(term, out=total[1:])
@@ -407,28 +422,28 @@ def _of_rest(
 
 def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
     """The rows at which two trends, one before and one from there on, leave least of the first so
-    many rows."""
-    if len(ends) > 1 and ends.sum() > _MOST_AT_ONCE:
-        return np.concatenate([_breaks(sums, ends[:-1]), _breaks(sums, ends[-1:])])
-    stops = np.cumsum(ends - 2 * _LEAST + 1).tolist()
-    at = np.concatenate([_EMPTY, *(np.arange(_LEAST, end - _LEAST + 1) for end in ends.tolist())])
-    before = sums[:3].take(at, axis=1)
-    end = np.repeat(ends, ends - 2 * _LEAST + 1)
-    rest = sums[:3].take(end, axis=1) - before
-    left = _left_over(before, np.asarray(0.5 * (at - 1), np.float64), at)[1]
-    left += _left_over(rest, np.asarray(0.5 * (at + end - 1), np.float64), end - at)[1]
-    found = [np.argmin(left[a:b]) for a, b in zip([0, *stops], stops, strict=False)]
-    return np.array(found, dtype=np.int64) + _LEAST
+    many rows, of each of the ``ends``."""
+    at = np.arange(_LEAST, max(ends.tolist(), default=0) - _LEAST + 1)
+    before = sums[:3, _LEAST : _LEAST + len(at)]
+    left = _left_over(before, 0.5 * (at - 1), at)[1]
+    found = []
+    for end in ends.tolist():
+        count = end - 2 * _LEAST + 1
+        rest, place = sums[:3, end, None] - before[:, :count], at[:count]
+        both = left[:count] + _left_over(rest, 0.5 * (place + end - 1), end - place)[1]
+        found.append(int(both.argmin()) + _LEAST)
+    return np.array(found, dtype=np.int64)
 
 
-def _means(x: FloatArray, window: int) -> FloatArray:
+def _means(rows: Rows, window: int, end: int | None = None) -> FloatArray:
     """Mean of the last ``window`` rows; the highest that ended before these began; and the lowest
-    so far: (3, n)."""
+    so far; at each row before ``end``: (3, n)."""
+    x, total = rows.x[:end], _sums_of(rows)[0]
     n = len(x)
-    total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
-    out = np.full((3, n), np.nan)
+    out = np.empty((3, n))
+    out[:, : 2 * window - 1] = np.nan
     mean, best, least = out
-    mean[window - 1 :] = (total[window:] - total[:-window]) / window + x[:1]
+    mean[window - 1 :] = (total[window : n + 1] - total[: max(0, n + 1 - window)]) / window + x[:1]
     best[2 * window - 1 :] = np.maximum.accumulate(mean[window - 1 : n - window])
     least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
     return out
@@ -440,6 +455,6 @@ def _fell_since(x: FloatArray, limit: FloatArray, size: FloatArray) -> IntArray:
     own = np.arange(len(x))
     there = np.isfinite(size)
     for row in np.flatnonzero(there & ~np.concatenate([[False], there[:-1]])[: len(x)]).tolist():
-        above = np.flatnonzero(x[: row + 1 - int(size[row]) // 2] >= limit[row])
-        own[row] = int(above[-1]) + 1 if len(above) else 0
+        before = x[: row + 1 - int(size[row]) // 2]
+        own[row] = len(before) - first_where(np.greater_equal, before[::-1], limit[row])
     return own

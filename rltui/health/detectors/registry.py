@@ -16,6 +16,10 @@ from rltui.health.detectors.signal import Rows, Signal
 Condition = Callable[[Rows, Mapping[str, Any]], bool]
 
 
+#: What is or becomes not finite stands for no answer.
+_QUIET: Any = {"divide": "ignore", "invalid": "ignore", "over": "ignore"}
+
+
 class Parameter(NamedTuple):
     """One keyword of a detector; ``default`` None means that a rule must give it."""
 
@@ -62,7 +66,8 @@ class Detector:
         if self.possible is None:
             return True
         defaults = {name: parameter.default for name, parameter in self.parameters.items()}
-        return self.possible(rows, {**defaults, **given})
+        with np.errstate(**_QUIET):
+            return self.possible(rows, {**defaults, **given})
 
     def is_stricter(self, given: Mapping[str, object], than: Mapping[str, object]) -> bool:
         """Whether one set of parameters finds nothing wherever another one does. False where that
@@ -104,7 +109,7 @@ def detector(
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
         @wraps(function)
         def quiet(rows: Rows, **given: Any) -> Signal:
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            with np.errstate(**_QUIET):
                 return function(rows, **given)
 
         hints = get_type_hints(function)

@@ -91,25 +91,28 @@ def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[B
     Returns the flags and, per row, the index of the trigger that holds it (itself when none).
     """
     out, origin = trigger.copy(), np.arange(len(trigger))
-    starts = np.flatnonzero(trigger)
+    # those that are over at the next row hold nothing
+    lasting = trigger[:-1] & ~(value[1:] < level[:-1])
+    starts = np.flatnonzero(lasting)
     position = 0
     while position < len(starts):
         row = int(starts[position])
-        end = _first_below(value, level[row], row + 1)
+        end = first_where(np.less, value, level[row], row + 1)
         out[row:end] = True
         origin[row:end] = row
-        position = int(np.searchsorted(starts, end))
+        position = int(starts.searchsorted(end))
 
     return out, origin
 
 
-def _first_below(value: FloatArray, level: float, begin: int) -> int:
-    """Index of the first row from ``begin`` on that is below, or the number of rows. Searches ever
-    larger stretches: episodes are short, runs may be long."""
+def first_where(holds: np.ufunc, value: FloatArray, level: float, begin: int = 0) -> int:
+    """Index of the first row from ``begin`` on for which this holds beside ``level``, or the number
+    of rows. Searches ever larger stretches: episodes are short, runs may be long."""
     stretch = 64
     while begin < len(value):
-        found = np.flatnonzero(value[begin : begin + stretch] < level)
-        if len(found):
-            return begin + int(found[0])
+        found = holds(value[begin : begin + stretch], level)
+        first = int(found.argmax())
+        if found[first]:
+            return begin + first
         begin, stretch = begin + stretch, 4 * stretch
     return len(value)
