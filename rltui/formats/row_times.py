@@ -163,9 +163,9 @@ class RowClock:
         self._total: int | None = None
         """The planned steps of the bar that times the rows."""
         self._unit: float | None = None
-        self._newest = self._wall = math.nan
-        """The newest time of a row, and that of the row before."""
-        self._rows = self._streak = self._falls = 0
+        self._newest = self._before = self._wall = math.nan
+        """The newest time of a row, the one that was printed last, and that of the row before."""
+        self._rows = self._streak = self._falls = self._since = 0
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
         """Begin a piece of whole lines; ``prefixes``: begin of a line -> what stood before it."""
@@ -190,7 +190,8 @@ class RowClock:
         moment = self._moment(begin)
         if moment is None and (self._streak or self._rows < _MOST_BARE):
             moment = self._between(lowest, begin)
-            if moment is None and begin - lowest < _BESIDE_BYTES:
+            self._since = self._since + 1 if moment is None else 0
+            if begin - lowest < _BESIDE_BYTES and 0 < self._since < _STREAK:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
@@ -263,10 +264,11 @@ class RowClock:
         if unit != self._unit:
             return math.nan
         seconds = self._resolved(unit, seconds)
+        self._falls += unit != _BAR_UNIT and seconds < self._before - _JITTER_S
+        self._before = seconds
+        if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
+            self._unit = _CONTRADICTS
         if seconds < self._newest - _JITTER_S:
-            self._falls += unit != _BAR_UNIT
-            if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
-                self._unit = _CONTRADICTS
             return math.nan
         self._newest = max(seconds, self._newest) if self._newest > 0 else seconds
 
