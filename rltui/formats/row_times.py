@@ -39,8 +39,8 @@ _PARTS = (
     ("month", "first", "head", "upper", "left", "named", "name"),
     ("day", "other", "tail", "lower", "right", "of", "nth"),
 )
-#: What stamps stand behind, and in how many bytes from there on: others are part of a sentence.
-_LEAD, _STAMP_BYTES = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?"), 64
+#: What stamps stand behind, and how many bytes at most: others are part of a sentence.
+_LEAD, _LEAD_BYTES = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?"), 24
 #: Found fast in most stamps, and only there.
 _QUICK = re.compile(rb"\d:[0-5]\d:[0-6]\d")
 #: Seconds or milliseconds since the epoch, from 2014 on, before a line.
@@ -84,9 +84,10 @@ class StampReader:
 
     def moment(self, line: bytes) -> Moment | None:
         """The time in the head of a line; None without one."""
-        found = None
-        if _QUICK.search(line) and (lead := _LEAD.match(line)):
-            found = _STAMP.search(line, 0, lead.end() + _STAMP_BYTES)
+        found = _STAMP.search(line) if _QUICK.search(line) else None
+        lead = _LEAD.match(line)
+        if found is not None and lead is not None and found.start() > lead.end() + _LEAD_BYTES:
+            return None
         if found is None:
             epoch = _EPOCH.match(line)
             return epoch and (0.0, float(b"%b.%b" % (epoch[1], epoch[2] or epoch[3] or b"0")))
