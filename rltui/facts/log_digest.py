@@ -18,7 +18,7 @@ from rltui.facts.cache import per_version
 from rltui.facts.runs import last_lines
 from rltui.files.disk import is_directory, opened
 from rltui.files.disk import status as status_of
-from rltui.formats.console.console_line import wall_time
+from rltui.formats.row_times import StampReader
 from rltui.health.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
 from rltui.session.progress import clock_series
 from rltui.session.run import RunView
@@ -176,10 +176,10 @@ def _step_of(run: RunView, line: Line) -> int | None:
     printed, raw = line
     if printed is not None and printed <= (run.data.last_step or 0):
         return printed
-    wall = wall_time(raw)
-    if math.isnan(wall) or (series := _clock(run)) is None:
+    moment = StampReader().moment(raw)
+    if moment is None or moment[0] or (series := _clock(run)) is None:
         return None
-    at = int(np.searchsorted(series.wall_times, wall))
+    at = int(np.searchsorted(series.wall_times, moment[1]))
     return int(series.steps[min(at, series.count - 1)])
 
 

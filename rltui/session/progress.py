@@ -12,10 +12,7 @@ while it is watched is alive, whatever they say.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,11 +47,6 @@ _INTERVALS = 5.0
 _UNKNOWN_INTERVAL_S = 24 * 3600.0
 #: A time without a zone is off by less than this, seconds.
 _ZONES_S = 26 * 3600.0
-#: Last lines of a console log that are searched for a time.
-_LINES = 8
-_STAMP = re.compile(
-    r"(?:^.{0,24}?|CANCELLED AT )(20\d\d)[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)"
-)
 #: Number of tags, the densest first, among which the run's own clock is searched.
 _CLOCKS = 40
 
@@ -387,12 +379,10 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
-        logs = [f for f in files.by_path.values() if f.tail is not None]
-        last = max(logs, key=lambda f: f.source.modified, default=None)
-        own = None if last is None or last.tail is None else _stamp_of(last.tail)
-        if own is not None and last is not None and last.source.modified - own <= _ZONES_S:
-            own = None  # a time zone explains it
-        copied = own is not None
+        logs = (f.source for f in files.by_path.values() if f.source.clock.newest > _DATED_S)
+        last = max(logs, key=lambda source: source.modified, default=None)
+        copied = last is not None and last.modified - last.clock.newest > _ZONES_S
+        own = last.clock.newest if copied and last is not None else None
 
     times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
     return _newest(*files.grown, *times), copied
@@ -420,19 +410,3 @@ def _row_time(file: LogFile, wall: float | None) -> float | None:
         latest = min(latest, file.source.modified - file.tail.lasted_s)
     apart = 0.0 if wall is None else latest - wall
     return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest
-
-
-@lru_cache(maxsize=16)
-def _stamp_of(tail: LogTail) -> float | None:
-    """The last time in the last lines of a console log, taken as UTC."""
-    for line in reversed(tail.lines[-_LINES:]):
-        found = _STAMP.search(line)
-        if found is not None:
-            try:
-                year, month, day, hour, minute, second = map(int, found.groups())
-                moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
-            except ValueError:
-                continue
-            return moment.timestamp()
-
-    return None

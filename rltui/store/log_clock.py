@@ -15,6 +15,8 @@ _DAY_S = 86400.0
 _QUARTER_S, _FARTHEST_S = 900.0, 14.5 * 3600
 #: By so much the clock of a file server may be behind, seconds.
 BEHIND_S = 60.0
+#: Bars and sums of durations are as exact as this, seconds.
+_ROUNDED_S = 2.0
 
 
 def shift_of(source: SourceInfo, known: float | None) -> float:
@@ -26,7 +28,7 @@ def shift_of(source: SourceInfo, known: float | None) -> float:
     if unit < 0 or not source.modified:
         return 0.0 if unit == _QUARTER_S else math.nan
     behind = source.modified - newest
-    if known is not None and behind - known >= -BEHIND_S:
+    if known is not None and behind - known >= (-_ROUNDED_S if unit < _QUARTER_S else -BEHIND_S):
         return known
     if unit < _QUARTER_S:
         return behind

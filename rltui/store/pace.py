@@ -42,9 +42,9 @@ class PacedLog:
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
-        self._last: tuple[int, float] | None = None
-        """Step and value of the newest row with the tag."""
-        self._seconds = 0.0
+        self._step: int | None = None
+        """Of the newest row with the tag, its value and time."""
+        self._value = self._seconds = 0.0
 
     @property
     def clock(self) -> LogClock:
@@ -53,38 +53,37 @@ class PacedLog:
 
     def times(self, blocks: Sequence[Block]) -> list[FloatArray]:
         """(n,) times of the next blocks, NaN where no row near has the tag."""
-        columns = [_column(b, self._pace.tag) for b in blocks if self._pace.tag in b.tags]
-        steps = np.concatenate([np.empty(0, np.int64), *(c[0] for c in columns)])
-        values = np.concatenate([np.empty(0), *(c[1] for c in columns)]) * self._pace.scale
-        before, since = self._last, self._seconds
+        found = [_column(b, self._pace.tag) for b in blocks if self._pace.tag in b.tags]
+        steps = np.concatenate([np.empty(0, np.int64), *(column[0] for column in found)])
+        values = np.concatenate([np.empty(0), *(column[1] for column in found)])
+        seconds = self._seconds + np.cumsum(self._took(steps, values * self._pace.scale))
+        fell = self._step is None or (steps < self._step).any()
+        knots = np.append([] if fell else [self._step or 0], steps)
+        at = np.append([] if fell else [self._seconds], seconds)
         if len(steps):
-            seconds = since + np.cumsum(self._took(steps, values))
-            self._last, self._seconds = (int(steps[-1]), float(values[-1])), float(seconds[-1])
-        else:
-            seconds = values
-        if before is not None:
-            steps, seconds = np.append(before[0], steps), np.append(since, seconds)
-        if not len(steps):
+            self._step, self._value, self._seconds = int(steps[-1]), values[-1], seconds[-1]
+        if not len(knots):
             return [np.full(len(b.steps), np.nan) for b in blocks]
-        places = np.maximum.accumulate(steps)
-        return [np.interp(b.steps, places, seconds, np.nan, np.nan) for b in blocks]
+        knots = np.maximum.accumulate(knots)
+        return [np.interp(b.steps, knots, at, np.nan, np.nan) for b in blocks]
 
     def _took(self, steps: IntArray, values: FloatArray) -> FloatArray:
         """(n,) seconds since the row before."""
-        step, value = self._last or (int(steps[0]), 0.0)
-        gone = np.diff(steps, prepend=step)
+        if self._pace.how is Duration.ROW or not len(steps):
+            return values
         if self._pace.how is Duration.ELAPSED:
-            risen = np.diff(values, prepend=value)
+            risen = np.diff(values, prepend=self._value * self._pace.scale)
             return np.where(risen < 0, values, risen)
+        gone = np.maximum(np.diff(steps, prepend=steps[0] if self._step is None else self._step), 0)
         if self._pace.how is Duration.SPEED:
-            return np.maximum(gone, 0) / values
-        return values * np.maximum(gone, 1) if self._pace.how is Duration.STEP else values
+            return gone / np.where(values > 0, values, np.inf)
+        return values * np.maximum(gone, 1)
 
 
 def _column(block: Block, tag: str) -> tuple[IntArray, FloatArray]:
     """Steps and values where the value is a duration."""
     values = block.values[:, block.tags.index(tag)].astype(np.float64)
-    known = np.isfinite(values) & (values > 0)
+    known = np.isfinite(values) & (values >= 0)
     if block.absent is not None:
         known &= ~block.absent[:, block.tags.index(tag)]
     return block.steps[known], values[known]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from rltui.formats.base import Decoded, Format
 from rltui.formats.console import Console
-from rltui.formats.console.console_line import LocalClock
 from rltui.formats.jsonl import JsonLines
 from tests.formats import encode
 from tests.formats.consoles import decode, values
@@ -52,24 +50,6 @@ def test_any_bytes_between_lines_of_engines_in_any_pieces(data: st.DataObject) -
     assert encode.points_of(decode(text, data.draw(st.integers(1, 80)))) == whole
     known = decode(text)[-1].lanes.tags if text else frozenset()
     assert {tag for tag in whole if tag.startswith(("vllm/", "sglang/"))} <= known
-
-
-def test_the_clock_of_a_machine() -> None:
-    def seconds(*lines: str) -> list[float]:
-        clock = LocalClock()
-        times = [clock.time(line.encode()) for line in lines]
-        return [t - times[0] for t in times[1:]]
-
-    assert math.isnan(LocalClock().time(b"no time"))
-    assert seconds("INFO 12-31 23:59:50 x", "no time", "01-01 00:00:10") == [0, 20]
-    assert seconds("INFO 02-28 23:59:50 x", "03-01 00:00:10", "02-28 23:59:59") == [20, 9]
-    assert seconds("02-28 23:59:50", "02-29 00:00:10", "03-01 00:00:10") == [20, 86420]
-    assert seconds("05-13 00:00:01", "05-12 23:59:59", "99-99 10:00:00") == [-2, -2]
-    dated = LocalClock()
-    assert dated.time(b"[2026-03-01 00:00:00 TP0] x") == 1772323200
-    assert dated.local
-    assert dated.time(b"2026-03-01T01:00:00+01:00 x") == 1772323200
-    assert not dated.local
 
 
 TIME = 1_790_000_000.5

@@ -13,6 +13,7 @@ from rltui.config import Config, MetricOverride
 from rltui.core.batch import Batch, LogTail
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
+from rltui.formats.console import Console
 from rltui.session import Progress, RunView, Session
 from rltui.session.progress import aged
 from rltui.sources.follow.queued import ReaderState
@@ -419,6 +420,7 @@ def test_a_log_without_times_has_the_pace_that_was_seen() -> None:
 def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: bool) -> None:
     """START is 2027-01-15, 08:00 UTC."""
     source = a_source("stdout.log", format="console", precision_rank=1, modified=START)
+    source = source._replace(clock=Console().decoder().feed(f"{line}\n".encode()).clock)
     block = a_block({"x": [1.0] * 5}, walls=[NAN] * 5)
     batch = replace(a_batch(block, source=source), tail=LogTail((line,), 0))
     assert progress_of(batch).state is (RunState.STOPPED if old else RunState.LIVE)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import deque
-from datetime import date, datetime
 
 from rltui.core.batch import LogTail, Phase
 from rltui.core.text import clean_bytes
@@ -58,16 +56,10 @@ _SEVERAL = re.compile(
     rb"|(?<![\w/])(\w{1,20}(?:/\w{1,20})+)( [A-Za-z_][\w ]{0,40}?))"
     rb"[:=]? ?(" + NUMBER + rb"(?:/" + NUMBER + rb")+)(?=$|[\s,;|)\]}])"
 )
-#: A complete time with its zone; without one the time is ambiguous.
-_ZONED = re.compile(
-    rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)? ?(Z|[+-]\d\d:?\d\d)(?![\d:])"
-)
 #: What lines end with that part blocks, and how they are found.
 RULE_ENDS = (b"-----", b"=====", b"*****", b"#####")
 RULES = tuple(end + b"\n" for end in RULE_ENDS)
 _RULE = re.compile(rb"(?:[-=*#_+~ |]|\xe2[\x94\x95][\x80-\xbf])+")
-#: Bytes at the beginning of a line in which a time is searched.
-_STAMP_BYTES = 80
 
 
 def plain(line: bytes) -> bytes:
@@ -170,74 +162,6 @@ def whole(text: bytes) -> int | None:
     if value is None or not value.is_integer() or value >= 1e15:
         return None
     return int(value) if text.isdigit() or text[-1:] in _SCALES else None
-
-
-def wall_time(line: bytes) -> float:
-    """Seconds since the epoch where the line begins with a time and its zone, else NaN.
-
-    A time without a zone is that of the training machine, whose zone is unknown.
-    """
-    head = line[:_STAMP_BYTES]
-    if b":" not in head or head.count(b"-") < 2:
-        return math.nan
-    found = _ZONED.search(head)
-    if not found:
-        return math.nan
-    day, clock, part, zone = (g.decode() if g else "" for g in found.groups())
-    zone = "+00:00" if zone == "Z" else zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
-    try:
-        return datetime.fromisoformat(f"{day}T{clock}.{part:0<6}{zone}").timestamp()
-    except (ValueError, OverflowError):
-        return math.nan
-
-
-#: A time without a zone, and perhaps without a year.
-_LOCAL = re.compile(rb"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)")
-#: A leap year and its days, and bytes of a line in which its time is.
-_LEAP, _DAYS, _HEAD_BYTES = 1972, 366, 160
-_EPOCH = date(1970, 1, 1)
-
-
-class LocalClock:
-    """Reads the times in the lines of one log; owned by one decoder. Where they have no year, days
-    are counted from the first line on."""
-
-    def __init__(self) -> None:
-        self.local = False
-        """Whether the newest time had no zone."""
-        self._newest = math.nan
-        self._shown: tuple[bytes, ...] = ()
-        """Year, month and day of the newest local time."""
-        self._day = self._of_year = 0
-        """This day since the epoch or the first line, and its number in its year."""
-
-    def time(self, line: bytes) -> float:
-        """Seconds since the epoch, or by the clock of the machine; that of the line before where it
-        has no time, NaN before the first one."""
-        wall = wall_time(line)
-        found = _LOCAL.search(line, 0, _HEAD_BYTES) if math.isnan(wall) else None
-        if found is not None:
-            *shown, hour, minute, second = found.groups(b"")
-            if tuple(shown) == self._shown or self._turn_to(*shown):
-                wall = self._day * 86400.0 + int(hour) * 3600 + int(minute) * 60 + int(second)
-        if not math.isnan(wall):
-            self._newest, self.local = wall, found is not None
-        return self._newest
-
-    def _turn_to(self, year: bytes, month: bytes, day: bytes) -> bool:
-        """Begin another day; False where there is none."""
-        try:
-            on = date(int(year or _LEAP), int(month), int(day))
-        except ValueError:
-            return False
-        of_year = on.timetuple().tm_yday
-        if year:
-            self._day = (on - _EPOCH).days
-        elif self._shown:  # the nearest one; there is a 29 February only if the log has it
-            ahead = (of_year - self._of_year + _DAYS // 2) % _DAYS - _DAYS // 2
-            self._day += ahead // 2 if {of_year, self._of_year} == {59, 61} else ahead
-        self._shown, self._of_year = (year, month, day), of_year
-        return True
 
 
 _CLOCK = rb"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"

@@ -13,6 +13,7 @@ from rltui.core.yaml_document import Node, Table, shipped_table
 from rltui.formats.console import console_line
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
 from rltui.formats.console.logger_record import Pairs
+from rltui.formats.row_times import StampReader
 
 #: Groups of a pattern that are numbers of steps, and those that are no values.
 _STEPS = ("step", "total", "done", "base")
@@ -105,7 +106,9 @@ class DescribedDialect(Dialect):
         """``beside``: takes the rows that lie beside those of a training."""
         super().__init__(rows)
         self.markers, self._lines, self._names, self._lanes = description
-        self._beside, self._clock = beside, console_line.LocalClock()
+        self._beside, self._stamps = beside, StampReader()
+        self._wall = math.nan
+        """Of the newest row beside the training."""
         self.aside = self._first = bool(self._lanes.tags)
         self._step: int | None = None
         """Of the newest row."""
@@ -232,11 +235,12 @@ class DescribedDialect(Dialect):
     def _add_beside(self, pairs: Pairs, text: bytes) -> bool:
         """Add a row of an engine, which the store places by its time, or else behind the row of the
         training before it."""
-        beside, wall = self._beside, self._clock.time(self.rows.stamp + text)
-        beside.add(Row(-1 if self.rows.newest is None else self.rows.newest, *pairs, wall))
+        beside, moment = self._beside, self._stamps.moment(self.rows.stamp + text)
+        self._wall = self._wall if moment is None else moment[1]
+        beside.add(Row(-1 if self.rows.newest is None else self.rows.newest, *pairs, self._wall))
         if self._first:
-            self._first = False
-            beside.lanes = beside.lanes.joined(self._lanes._replace(local=self._clock.local))
+            self._first, local = False, moment is not None and moment[0] > 0
+            beside.lanes = beside.lanes.joined(self._lanes._replace(local=local))
         return bool(pairs[0])
 
     def _add(self, step: int, pairs: Pairs, wall: float) -> bool:
