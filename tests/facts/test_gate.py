@@ -123,7 +123,7 @@ def test_a_limit_is_met_or_not(text: str, met: bool, run: RunView, read: Read) -
         ("reward.mean last like last 8 good runs",
          "no good run of this job has critic/rewards/mean, 2 are needed"),
         ("reward.std last > 1", "the run logs no reward.std"),
-        ("state is finished or crashed", "the run is ended"),
+        ("state is finished or crashed", "the run is stopped"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_is_not_met_and_says_why(

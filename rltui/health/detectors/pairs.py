@@ -359,8 +359,8 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
 @detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"), higher=("share",))
 def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
     """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
-    all, or of a ``total``, by what they are above it. Two at least, and none that come in equal
-    distances, as validations do."""
+    all, or of a ``total``, by what they are above it. Two at least, a tenth of the rows at most,
+    none that come in equal distances, as validations do, and none that go on."""
     n = rows.count
     usual = rows.median(4 * EARLY + 1)
     slow = rows.x > factor * usual
@@ -370,7 +370,10 @@ def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
     even = np.zeros(n, dtype=np.int64)
     apart = np.diff(at, prepend=-1)
     even[at[1:]] = np.abs(np.diff(apart)) <= 1
-    beyond = (part >= share) & (count >= 2) & (2 * np.cumsum(even) < count)
+    row = np.arange(n)
+    is_over = row - np.maximum.accumulate(np.where(slow, row, -n)) >= EARLY
+    beyond = (part >= share) & (count >= 2) & (10 * count <= row + 1) & is_over
+    beyond &= 2 * np.cumsum(even) < count
     return Signal(
         certain=True,
         beyond=beyond,

@@ -524,6 +524,8 @@ def _host_in_metadata(path: Path) -> str | None:
         with suppress(OSError, ValueError):
             if metadata.stat().st_size <= _MAX_METADATA:
                 document = parsed(metadata.read_bytes())
+                inner = document.get("runtime") if isinstance(document, dict) else None
+                document = inner or document  # newer ones of swanlab
                 host = document.get(key) if isinstance(document, dict) else None
                 return host if isinstance(host, str) else None
     return None

@@ -124,6 +124,18 @@ def test_the_host_of_a_tracker_is_in_its_metadata(tmp_path: Path) -> None:
         assert look({path: "wandb"}) == {path: hold}
 
 
+def test_a_killed_run_of_swanlab_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "run-abc.swanlab"
+    path.touch()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "swanlab-metadata.json").write_text(
+        f'{{"runtime": {{"hostname": "{HOST}"}}}}'
+    )
+    with running("pass", cwd=tmp_path):
+        path.touch()
+        assert look({path: "swanlab"}) == {path: GONE}
+
+
 def test_nothing_is_known_of_a_network_file_system_or_without_proc(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
