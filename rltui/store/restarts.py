@@ -31,7 +31,7 @@ def resumptions(steps: IntArray) -> list[int]:
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls) or len(falls) * _LEAST > len(steps):
         return []
-    found = []
+    found: list[int] = []
     ends = [*falls[1:].tolist(), len(steps)]
 
     for at, end in zip(falls.tolist(), ends, strict=True):
@@ -39,7 +39,8 @@ def resumptions(steps: IntArray) -> list[int]:
         high = old.max()
         last = min(high, again[-1])
         repeated = np.count_nonzero(again <= high)
-        before = np.count_nonzero((old >= again[0]) & (old <= last))
+        newest = steps[found[-1] if found else 0 : at]
+        before = np.count_nonzero((newest >= again[0]) & (newest <= last))
         least = _FROM_START if steps[at] == steps[0] and is_sorted(again) else _LEAST
         if repeated >= least and repeated >= _SHARE * before > 0:
             found.append(at)
