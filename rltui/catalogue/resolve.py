@@ -182,7 +182,7 @@ class Resolver:
             if way is None:
                 return None
             score = TagInfo.of_metric(tag, self._metrics["val.score"])
-            return replace(score, direction=way, title=short_title(tag))
+            return replace(score, direction=way, title=short_title(tag), where=_WORDS)
         found = self._written(meant.name)
         if found is None:
             return None
@@ -190,7 +190,7 @@ class Resolver:
             found = replace(found, scale=0.001, unit="ms")
         guessed = meant.guessed or found.guessed
         title = guessed_title(found.title) if guessed > found.guessed else found.title
-        return replace(found, tag=tag, guessed=guessed, title=title)
+        return replace(found, tag=tag, guessed=guessed, title=title, where=_WORDS)
 
     def _written(self, tag: str) -> TagInfo | None:
         exact = self._exact.get(tag)
@@ -427,3 +427,7 @@ def _shown(path: Path) -> Path:
     with suppress(ValueError):
         return path.resolve().relative_to(_PACKAGE)
     return path
+
+
+#: Where what the words of a name say is written.
+_WORDS = f"{place(Path(__file__).parent / 'data' / 'words.yaml', 1)} {{words}}"

@@ -25,7 +25,7 @@ from rltui.core.address import is_remote
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.core.text import counted
-from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, is_spent, listing, opened
+from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
@@ -291,8 +291,6 @@ class Walk:
     def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
         path, within = directory.path, directory.depth > 0
-        if is_spent(path, begins=not within) and within:
-            return None
         if is_remote(path):
             following = (d.path for d in islice(self._pending, _EXPECTED))
             formats = [f for f in self._walker.formats if not f.name_decides]
@@ -320,9 +318,6 @@ class Walk:
         """Sort one entry of a directory into the tree, or note why it cannot be read."""
         self._walker.go_on()
         path, name = directory.path / entry.name, directory.name
-        if is_spent(directory.path):
-            return
-
         try:
             if not entry.is_dir():
                 if entry.is_symlink() and not self._follows_files:
