@@ -425,6 +425,8 @@ class HeadReader:
         many trainings print all settings first. If it has grown, only the end is read again."""
         remote = is_remote(path)
         least = _REMOTE_SPAN_BYTES if remote else _SPAN_BYTES
+        if form.name_decides:  # its end cannot be read alone, and many such files lie about
+            least = min(least, HEAD_BYTES)
         if known is not None and known[1] is not None and known[0] < size and remote:
             before = known[1]
             found = self._opening_in([_read_end(path, size, least)], path, form)

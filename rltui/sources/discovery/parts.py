@@ -75,7 +75,8 @@ def whole(found: list[Unit], opening: Open) -> list[Unit]:
     for join, groups in ((joins[0], ranks), *((join, crowds) for join in joins)):
         for crowd in groups.values():
             left = [part for part in crowd if id(part.unit) not in gone]
-            if len(left) > 1:
+            units = {id(part.unit) for part in left}
+            if len(units) > 1 or (len(left) > 1 and join is _with_other_roles):
                 gone.update(id(unit) for unit in join(left, opening))
 
     found = _resumed([unit for unit in found if id(unit) not in gone], opening)
