@@ -36,7 +36,8 @@ def jumps(run: RunView) -> tuple[Jump, ...]:
     if newest is None:
         return ()
     told = [tag for tag, info in run.infos.items() if info.metric and info.category in _TOLD]
-    told.sort(key=lambda tag: _TOLD.index(run.infos[tag].category))
+    headline = run.headline()
+    told.sort(key=lambda tag: (tag != headline, _TOLD.index(run.infos[tag].category)))
     found = [jump for tag in told if (jump := _jump(run, tag)) is not None and jump.step >= newest]
     return tuple(found[: movement().seam.most])
 

@@ -217,19 +217,30 @@ def _original(path: Path, lineage: Lineage) -> Path | None:
         if len(theirs) != len(mine) or not any(map(_is_telling, theirs, mine)):
             continue
         pairs = zip(mine, theirs, strict=True)
-        if all(_begin_alike(a, b) and _equal_points(a, b, times=True) for a, b in pairs):
+        if all(
+            _begin_alike(a, b) and _equal_points(a, b, times=not _side_by_side(a, b))
+            for a, b in pairs
+        ):
             return other
 
     return None
 
 
 def _begin_alike(branch: Branch, other: Branch) -> bool:
-    """Whether two branches begin at the same step and time."""
+    """Whether two branches begin at the same step, at the same time or side by side."""
     mine, theirs = branch.whole, other.whole
     if mine is None or theirs is None or branch.declared_start != other.declared_start:
         return False
     first, second = branch.first_wall_time, other.first_wall_time
-    return mine.begin == theirs.begin and (first == second or math.isnan(first + second))
+    same = first == second or math.isnan(first + second) or _side_by_side(branch, other)
+    return mine.begin == theirs.begin and same
+
+
+def _side_by_side(branch: Branch, other: Branch) -> bool:
+    """Whether two branches were written at the same time, as the ranks of a training do; False
+    without times."""
+    begun = max(branch.first_wall_time, other.first_wall_time)
+    return begun < min(branch.last_wall_time, other.last_wall_time)
 
 
 def _is_telling(branch: Branch, other: Branch) -> bool:

@@ -31,7 +31,7 @@ def resumptions(steps: IntArray) -> list[int]:
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls) or len(falls) * _LEAST > len(steps):
         return []
-    found = []
+    found: list[int] = []
     ends = [*falls[1:].tolist(), len(steps)]
 
     for at, end in zip(falls.tolist(), ends, strict=True):
@@ -39,16 +39,17 @@ def resumptions(steps: IntArray) -> list[int]:
         high = old.max()
         last = min(high, again[-1])
         repeated = np.count_nonzero(again <= high)
-        before = np.count_nonzero((old >= again[0]) & (old <= last))
-        least = _FROM_START if steps[at] == steps[0] and is_sorted(again) else _LEAST
+        newest = steps[found[-1] if found else 0 : at]
+        before = np.count_nonzero((newest >= again[0]) & (newest <= last))
+        anew = steps[at] == steps[0] and is_sorted(again) and len(newest) >= _LEAST
+        least = _FROM_START if anew else _LEAST
         if repeated >= least and repeated >= _SHARE * before > 0:
             found.append(at)
-    anew = [at for at in found if steps[at] <= steps[0]]
-    begun = [0, *anew, len(steps)]
-    *whole, last = (steps[a:b].max() for a, b in pairwise(begun))
-    is_counter = len(anew) >= _EPOCHS and len({*whole}) == 1 and last <= whole[0]
+    from_start = [at for at in found if steps[at] <= steps[0]]
+    *whole, last = (steps[a:b].max() for a, b in pairwise([0, *from_start, len(steps)]))
+    is_counter = len(from_start) >= _EPOCHS and len({*whole}) == 1 and last <= whole[0]
 
-    return [at for at in found if at not in anew] if is_counter else found
+    return [at for at in found if at not in from_start] if is_counter else found
 
 
 def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
@@ -86,7 +87,7 @@ def span(
 ) -> tuple[int | None, tuple[int, ...]]:
     """The highest step of any tag that no later branch has superseded, but for tags ``off_axis``;
     and the steps, ascending, at which branches took over from older ones, or a writer began again
-    in its file: one for each time, the lowest of the tags. ``branches``: oldest first."""
+    in its file: one for each time, the lowest of these tags. ``branches``: oldest first."""
     if not off_axis and not _overlap(branches):
         return max((b.whole.last for b in branches if b.whole is not None), default=None), ()
 
@@ -94,7 +95,7 @@ def span(
     begun: dict[tuple[int, int], int] = {}
     for tag in dict.fromkeys(t for b in branches for t in b.spans):
         taken_over = starts(branches, tag)
-        ends = _ends(branches, tag, taken_over, begun)
+        ends = _ends(branches, tag, taken_over, {} if tag in off_axis else begun)
         limit: int | None = None
         for end, start in zip(reversed(ends), reversed(taken_over), strict=True):
             if end is not None and tag not in off_axis:

@@ -46,6 +46,8 @@ _SPAN_BYTES = 1 << 20
 _REMOTE_SPAN_BYTES = 1 << 14
 #: Rows of each block of a log's beginning, and values of all, that are kept to be compared.
 _OPENING_ROWS, _OPENING_VALUES = 20, 400
+#: Rows after which another training begins at most, for want of an earlier row.
+_STRIDES = 2
 #: Above any step.
 _ENDLESS = 1 << 62
 #: How a text in UTF-16 begins, as Windows shells write it.
@@ -132,6 +134,13 @@ class Opening(NamedTuple):
     def tags(self) -> frozenset[str]:
         """Tags in the first rows."""
         return frozenset(tag for tag, _ in self.rows)
+
+    def goes_on_from(self, other: Opening) -> bool:
+        """Whether it begins at a step within another log or behind its end, too far from where that
+        began to be another training with rows of its own."""
+        steps = sorted({step for _, step in self.rows})
+        stride = (steps[-1] - steps[0]) // (len(steps) - 1) if len(steps) > 1 else self.first
+        return other.first + _STRIDES * stride < self.first <= other.last + 1
 
     def until(self, last: int) -> Opening:
         """The beginning of a log that has gone on to a step."""
@@ -416,6 +425,8 @@ class HeadReader:
         many trainings print all settings first. If it has grown, only the end is read again."""
         remote = is_remote(path)
         least = _REMOTE_SPAN_BYTES if remote else _SPAN_BYTES
+        if form.name_decides:  # its end cannot be read alone, and many such files lie about
+            least = min(least, HEAD_BYTES)
         if known is not None and known[1] is not None and known[0] < size and remote:
             before = known[1]
             found = self._opening_in([_read_end(path, size, least)], path, form)

@@ -272,7 +272,8 @@ class RunFinder:
         key = next((o for o in owners if o is not None), None)
         if key is None:
             key = self._new_key(number, logdir, unit, alone=alone)
-        else:
+        else:  # what was rotated since then has been read
+            unit.files = [f for f in unit.files if f.begin >= 0 or f.key in self._owners]
             self._mark_late(logdir, unit, key)
         return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
 

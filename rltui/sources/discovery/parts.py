@@ -50,7 +50,7 @@ class _Part(NamedTuple):
     def rename(self, stem: str) -> None:
         """Call the unit by the part of its name that is not that of one of its logs."""
         unit, file = self.unit, self.file
-        if unit.names_directory or stem == unit.stem:
+        if unit.names_directory:
             return
         name = stem + file.path.suffix
         names_run = file.format is not None and file.format.belonging(name) is Belonging.NAME
@@ -60,19 +60,23 @@ class _Part(NamedTuple):
 def whole(found: list[Unit], opening: Open) -> list[Unit]:
     """The units, those joined that are parts of one training."""
     found = _of_one_id(found)
-    crowds: dict[tuple[str, str, bool], list[_Part]] = defaultdict(list)
+    crowds: dict[tuple[str, str], list[_Part]] = defaultdict(list)
+    ranks: dict[tuple[str, str], list[_Part]] = defaultdict(list)
     for unit in found:
+        above = _above_ranks(unit) if unit.names_directory else None
         for file in unit.files:
             if file.tracker is None:
-                above = _above_ranks(unit) if unit.names_directory else None
-                place = unit.directory if above is None else above
-                crowds[place, file.kind, above is not None].append(_Part(unit, file))
+                crowds[unit.directory, file.kind].append(_Part(unit, file))
+                if above is not None:
+                    ranks[above, file.kind].append(_Part(unit, file))
 
     gone: set[int] = set()
-    for crowd in crowds.values():
-        for join in (_with_the_same_rows, _with_other_roles, _continuing):
+    joins = (_with_the_same_rows, _with_other_roles, _continuing)
+    for join, groups in ((joins[0], ranks), *((join, crowds) for join in joins)):
+        for crowd in groups.values():
             left = [part for part in crowd if id(part.unit) not in gone]
-            if len(left) > 1:
+            units = {id(part.unit) for part in left}
+            if len(units) > 1 or (len(left) > 1 and join is _with_other_roles):
                 gone.update(id(unit) for unit in join(left, opening))
 
     found = _resumed([unit for unit in found if id(unit) not in gone], opening)
@@ -101,25 +105,18 @@ def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
         if mine is None:
             continue
 
-        ranks = ((head, base != place and base == other, rows) for head, other, rows in heads)
-        alike = (
-            (head, are_ranks)
-            for head, are_ranks, rows in ranks
-            if head.unit is not part.unit
-            and (are_ranks or part.stem.startswith(head.stem))
-            and rows.is_of(mine, _OF_RANKS if are_ranks else _OF_ANY)
-        )
-        head, are_ranks = next(alike, (None, False))
-        if head is None:
+        for head, other, rows in heads:
+            ranks = base != place and base == other
+            akin = head.unit is not part.unit and (ranks or part.stem.startswith(head.stem))
+            if akin and rows.is_of(mine, _OF_RANKS if ranks else _OF_ANY):
+                head.unit.join(part.unit, Joined.MAYBE)
+                taken.append(part.unit)
+                head.rename(base if ranks else head.stem)
+                if head.unit.directory != part.unit.directory:
+                    head.unit.name = _above_ranks(head.unit) or head.unit.name
+                break
+        else:
             heads.append((part, base, mine))
-            continue
-
-        head.unit.join(part.unit, Joined.MAYBE)
-        taken.append(part.unit)
-        if are_ranks:
-            head.rename(base)
-        if (above := _above_ranks(head.unit)) is not None and head.unit.names_directory:
-            head.unit.name = above
     return taken
 
 
@@ -197,7 +194,7 @@ def _chained(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
         before = [
             (theirs, head)
             for theirs, head in heads
-            if theirs.first < mine.first <= theirs.last + 1 and _akin(head, part)
+            if mine.goes_on_from(theirs) and _akin(head, part)
         ]
         if not before:
             heads.append((mine, part))

@@ -368,7 +368,7 @@ class Walk:
         with opened(path) as read:
             text = read(_PIECE, max(0, status.st_size - _PIECE)).decode(errors="replace")
         if count := sum(1 for _ in places().dropped.finditer(text)):
-            what = f"its tracker dropped {counted(count, 'row')}: step behind"
+            what = f"{counted(count, 'row')} that the tracker dropped, step behind earlier ones"
             self.tree.notes.append(Note(path, None, Level.WATCH, what))
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:

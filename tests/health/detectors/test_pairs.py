@@ -5,13 +5,15 @@ What is computed in another way for speed gives the same numbers, to the last bi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from rltui.core.block import FloatArray
-from rltui.health.cases import case_info, case_run
+from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.pairs import jumped, parted, rank_correlation
+from rltui.health.detectors.pairs import jumped, not_continued, parted, rank_correlation
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
@@ -105,6 +107,28 @@ def test_a_jump_at_a_restart(
     rows = Rows(np.array(values), np.arange(len(values)), restarts=restarts)
     beyond = np.flatnonzero(jumped(rows, factor=1.8).beyond[restarts[-1] :]) + restarts[-1]
     assert (int(beyond[0]) if len(beyond) else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "restarts", "found"),
+    [
+        ("0..1x40 0.4x30", (40,), range(44, 70)),
+        ("0..1x40 0.4x5 1x25", (40,), range(44, 49)),
+        ("0..1x40 0.4x12 1x25", (40,), range(44, 77)),
+        ("0..1x40 0.95x30", (40,), ()),
+        ("0..1x40 1.6x30", (40,), ()),
+        ("0..1x40 0.4x20 0.4x20", (40, 60), range(44, 60)),
+        ("0..1x40 0.4x4", (40,), ()),
+        ("0..1x40 0.4x30", (), ()),
+    ],
+    ids=["lost", "back", "learned again", "as before", "better", "then goes on", "soon", "none"],
+)
+def test_what_a_restart_does_not_continue(
+    text: str, restarts: tuple[int, ...], found: Sequence[int]
+) -> None:
+    x = parse_series(text)
+    signal = not_continued(Rows(x, np.arange(len(x)), restarts=restarts), times=4, share=0.1)
+    assert np.flatnonzero(signal.beyond).tolist() == list(found)
 
 
 def score(kind: str, seed: int, rows: int = 90) -> FloatArray:

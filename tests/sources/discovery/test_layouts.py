@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import rltui
+from rltui.sources.discovery.logdir import RunFinder
+from tests.builders import discover
 from tests.sources.discovery.layouts import (
     console,
     course,
@@ -417,6 +419,36 @@ def a_console_appended_after_a_crash(root: Path) -> None:
             file.write(f"step {row['step']} | loss {row['loss']} | reward {row['reward']}\n")
 
 
+@named({f"multirun/2026-11-28/10-00-00/{n}": 60 for n in range(2)})
+def hydra_multirun_with_evaluations(root: Path) -> None:
+    for n in range(2):
+        where = root / f"multirun/2026-11-28/10-00-00/{n}"
+        console(where / "train.log", course(n))
+        console(where / "eval.log", course(n + 5)[::20])
+
+
+@named({"Nov27_10-00-00_vm": 60, "Nov28_09-00-00_vm": 30})
+def another_interval(root: Path) -> None:
+    """What begins at a later step because it logs less often continues nothing."""
+    events(root / "runs/Nov27_10-00-00_vm", course(1), stamp=1780000000)
+    events(root / "runs/Nov28_09-00-00_vm", course(2, 300)[9::10], stamp=1780080000)
+
+
+@named({"work": 60})
+def ranks_with_times(root: Path) -> None:
+    for rank in range(3):
+        rows = [
+            row | {"time": 1.78e9 + row["step"] + rank / 50} for row in course(1, 60 - 5 * rank)
+        ]
+        jsonl(root / f"rank_{rank}.jsonl", rows)
+
+
+@named({"env_0": 60, "env_1": 50})
+def workers_with_rows_of_their_own(root: Path) -> None:
+    for n in range(2):
+        console(root / f"env_{n}.log", course(n, 60 - 10 * n))
+
+
 @pytest.mark.parametrize("make", LAYOUTS, ids=lambda make: make.__name__)
 def test_usual_layouts(tmp_path: Path, make: Layout) -> None:
     root = tmp_path / "work"
@@ -428,3 +460,47 @@ def test_usual_layouts(tmp_path: Path, make: Layout) -> None:
     runs = rltui.read(root)
     found = sorted((run._view.name, max(map(len, run.values()))) for run in runs)
     assert found == sorted(LAYOUTS[make].items())
+
+
+def test_what_was_rotated_while_it_was_followed_is_not_read_again(tmp_path: Path) -> None:
+    console(tmp_path / "train.log", course(1))
+    finder = RunFinder([tmp_path])
+    finder.find()
+    (tmp_path / "train.log").rename(tmp_path / "train.log.1")
+    console(tmp_path / "train.log", course(1, 90, first=61))
+    (run,) = finder.find().runs
+    assert [f.path.name for f in run.files] == ["train.log"]
+
+
+def test_tags_of_what_is_held_out_get_a_prefix(tmp_path: Path) -> None:
+    console(tmp_path / "train.log", course(1))
+    console(tmp_path / "eval.log", course(2)[::20])
+    (run,) = rltui.read(tmp_path)
+    found = {tag: len(points) for tag, points in run.items()}
+    assert found == {"loss": 60, "reward": 60, "eval/loss": 3, "eval/reward": 3}
+
+
+def test_a_link_of_a_resumed_run_shows_its_restart(tmp_path: Path) -> None:
+    trl_resumed(tmp_path)
+    (run,) = rltui.read(tmp_path)
+    superseded = run["reward"].superseded
+    assert superseded is not None
+    assert superseded.steps.tolist() == list(range(71, 81))
+
+
+def test_rows_that_a_tracker_dropped_are_said(tmp_path: Path) -> None:
+    wandb(tmp_path, "abc123", course(1))
+    assert "9 rows that the tracker dropped" in str(rltui.read(tmp_path).notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_log"),
+    [
+        *((name, False) for name in ("bak57~", "a.log~", "a.log.bak", "a.log.orig", "#a.log#")),
+        *((name, False) for name in (".a.log.swp", "a.log.save", "a.log.save.1", ".#a.log")),
+        *((name, True) for name in ("a.log", "save.log", "orig.log", "bak.log")),
+    ],
+)
+def test_leavings_of_editors(tmp_path: Path, name: str, is_log: bool) -> None:
+    console(tmp_path / name, course(1))
+    assert len(discover([tmp_path]).runs) == is_log
