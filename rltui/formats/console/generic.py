@@ -9,6 +9,7 @@ lines must have the same names and different steps before either counts as a row
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from rltui.formats.console.console_dialect import (
     ConsoleRows,
@@ -31,6 +32,7 @@ from rltui.formats.console.console_line import (
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
     Position,
+    Rises,
     StepCounter,
     are_settings,
     bare_position,
@@ -117,6 +119,11 @@ class Generic(Dialect):
         self._forms = RowForms()
         self._seen: set[Names] = set()
         """Names of rows."""
+        self._rises = Rises()
+        self._none: frozenset[bytes] = frozenset()
+        """Words of counters that count nothing."""
+        self._first = b""
+        """The first line with several counters."""
         self._bare = False
         """Whether rows have counters without a name."""
         self._counter = StepCounter()
@@ -151,10 +158,12 @@ class Generic(Dialect):
         self.open = self._block.left > 0
         return bool(taken)
 
-    def _counted(self, text: bytes) -> bool | None:
+    def _counted(self, text: bytes, *, again: bool = False) -> bool | None:
         """Whether a line with a counter is a row; None when it is not even a heading."""
         text = simplified(text)
-        position = position_of(text)
+        position = position_of(text, self._none)
+        if position is not None and position.counters and not again:
+            position = self._trusted(text, position, position.counters)
         if position is None and not may_have_counter(text):
             return self._bare_row(text)
         names: Names = ()
@@ -185,6 +194,22 @@ class Generic(Dialect):
             return False
 
         return self._row(names, values, position, wall_time(text))
+
+    def _trusted(self, text: bytes, position: Position, counters: Mapping[bytes, int]) -> Position:
+        """The position by a counter that counts; the first line is read again with a new one."""
+        if len(counters) == 1:
+            return position
+        none = self._rises.see(counters) | self._none
+        first, self._first = self._first, self._first or text
+        if none == self._none:
+            return position
+        self._none = none
+        if position.word not in none:
+            return position
+        self._counter = StepCounter()
+        if first:
+            self._counted(first, again=True)
+        return position_of(text, none) or position
 
     def _bare_row(self, text: bytes) -> bool | None:
         """Whether a line with a counter without a name is a row, where no row has one with."""

@@ -7,7 +7,8 @@ Dumps of settings have the same shape and are recognised by their form and their
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -307,11 +308,14 @@ class Position:
     """Where the counter begins, and"""
     end: int = 0
     """where the pairs of the line begin, in bytes."""
+    word: bytes = b""
+    counters: Mapping[bytes, int] | None = None
+    """All counters within an epoch by their words, but rounded ones."""
 
 
-def position_of(text: bytes) -> Position | None:
+def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
     """The finest counter at the beginning of a line; ``steps`` beside an episode are its
-    length."""
+    length. ``none``: words that count nothing here."""
     head = text[:HEAD_BYTES].lower()
     within = _WITHIN.search(head) if b"epoch" in head else None
     if within:
@@ -320,14 +324,20 @@ def position_of(text: bytes) -> Position | None:
         return Position(STEP, step or 0, total, epoch, epochs, end=within.end())
     best: Position | None = None
     epoch = epochs = None
+    counters: dict[bytes, int] = {}
     for rank, found in _counters(head):
         step, total = int(quantity(found[2].upper())), int(found[3]) if found[3] else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        if best is None or rank < best.rank:
+        elif found[2].isdigit():
+            counters[found[1]] = step
+        if best is not None and found[1] in none:
+            continue
+        if best is None or rank < best.rank or best.word in none:
             length = best is not None and best.rank == EPISODE and found[1] == b"steps"
             if not (length and rank == STEP):
                 best = Position(rank, step, total, begin=found.start(), end=found.end())
+                best.word, best.counters = found[1], counters
         else:
             best.end = max(best.end, found.end())
     if best is None and b" " in head and (behind := _BEHIND.search(head)):
@@ -364,6 +374,26 @@ def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
             continue
         rank = _ORDER[found[1][:4]]
         yield (FINE if rank == STEP and before and before[1] else rank), found
+
+
+class Rises:
+    """Which of several counters count: one that stands still or falls in most rows is the size
+    of a batch, or a plan."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, float] = {}
+        self._net: Counter[bytes] = Counter()
+        """How much more often each has risen."""
+
+    def see(self, counters: Mapping[bytes, float]) -> frozenset[bytes]:
+        """Those of the next row that count nothing, as far as is known."""
+        for name, value in counters.items():
+            last = self._last.get(name)
+            if last is not None:
+                self._net[name] += 1 if value > last else -1
+            self._last[name] = value
+        most = max(self._net[name] for name in counters)
+        return frozenset(name for name in counters if 2 * self._net[name] < most)
 
 
 class StepCounter:
