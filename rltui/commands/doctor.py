@@ -12,8 +12,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from rltui.catalogue import load_catalogue
 from rltui.commands.lint import errors_in, own_documents
 from rltui.commands.standard_output import emit
@@ -28,7 +26,6 @@ from rltui.formats.words import words
 from rltui.output.doctor_report import doctor_text
 from rltui.session.logdir_facts import logdir_facts
 from rltui.trackers import TRACKERS
-from rltui.tui.theming import depth_of
 from rltui.version import __version__
 
 _VARIABLES = (
@@ -73,19 +70,30 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _terminal(config: Config) -> dict[str, Any]:
-    console = Console(force_terminal=True)
     size = shutil.get_terminal_size()
     return {
         "is_terminal": {s: getattr(sys, s).isatty() for s in ("stdin", "stdout", "stderr")},
         "columns": size.columns,
         "rows": size.lines,
-        "colours": depth_of(console.color_system, console.no_color),
+        "colours": _colours(),
         "encoding": sys.stdout.encoding,
         "marker": marker_of(config),
         "mouse": mouse_of(config),
         "environment": {v: os.environ[v] for v in _VARIABLES if v in os.environ}
         | {v: "(set)" for v in _PRIVATE if v in os.environ},
     }
+
+
+def _colours() -> str:
+    """The palette of `watch`; "unknown" in an installation without what draws it."""
+    try:
+        from rich.console import Console  # the screen's, which other verbs do without
+
+        from rltui.tui.theming import depth_of  # it imports Textual
+    except ImportError:
+        return "unknown"
+    console = Console(force_terminal=True)
+    return depth_of(console.color_system, console.no_color)
 
 
 def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
                     {
                         "path": str(f.path),
                         "format": f.kind,
-                        "bytes": f.size if f.size >= 0 else None,  # some web servers tell no sizes
+                        "bytes": f.size if f.size >= 0 else None,
                     }
                     for f in run.files
                 ],

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing, suppress
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -47,6 +48,9 @@ from rltui.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server import Server
+
+    from rltui.catalogue import Catalogue
+    from rltui.health.rule import Rule
 
 T = TypeVar("T")
 
@@ -260,10 +264,8 @@ class Tools:
         """What a tag, metric, rule or symptom means, its healthy range, what to check."""
 
         def found() -> str:
-            config = open_config(self._options)
-            catalogue = open_catalogue(config)
-            rules, framework = open_rules(config, catalogue), self._options.framework
-            document = explain_document(catalogue, rules, name, framework)
+            catalogue, rules = self._knowledge
+            document = explain_document(catalogue, rules, name, self._options.framework)
             return texts.bounded(explain_text(document).splitlines())
 
         return await asyncio.to_thread(found)  # takes a second, and needs no session
@@ -333,6 +335,13 @@ class Tools:
         apply = await asyncio.to_thread(read)
         await ask(lambda _: apply())
         return True
+
+    @cached_property
+    def _knowledge(self) -> tuple[Catalogue, tuple[Rule, ...]]:
+        """Catalogue and rules, read at the first question and kept: each copy takes megabytes."""
+        config = open_config(self._options)
+        catalogue = open_catalogue(config)
+        return catalogue, open_rules(config, catalogue)
 
     # -- on the thread of the owner --------------------------------------------------------
 
@@ -454,7 +463,10 @@ def server_of(tools: Tools) -> Server[Any]:
     async def call_tool(_: Any, called: types.CallToolRequestParams) -> types.CallToolResult:
         failed = False
         try:
-            text = await answer(called.name, called.arguments or {})
+            given = called.arguments or {}
+            # some clients send null for each argument that they leave out
+            arguments = {name: value for name, value in given.items() if value is not None}
+            text = await answer(called.name, arguments)
         except RltuiError as error:
             text, failed = str(error), True
         content = types.TextContent(type="text", text=text)

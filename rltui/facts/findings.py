@@ -241,7 +241,8 @@ def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
     if diagnosis.symptom.harm is Harm.COST and any(wasted := waste(run)):
         text = "".join(wasted)
         return f"{text[:1].upper()}{text[1:]}."
-    tags = {f.tag for f in diagnosis.findings}
+    # of single slow steps the average one says nothing
+    tags = {f.tag for f in diagnosis.findings if f.rule != "slow_steps"}
     found = anatomy(run) if any(run.infos[t].part_of for t in tags if t in run.infos) else None
     if found is None:
         return ""

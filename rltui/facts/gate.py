@@ -47,7 +47,9 @@ _CONDITION = re.compile(
 )
 _EXAMPLES = "such as 'reward.mean last 10 > 0.4', 'no bad' or 'state is finished'"
 _LEVELS = {"bad": Level.BAD, "watch": Level.WATCH}
-_STATES = ("live", "stalled", "finished", "stopped", "crashed", "cancelled", "silent", "ended")
+_STATES = ("live", "waiting", "stalled", "finished", "stopped", "crashed", "cancelled")
+#: Former words for states.
+_FORMER = {"silent": "stalled", "ended": "stopped"}
 _ONE_WAY = (Direction.UP, Direction.DOWN)
 #: What is learned of each metric: where it ends, and how it got there.
 _LEARNED_ROWS = ("last 10 %", "mean")
@@ -142,7 +144,7 @@ def _condition(node: Node, known: Known) -> Condition:
         hint = nearest(parts["no"], words)
         node.fail(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
     for word in states:
-        if word not in _STATES:
+        if word not in (*_STATES, *_FORMER):
             hint = nearest(word, _STATES)
             node.fail(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
     if parts["metric"] and parts["metric"] not in known.metrics:
@@ -177,8 +179,10 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
         if not (run.infos or run.verdict.crash):
             raise NotMeasuredError("the run has no row")
         if parts["states"]:
-            word = run.verdict.state_word
-            return Outcome(word in parts["states"].split(), f"the run is {word}")
+            word, asked = run.verdict.state_word, parts["states"].split()
+            meant = {_FORMER.get(state, state) for state in asked}
+            met = word in meant or (word == "waiting" and "live" in meant)
+            return Outcome(met, f"the run is {word}")
         if parts["no"] in _LEVELS:
             return _of_level(_LEVELS[parts["no"]], run)
         if parts["no"]:
@@ -352,7 +356,7 @@ def left_out(runs: Sequence[RunView]) -> dict[RunKey, str]:
             found[run.key] = word
         elif run.verdict.level is Level.BAD or not run.infos:
             found[run.key] = "bad" if run.infos else "no row"
-        elif word in ("live", "stalled") and last < most[job_of(run)]:
+        elif word in ("live", "waiting", "stalled") and last < most[job_of(run)]:
             found[run.key] = f"{word} at {last}, others got to {most[job_of(run)]}"
     return found
 

@@ -34,9 +34,9 @@ _FOLDER_CELLS = 12
 #: Metrics named of those that are not sure yet.
 _MOST_UNSURE = 3
 #: States that go on: their age is a duration.
-_LASTING = ("stalled", "silent")
+_LASTING = ("stalled", "waiting")
 #: States without an age.
-_AGELESS = ("waiting", "no points", "log deleted")
+_AGELESS = ("not read", "no points", "log deleted")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,16 +222,18 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
 
 
 def state_words(run: RunView) -> str:
-    """ "live, 5 s ago", "stalled for 1 h", "crashed 2 d ago"."""
+    """ "live, 5 s ago", "stalled for 1 h, in actor_train since 17:02", "crashed 2 d ago"."""
     word, age = run.verdict.state_word, age_words(run)
     joint = ", " if word == "live" else " for " if word in _LASTING else " "
-    return f"{word}{joint}{age}" if age else word
+    phase = run.progress.phase if run.progress and word in _LASTING else None
+    doing = f", {phase.words}" if phase else ""
+    return f"{word}{joint}{age}{doing}" if age else word
 
 
 def silence_words(run: RunView) -> str:
-    """ "silent for 10 m" of a run that hangs, else ""."""
+    """ "no row for 10 m" of a run that hangs, else ""."""
     stalled = run.verdict.state_word == RunState.STALLED.value
-    return f"silent for {age_words(run)}" if stalled else ""
+    return f"no row for {age_words(run)}" if stalled else ""
 
 
 def why_unknown(run: RunView) -> str:

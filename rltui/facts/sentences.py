@@ -73,13 +73,17 @@ def _state(finding: Finding) -> str:
 
     if age is None:
         return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
-    pace = ""
+    pace = "" if interval else "; no usual step takes that long, as a guess: no pace is known"
     if interval:
         often = "several times a second"
         every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
         pace = f"; rows usually come {every}"
 
-    return f"nothing written for {numbers.age(age)}{pace}"
+    doing, usual = known.get("phase"), known.get("phase_usual_s")
+    doing = f", {doing}" if doing else ""
+    doing += f", usually {numbers.duration(float(usual))}" if usual else ""
+
+    return f"no row for {numbers.age(age)}{doing}{pace}"
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:

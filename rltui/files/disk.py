@@ -82,20 +82,35 @@ class Store(Protocol):
     def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
         """See :func:`expect`."""
 
-    def is_spent(self, *, begins: bool = False) -> bool:
-        """See :func:`is_spent`."""
-
     def costs(self) -> RemoteCosts | None:
         """Requests so far and expected; None where they are not counted."""
 
 
+class Host(Store, Protocol):
+    """The files of one host, which knows its processes."""
+
+    def hold(self, path: Path, kind: str) -> tuple[bool | None, bool] | None:
+        """See :func:`hold_on_host`."""
+
+
 #: The stores of hosts, by scheme and authority.
-_OFFERED: dict[tuple[str, ...], Store] = {}
+_OFFERED: dict[tuple[str, ...], Host] = {}
 
 
-def offer(root: RemotePath, store: Store) -> None:
+def offer(root: RemotePath, store: Host) -> None:
     """Register the store that reads the files of a host."""
     _OFFERED[root.parts[:2]] = store
+
+
+def is_on_host(path: Path) -> bool:
+    """Whether a path is one of a host that knows its processes."""
+    return path.parts[:2] in _OFFERED
+
+
+def hold_on_host(path: Path, kind: str) -> tuple[bool | None, bool] | None:
+    """Whether a log of a format is held open on its host, see
+    :class:`~rltui.sources.discovery.processes.Hold`; None where the host cannot tell."""
+    return _OFFERED[path.parts[:2]].hold(path, kind)
 
 
 def status(path: Path) -> Status:
@@ -116,12 +131,6 @@ def expect(directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
     will be read from their beginnings, so that it is asked once for all. Never raises."""
     if is_remote(directories[0]):
         _store(directories[0]).expect(directories, wanted)
-
-
-def is_spent(path: Path, *, begins: bool = False) -> bool:
-    """Whether a search has used up the requests that it may send to the server of a path;
-    ``begins``: a new search begins."""
-    return is_remote(path) and _store(path).is_spent(begins=begins)
 
 
 @contextmanager

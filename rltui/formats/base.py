@@ -15,7 +15,16 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rltui.core.batch import NO_LANES, Lanes, LogTail, MediaPlace, Restart, TextPoint
+from rltui.core.batch import (
+    NO_CLOCK,
+    NO_LANES,
+    Lanes,
+    LogClock,
+    LogTail,
+    MediaPlace,
+    Restart,
+    TextPoint,
+)
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
@@ -72,6 +81,8 @@ class Decoded:
     lanes: Lanes = NO_LANES
     """The tags so far whose rows lie beside those of a training, in blocks of their own."""
     media: tuple[MediaPlace, ...] = ()
+    clock: LogClock = NO_CLOCK
+    """That of the rows so far; of the last call that has one."""
 
     def then(self, later: Decoded) -> Decoded:
         """Both as if one call had decoded them."""
@@ -88,6 +99,7 @@ class Decoded:
             self.replaces or later.replaces,
             self.lanes.joined(later.lanes),
             self.media + later.media,
+            self.clock if later.clock == NO_CLOCK else later.clock,
         )
 
 
@@ -207,8 +219,6 @@ class Format(ABC):
     :meth:`claims` also gets the last lines of a long file as its head."""
     name_decides: bool = False
     """Whether :meth:`claims` depends on the name alone, so that no file has to be opened."""
-    common: bool = False
-    """Whether most files of a fitting name are something else: no word is lost on those."""
     sub_runs: bool = False
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
@@ -216,6 +226,8 @@ class Format(ABC):
     beside: re.Pattern[str] | None = None
     """Found in the names of files that, without a row of a training, belong to a run beside them,
     and make one only where there is none."""
+    named_by_id: bool = False
+    """Whether the base name of a file is the id of its run: another one is its continuation."""
     kept_open: bool = False
     """Whether every writer of such files keeps its file open as long as it lives."""
 
@@ -223,6 +235,10 @@ class Format(ABC):
         """How a file of this base name belongs to its directory: ``progress.csv`` is that of
         the directory, ``exp1.jsonl`` names a run."""
         return Belonging.DIRECTORY
+
+    def is_common(self, name: str) -> bool:
+        """Whether most files of this base name are something else: no word is lost on those."""
+        return False
 
     def home(self, directory: str, path: Path) -> str:
         """The directory of the run to which a file in ``directory`` (relative to the logdir)

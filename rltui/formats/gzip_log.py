@@ -35,10 +35,13 @@ class Gzipped(Format):
 
     def __init__(self, inner: Format) -> None:
         self._inner = inner
-        for name in ("name", "lacks", "common", "precision_rank", "names_run", "name_decides"):
+        for name in ("name", "lacks", "precision_rank", "names_run", "name_decides"):
             setattr(self, name, getattr(inner, name))
         self.sub_runs, self.restarts = inner.sub_runs, inner.restarts
         self.files, self.written_by = f"{inner.files}, packed", inner.written_by
+
+    def is_common(self, name: str) -> bool:
+        return self._inner.is_common(name.removesuffix(SUFFIX))
 
     def belonging(self, name: str) -> Belonging:
         return self._inner.belonging(name.removesuffix(SUFFIX))

@@ -44,7 +44,9 @@ class SeriesCsv(Format):
     written_by = "d3rlpy, TorchRL, own loops: one file without a header for each metric"
     lacks = "neither a header nor rows of a step and a value"
     restarts = False
-    common = True
+
+    def is_common(self, name: str) -> bool:
+        return True
 
     def claims_name(self, name: str) -> bool:
         return name.endswith(".csv") or _FIGURES.fullmatch(name) is not None

@@ -79,6 +79,7 @@ class Words(NamedTuple):
     counters: Annotated[Mapping[bytes, int], Keyed(read=_counters)]
     """Counter -> kind."""
     box_steps: _Bytes
+    name_keys: _Names
     step_keys: _Names
     """With the coarse ones, which are last."""
     coarse_step_keys: _Names

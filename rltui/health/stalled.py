@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -20,15 +21,15 @@ class StallLimits(NamedTuple):
     least_s: float
     intervals: float
     pauses: float
-    recent: float
+    unpaced_s: float
     ended_after_s: float
 
     def quiet_s(self, interval_s: float | None, pause_s: float | None) -> float:
         """Seconds without a write after which a run is not live, by its usual interval and its
-        second longest pause."""
-        return max(
-            self.least_s, self.intervals * (interval_s or 0.0), self.pauses * (pause_s or 0.0)
-        )
+        second longest pause; a guess without an interval."""
+        if interval_s is None:
+            return self.unpaced_s
+        return max(self.least_s, self.intervals * interval_s, self.pauses * (pause_s or 0.0))
 
 
 class StoppedRule(NamedTuple):
@@ -37,6 +38,28 @@ class StoppedRule(NamedTuple):
     rule: Rule
     level: Level
     advice: str
+
+
+class WarnsRule(NamedTuple):
+    """Says that a log warns again and again of what is learned from."""
+
+    rule: Rule
+    level: Level
+    advice: str
+    least: int
+    """Times that it must be said."""
+    summary: str
+    """Template with the fields ``said`` and ``times``."""
+    subjects: re.Pattern[str]
+    says: re.Pattern[str]
+    unlike: re.Pattern[str]
+
+    def fits(self, text: str) -> bool:
+        """Whether a warning is about the training, and says that something is wrong with it."""
+        lower = text.lower()
+        return all(p.search(lower) for p in (self.subjects, self.says)) and not (
+            self.unlike.search(lower)
+        )
 
 
 class StallRule(NamedTuple):
@@ -51,11 +74,13 @@ class StallRule(NamedTuple):
     """Template of the rule's meaning, with the limits as fields."""
     stopped: StoppedRule
     """For a run that will not go on."""
+    warns: WarnsRule
+    """For one whose log says what is wrong."""
 
     @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """Both, for lists of rules."""
-        return self.rule, self.stopped.rule
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them, for lists of rules."""
+        return self.rule, self.stopped.rule, self.warns.rule
 
 
 @cache
@@ -67,8 +92,17 @@ def stall_rule() -> StallRule:
     end = table.need("stopped").table()
     stopped = StoppedRule(_rule(end, end.need("meaning").text()), *_level_and_advice(end))
     end.finish()
+    said = table.need("warns").table()
+    warns = WarnsRule(
+        _rule(said, said.need("meaning").text()),
+        *_level_and_advice(said),
+        said.need("least").integer(),
+        said.need("summary").text(),
+        *(said.need(key).pattern() for key in ("subjects", "says", "unlike")),
+    )
+    said.finish()
     level, advice = _level_and_advice(table)
-    found = StallRule(_rule(table), level, limits, advice, template, stopped)
+    found = StallRule(_rule(table), level, limits, advice, template, stopped, warns)
     table.finish()
     return _explained(found)
 
@@ -85,8 +119,7 @@ def _level_and_advice(table: Table) -> tuple[Level, str]:
 def with_override(node: Node | None) -> StallRule:
     """The rule with the limits that a configuration changes; None: as shipped.
 
-    Raises DocumentError for a limit that there is not, one that is not finite and above 0, and a
-    ``recent`` that no stall can meet.
+    Raises DocumentError for a limit that there is not, and for one that is not finite and above 0.
     """
     known = stall_rule()
     if node is None:
@@ -100,8 +133,6 @@ def with_override(node: Node | None) -> StallRule:
             )
         if not 0 < value.number() < math.inf:
             value.fail("must be above 0, and finite")
-        if name == "recent" and value.number() <= 1:
-            value.fail("must be above 1: a shorter silence is no stall")
     changed = {name: value.number() for name, value in table.pairs()}
 
     return _explained(known._replace(limits=known.limits._replace(**changed)))

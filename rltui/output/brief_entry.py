@@ -23,9 +23,9 @@ from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.checkpoint import last_good_checkpoint
 from rltui.facts.odd import lacking, odd_facts
-from rltui.facts.runs import age_words, calm_words, silence_words, why_unknown
+from rltui.facts.runs import age_words, calm_words, why_unknown
+from rltui.facts.seams import seam_words
 from rltui.health.model import Diagnosis, Finding, lead_of
-from rltui.health.stalled import stall_rule
 from rltui.health.symptoms import SETTING_CHANGED, Harm
 from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
 from rltui.session import RunView, Session
@@ -106,6 +106,7 @@ def _entry(run: RunView) -> Json:
         "calm": why_unknown(run) or _marked(run, calm_words(run)),
         "headline": _headline(run),
         "story": _told_stories(run, stories),
+        "seam": _marked(run, seam_words(run)),
         "odd": _odd(run, {id(f) for s in stories for d in s for f in d.findings}),
         "not_judged": list(map(_whole, lacking(run))),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
@@ -135,7 +136,7 @@ def _told_stories(run: RunView, stories: Sequence[Sequence[Diagnosis]]) -> list[
             one = _told(run, finding.rule, finding.level, harm, title, [finding])
             told.append(one | {"next": advice})
     told.sort(key=lambda story: story["level"] != Level.BAD.word)
-    return [*_ending(run), *told, *_silence(run)]
+    return [*_ending(run), *told]
 
 
 def _told(
@@ -169,16 +170,6 @@ def _ending(run: RunView) -> list[Json]:
     level, harm = run.verdict.exit_level, diagnosis.symptom.harm if diagnosis else Harm.FATAL
     story = _told(run, name, level, harm.value, words, ()) | {"since": run.data.last_step}
     return [story | {"next": _marked(run, findings.ending_advice(run, crash))}]
-
-
-def _silence(run: RunView) -> list[Json]:
-    """That a run writes nothing any more, which a single look has no finding for."""
-    known, words = stall_rule(), silence_words(run)
-    firing = run.report.firing() if run.report else ()
-    if not words or any(f.rule == known.rule.id for f in firing):
-        return []
-    told = _told(run, known.rule.id, known.level, Harm.FATAL.value, words, ())
-    return [told | {"since": run.data.last_step, "next": known.advice}]
 
 
 def _story(run: RunView, story: Sequence[Diagnosis], *, is_worst: bool) -> Json:

@@ -20,6 +20,7 @@ _DEPTHS = {
     "256": "256",
     "16": "16",
     "none": "none (NO_COLOR, or a terminal without)",
+    "unknown": "unknown: rich or textual is not installed, which watch needs",
 }
 _MOUSE = {True: "on", False: "off: left to the terminal (over ssh, or by view.mouse)"}
 
@@ -118,8 +119,6 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
             f"then {costs['least']} to {costs['most']} lists a minute, one read for each file that "
             "has grown",
         ]
-        if costs["whole_files"]:
-            texts.append("the server sends whole files only: each read costs all of the file")
         lines += _facts("requests", texts)
 
     lines += cluster

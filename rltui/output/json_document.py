@@ -212,6 +212,8 @@ class RunVerdict(TypedDict):
 
     run: str
     """Path below its logdir, ``.`` for the logdir itself."""
+    name: str
+    """What people read."""
     logdir: int
     path: str
     framework: str | None
@@ -345,6 +347,7 @@ def _entry(run: RunView) -> Json:
 
     return {
         "run": run.key.name,
+        "name": run.name,
         "logdir": run.key.logdir,
         "path": str(run.data.path),
         "framework": known.framework if known else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -62,6 +63,10 @@ _ALL_CHARTS, _LEAST_CHARTS = 1_500_000, 8_000
 _STORY_CHARTS, _OVERVIEW_CHARTS, _TAB_CHARTS = 6, 12, 3
 #: Tabs that are no part of it: they repeat others, or say nothing of the training.
 _ASIDE = ("findings", "all", "hyper", "progress", "other")
+#: An absolute path of two names or more.
+_ABSOLUTE = re.compile(
+    r"(?<![\w.…/:-])/(?P<root>[^\s/:'\"]+)/(?:[^\s/:'\"]+/)*(?P<last>[^\s/:'\"]*)"
+)
 #: Share of the colour of a level in the ground of its episodes.
 _SHADE = 0.15
 
@@ -101,9 +106,16 @@ def _palette(name: str) -> str:
 
 
 def _plain(text: str, most: int = _LONGEST) -> str:
-    """A text in at most ``most`` visible characters, without what has the form of a secret."""
+    """A text in at most ``most`` visible characters, without what has the form of a secret, and
+    without folders of this machine, which are nobody else's business."""
     text = kept_clean(masked("", text[: 4 * most]))
+    text = _ABSOLUTE.sub(_last_name, text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _last_name(path: re.Match[str]) -> str:
+    """An absolute path by its last name; a tag that begins with a slash as it is."""
+    return f"…/{path['last']}" if Path("/", path["root"]).is_dir() else path[0]
 
 
 def _text(text: str, most: int = _LONGEST) -> str:
@@ -371,7 +383,8 @@ class _Page:
         )
 
         extent, count = run.data.extent, gpus(run)
-        facts = [("path", str(run.data.path))]
+        logdir = self._session.logdirs[run.key.logdir]
+        facts = [("path", str(Path(logdir.name, run.key.name)))]
         facts += [(n, masked(n, value_text(v))) for n, v in read_environment(folders).items()]
         facts += [("GPUs by its settings", "" if count is None else f"{sum(count):,}")]
         times = (("first row", extent.first_wall_time), ("newest row", extent.last_wall_time))

@@ -24,6 +24,7 @@ from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import WireError, dump, load
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, OversizeError
 from rltui.sources.discovery.log_head import EndSigns
+from rltui.sources.discovery.processes import look
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
 from rltui.sources.options import ReaderOptions
@@ -272,6 +273,8 @@ def answer(question: messages.Question) -> tuple[messages.Answer, bytes]:
             found = path.stat()
             sort = _SORTS.get(stat.S_IFMT(found.st_mode), messages.Sort.OTHER)
             return messages.Answer(sort, found.st_size, found.st_mtime_ns), b""
+        if question.what is messages.What.HOLD:
+            return messages.Answer(hold=look({path: question.kind}).get(path)), b""
         if question.what is messages.What.NAMES:
             return messages.Answer(messages.Sort.DIRECTORY, names=_names(path)), b""
         if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something

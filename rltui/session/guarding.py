@@ -66,13 +66,18 @@ class Hold(NamedTuple):
 
     def lasted(self, rows: int, seconds: float) -> bool:
         """Whether that many rows, or seconds, are long enough."""
-        return rows >= self.rows and seconds >= self.seconds
+        return rows >= self.least_rows and seconds >= self.seconds
 
     def end(self, row: int, times: FloatArray) -> int:
         """The first row that is long enough after another one; their number where none is.
         ``times``: of each row, shape (rows,), seconds, ascending."""
         late = int(np.searchsorted(times, times[row] + self.seconds)) if self.seconds else 0
-        return min(max(row + self.rows, late), len(times))
+        return min(max(row + self.least_rows, late), len(times))
+
+    @property
+    def least_rows(self) -> int:
+        """New rows that confirm the reason: while nothing new is logged, time proves nothing."""
+        return max(self.rows, 1) if self.seconds else self.rows
 
     @property
     def words(self) -> str:

@@ -16,14 +16,12 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.text import clean, counted, first_of
 from rltui.core.yaml_document import nearest
-from rltui.sources.discovery.grouping import NAMELESS
+from rltui.sources.discovery.places import is_nameless
 
 T = TypeVar("T")
 
 #: Ends the name of the second run of one directory, which has no other name.
 _NUMBER = re.compile(r"#\d+$")
-#: Directories that many frameworks give the same name.
-_NAMELESS = NAMELESS | {"run", "runs"}
 
 
 class Naming:
@@ -150,23 +148,23 @@ class Naming:
 
     def _short_names(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
         """The first folder of each run, or its path; two runs may have the same."""
-        count = Counter(key.name for key in keys)
+        told = _telling_parts(keys)
+        count = Counter(told.values())
         paths = {}
-        for key in keys:
-            ambiguous = key.name.lower() in _NAMELESS or count[key.name] > 1
-            paths[key] = self._full_path(key) if ambiguous or _is_logdir(key) else key.name
+        for key, part in told.items():
+            ambiguous = is_nameless(key.name) or count[part] > 1
+            paths[key] = self._full_path(key) if ambiguous or _is_logdir(key) else part
         heads = Counter(map(_head, paths.values()))
-        folders = Counter((key.logdir, _head(key.name)) for key in keys)
+        folders = Counter((key.logdir, _head(part)) for key, part in told.items())
         names = {}
         for key, path in paths.items():
-            head = _head(path)
+            head, folder = _head(path), _head(told[key])
             alone = heads[head] == 1 < len(heads)
-            short = path == key.name and head.lower() not in _NAMELESS and alone
+            short = path == told[key] and not is_nameless(head) and alone
             names[key] = head if short else path
-            alone = folders[key.logdir, _head(key.name)] == 1
-            folder = _head(key.name)
-            nameless = _is_logdir(key) or folder.lower() in _NAMELESS
-            if alone and path != key.name and not nameless:
+            alone = folders[key.logdir, folder] == 1
+            nameless = _is_logdir(key) or is_nameless(folder)
+            if alone and path != told[key] and not nameless:
                 names[key] = f"{self._label(key)}/{folder}"
 
         return names
@@ -191,6 +189,21 @@ def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -
         for item, known in names.items()
         if any(text == name or (globs and fnmatchcase(name, text)) for name in known)
     ]
+
+
+def _telling_parts(keys: Collection[RunKey]) -> dict[RunKey, str]:
+    """The path of each run without the first directories, if many frameworks give them the same
+    name; the whole path where only a number would be left, or what another run is called."""
+    parts = {}
+    for key in keys:
+        rest = key.name.split("/")
+        while len(rest) > 1 and is_nameless(rest[0]):
+            rest = rest[1:]
+        parts[key] = "/".join(rest)
+    unclear = len({(k.logdir, p) for k, p in parts.items()}) < len(parts)
+    if unclear or any(part.isdecimal() for part in parts.values()):
+        return {key: key.name for key in keys}
+    return parts
 
 
 def _is_logdir(key: RunKey) -> bool:

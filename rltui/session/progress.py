@@ -1,11 +1,12 @@
 """How far a run is, whether it is live, and how it ended: step, total, elapsed, ETA, age, state.
 
-Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
-marked as derived; age is always that of the newest known write.
+Many text logs carry no time. Then their rows have those of the durations that they log, summed up
+to the change time of the file, and elapsed is marked as derived.
 
-The change time of a file is new after a copy, so the times that the log itself has decide when a
-run was last written. They are of the clock of the training machine, which may be off: a file that
-is written while it is watched is alive, whatever they say.
+Only rows show that a training goes on: a log may grow by health checks and bars alone. The change
+time of a file is new after a copy, so the times that the log itself has decide when its newest row
+was written. They are of the clock of the training machine, which may be off: a run whose rows come
+while it is watched is alive, whatever they say.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
-from rltui.core.batch import LogTail
+from rltui.core.batch import LogTail, Phase
 from rltui.core.block import FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
@@ -28,6 +29,7 @@ from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.sources.side_files.settings_files import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
+from rltui.store.run import LogFile
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -40,6 +42,8 @@ OLD_S = 86_400.0
 _RECENT = 200
 #: Clocks of two machines differ by less, and writers hold rows back for less, seconds.
 _SKEW_S = 900.0
+#: Times from here on are dates, seconds since the epoch.
+_DATED_S = 1e8
 #: ... or for this many usual intervals: a file may be written between two rows.
 _INTERVALS = 5.0
 #: The same while there is no usual interval.
@@ -99,7 +103,8 @@ class Progress(NamedTuple):
     """Planned total, from hyperparameters; None when no log has it."""
     elapsed_s: float | None
     elapsed_derived: bool
-    """True when the log has no times and the figure is a sum of step times."""
+    """True when the logs have no times and the figure is a sum of durations: rows are no younger
+    than their times, and as much older as the file was changed after the newest of them."""
     eta_s: float | None
     interval_s: float | None
     """Usual time between two logged steps."""
@@ -108,15 +113,11 @@ class Progress(NamedTuple):
     limits: StallLimits
     """When a silent run is stalled, and when it has ended."""
     age_s: float | None
-    """Time since the newest write, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes,
+    """Time since the newest row, in the coarse steps that are shown: 0, 5, 10, 30 s, minutes,
     from :data:`OLD_S` on days."""
     state: RunState
     written_at: float | None = None
-    """When the newest write was, seconds since the epoch."""
-    row_at: float | None = None
-    """The newest time that a row has, seconds since the epoch; None where rows have none."""
-    seen_live: bool = False
-    """Whether it was live at one time while it was watched."""
+    """When its newest row was written, as far as that is known, seconds since the epoch."""
     done: bool = False
     """The last planned step, or the trainer's closing row, has been logged."""
     gone: bool = False
@@ -125,6 +126,8 @@ class Progress(NamedTuple):
     """How it ended and why, where its console log or a tracker shows it."""
     look: Look | None = None
     """The newest inspection of the processes that write it."""
+    phase: Phase | None = None
+    """What it is doing since its newest row, where its console says so."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
@@ -142,11 +145,15 @@ class Progress(NamedTuple):
 
     def silent(self, now: float) -> bool:
         """Whether it is silent though no log shows its end, so that its processes are worth an
-        inspection. Change times of files alone do not count: they may be those of a copy."""
+        inspection."""
         if self.done or self.written_at is None or self.last_step is None:
             return False
-        known = self.seen_live or self.row_at is not None
-        return known and self.quiet_s < now - self.written_at <= self.limits.ended_after_s
+        return self.limits.least_s < now - self.written_at <= self.limits.ended_after_s
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a live run is between two rows: nothing is new, which is usual at its pace."""
+        return self.state is RunState.LIVE and (self.age_s or 0.0) >= self.limits.least_s
 
     @property
     def share(self) -> float | None:
@@ -171,11 +178,15 @@ def progress(
     beside its logs; ``before``: as it was known until now."""
     clock = clock_series(run)
     interval, per_step, pause = _intervals(clock)
-    elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
-    if interval is None and (times := _step_times(run, infos, roles.step_time)) is not None:
-        interval = per_step = median(times[-_RECENT:])
+    paced = run.table.paced
+    derived = bool(paced) and paced.keys() >= run.extent.last_wall_times.keys()
+    elapsed = max(log.clock.newest for log in paced.values()) if derived else None
+    if clock is not None and clock.count > 1 and not derived:
+        elapsed = float(np.nanmax(clock.wall_times) - np.nanmin(clock.wall_times))
+    if interval is None:  # that of the only row, or as it was seen
+        interval, pause = _usual_gap(np.array([elapsed]) if elapsed else np.diff(run.files.grown))
 
-    written_at, row_at, copied = _last_write(run, interval, now)
+    written_at, copied = _last_row(run, interval, now)
     last = run.last_step
     planned = (positive(hyper.get(name)) for name in roles.total_steps)
     total = next(filter(None, planned), None)
@@ -200,12 +211,11 @@ def progress(
         None,
         RunState.UNKNOWN,
         written_at,
-        row_at,
-        before is not None and before.seen_live,
         done,
         run.files.all_gone,
         exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
+        _phase_of(run, last, total),
     )
 
     return aged(fresh, now)
@@ -214,12 +224,12 @@ def progress(
 def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
-    written_at, row_at, copied = _last_write(run, known.interval_s, now)
+    written_at, copied = _last_row(run, known.interval_s, now)
     fresh = known._replace(
         written_at=_newest(known.written_at, written_at),
         gone=run.files.all_gone,
-        row_at=row_at if known.row_at is None else known.row_at,
         exit_status=exit_status_of(run, copied=copied, facts=facts),
+        phase=_phase_of(run, known.last_step, known.total_steps),
         age_s=None,
     )
 
@@ -230,7 +240,6 @@ def aged(known: Progress, now: float) -> Progress:
     """``known`` with age and state at another time; the same object when neither differs."""
     age = None if known.written_at is None else max(0.0, now - known.written_at)
     state = _state(known, age, now)
-    seen_live = known.seen_live or state is RunState.LIVE
     ended = known.exit_status
     if ended is not None and ended.kind is ExitKind.FINISHED:
         state = RunState.FINISHED
@@ -242,7 +251,7 @@ def aged(known: Progress, now: float) -> Progress:
     if shown == known.age_s and state is known.state:
         return known
 
-    return known._replace(age_s=shown, state=state, seen_live=seen_live)
+    return known._replace(age_s=shown, state=state)
 
 
 def _coarse(age: float | None, ended_after_s: float) -> float | None:
@@ -260,29 +269,28 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
     """The state of a run of which no log shows an end."""
     if known.done:
         return RunState.FINISHED
-    if age is None or known.last_step is None or age > known.limits.ended_after_s:
+    if age is None or known.last_step is None:
         return RunState.UNKNOWN
-    if age <= known.quiet_s:
-        return RunState.LIVE
     if known.held is False and known.silent(now):
         return RunState.STOPPED
-    # whether it went on a short while ago for its pace, only the times of its rows show: the change
-    # time of a file is that of its copy after ``git clone`` or ``cp``
-    since = math.inf if known.row_at is None else now - known.row_at
-    recent = since <= known.limits.recent * known.quiet_s
+    if age <= known.quiet_s:
+        return RunState.LIVE
 
-    return RunState.STALLED if known.seen_live or recent else RunState.UNKNOWN
+    return RunState.STOPPED if age > known.limits.ended_after_s else RunState.STALLED
 
 
 def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
     longest = sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]
+    found = None
     for tag in filter(run.table.may_have_times, longest):
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
-            return series
-    return None
+            found = found or series
+            if series.count > 1:
+                return series
+    return found
 
 
 def _intervals(clock: Series | None) -> tuple[float | None, float | None, float | None]:
@@ -296,25 +304,17 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
     if not keep.any():
         return None, None, None
     per_step = gaps[keep] / np.diff(steps)[ahead][keep]
-    longest = np.sort(gaps[keep])[-2:]
+    interval, pause = _usual_gap(gaps)
 
-    return median(gaps[keep]), median(per_step), float(longest[0]) if len(longest) > 1 else None
+    return interval, median(per_step), pause
 
 
-def _elapsed(
-    run: RunData, infos: Mapping[str, TagInfo], step_time: str, clock: Series | None
-) -> tuple[float | None, bool]:
-    """Seconds since the run began, None where not known, and whether they are a sum of step
-    times."""
-    if clock is not None and clock.count > 1:
-        return float(np.nanmax(clock.wall_times) - np.nanmin(clock.wall_times)), False
-    times = _step_times(run, infos, step_time)
-    if times is None:
-        return None, False
-    with np.errstate(over="ignore"):
-        total = float(times.sum())
-
-    return (total, True) if np.isfinite(total) else (None, False)
+def _usual_gap(gaps: FloatArray) -> tuple[float | None, float | None]:
+    """The usual and the second longest of some pauses, in seconds; None with too few of them."""
+    found = np.sort(gaps[gaps > 0])
+    if not len(found):
+        return None, None
+    return median(found), float(found[-2]) if len(found) > 1 else None
 
 
 def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator[Series]:
@@ -322,15 +322,6 @@ def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator
     for tag, info in infos.items():
         if info.metric is not None and info.metric.key == key:
             yield run.series(tag)
-
-
-def _step_times(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatArray | None:
-    """The finite step times, in seconds; None without any."""
-    for series in _series_of(run, infos, key):
-        _, values = series.finite()
-        if len(values):
-            return np.asarray(values * infos[series.tag].scale, dtype=np.float64)
-    return None
 
 
 def _planned_in_files(
@@ -380,22 +371,20 @@ def _newest(*times: float | None) -> float | None:
     return max((t for t in times if t is not None), default=None)
 
 
-def _last_write(
-    run: RunData, interval: float | None, now: float
-) -> tuple[float | None, float | None, bool]:
-    """When a run was last written and the newest time of a row, seconds since the epoch, None where
-    not known; and whether the change times of its files are those of a copy. ``interval``: usual
-    seconds between two rows."""
+def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float | None, bool]:
+    """When the newest row of a run was written, seconds since the epoch, None where not known; and
+    whether the change times of its files are those of a copy. ``interval``: usual seconds between
+    two rows."""
     files = run.files
-    # a time in the future is no time
-    walls = {p: t for p, t in run.extent.last_wall_times.items() if t <= now + _SKEW_S}
-    row_at = max(walls.values(), default=None)
+    # a time in the future is no time, nor one that counts from another begin
+    walls = run.extent.last_wall_times
+    walls = {p: t for p, t in walls.items() if _DATED_S < t <= now + _SKEW_S}
+    own = max(walls.values(), default=None)
 
-    if row_at is not None:
+    if own is not None:
         allowed = _UNKNOWN_INTERVAL_S if interval is None else _INTERVALS * interval
         newest = files.by_path.get(max(walls, key=lambda p: walls[p]))
-        late = 0.0 if newest is None else newest.source.modified - row_at
-        own: float | None = row_at
+        late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
         logs = [f for f in files.by_path.values() if f.tail is not None]
@@ -405,7 +394,32 @@ def _last_write(
             own = None  # a time zone explains it
         copied = own is not None
 
-    return _newest(own, None if copied else files.modified, files.grown_at), row_at, copied
+    times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
+    return _newest(*files.grown, *times), copied
+
+
+def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
+    """What a run is doing by the console that was written last, unless that counts its steps."""
+    logs = [f for f in run.files.by_path.values() if f.tail is not None]
+    newest = max(logs, key=lambda f: f.source.modified, default=None)
+    phase = newest.tail.phase if newest is not None and newest.tail is not None else None
+    if phase is None or phase.done is None:
+        return phase
+    counts = phase.total == total or abs(phase.done - (last or 0)) <= 1 < (last or 0)
+    return None if counts else phase
+
+
+def _row_time(file: LogFile, wall: float | None) -> float | None:
+    """When the newest row of a file was written, None for a file without rows; ``wall``: its time
+    in the log. Rows come late by the delay of the writer and by what two clocks differ, unless
+    lines with times stand behind them."""
+    if file.row_modified is None:
+        return wall
+    latest = file.row_modified
+    if file.tail is not None:
+        latest = min(latest, file.source.modified - file.tail.lasted_s)
+    apart = 0.0 if wall is None else latest - wall
+    return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest
 
 
 @lru_cache(maxsize=16)

@@ -209,7 +209,7 @@ class Pins:
 
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
 #: States of runs that may go on.
-_GOES_ON = ("live", "stalled", "silent", "no points")
+_GOES_ON = ("live", "waiting", "stalled", "no points")
 
 
 class Verdict:
@@ -238,31 +238,26 @@ class Verdict:
 
     @property
     def state_word(self) -> str:
-        """The state in the word that every view shows: live, stalled, finished, crashed,
-        cancelled; what else is known of a run whose state is not: waiting (not read yet),
-        no points, silent, ended (silent for a day), log deleted; unreachable where its host is and
-        it may go on."""
+        """The state in the word that every view shows: live, waiting (between two rows, within its
+        usual pace), stalled, finished, stopped, crashed, cancelled; what else is known of a run
+        whose state is not: not read, no points, log deleted; unreachable where its host is and it
+        may go on."""
         known = self._run.progress
         if known is None:
-            return "waiting"
+            return "not read"
         if self.crash is not None:
             return str(self.crash.kind.value)
         if known.gone:
             return "log deleted"
-        if known.state is not RunState.UNKNOWN:
-            word = str(known.state.value)
-        elif known.last_step is None:
-            word = "no points"
-        else:
-            old = known.age_s is None or known.age_s >= known.limits.ended_after_s
-            word = "ended" if old else "silent"
+        word = "no points" if known.state is RunState.UNKNOWN else str(known.state.value)
+        word = "waiting" if known.is_waiting else word
 
         return "unreachable" if known.lost_at is not None and word in _GOES_ON else word
 
     @property
     def has_ended(self) -> bool:
         """Whether it writes no more, by the word of its state."""
-        return self.state_word not in (*_GOES_ON, "waiting", "unreachable")
+        return self.state_word not in (*_GOES_ON, "not read", "unreachable")
 
     @property
     def exit_level(self) -> Level:

@@ -291,7 +291,7 @@ class Session:
             view.version += 1
             self._note_reading(view)
             if view.data.files.grew:
-                view.data.files.grown_at = self.clock.now()
+                view.data.files.grown.append(self.clock.now())
             if view.report is not None and batch.items:
                 grown.append(key)
         self.memory.count(batch, grown)

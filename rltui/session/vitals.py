@@ -1,5 +1,7 @@
 """Finds out what logs do not say: whether a process still writes a run, what files near it hold.
 
+The processes are those of the machine where the logs lie, also of a host that ssh reaches.
+
 One pass over all processes inspects many runs: those that have fallen silent, and each run once
 while it is live, since only a writer that was seen to hold its file open can be expected to keep it
 open. Inspections are rare, and in a thread while runs are watched, since a disk may hang.
@@ -18,6 +20,7 @@ from rltui.core.address import PIPE, is_remote
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
 from rltui.core.level import RunState
+from rltui.files.disk import hold_on_host, is_on_host
 from rltui.files.trouble import contained
 from rltui.session.progress import Look, Progress
 from rltui.session.run import RunView
@@ -147,7 +150,8 @@ class Vitals:
             progress, data = view.progress, view.data
             if progress is None or progress.gone or data.files.reading:
                 continue
-            if not (is_remote(data.path) or data.path == PIPE):
+            knows = is_on_host(data.path) if is_remote(data.path) else data.path != PIPE
+            if knows:
                 found += self._due_of(view, progress, now, rests=rests)
         if any(inspection.facts_from for inspection in found):
             self._name_folders(found)
@@ -177,11 +181,11 @@ class Vitals:
         if rests and not fresh:
             return
         again = progress.held is True and now >= known.again_at
-        # for the first time while it is live
-        paths = view.data.files.by_path.keys()
+        # for the first time while it is live; a question to a host costs a connection
+        paths, is_here = view.data.files.by_path.keys(), not is_remote(view.data.path)
         first = progress.state is RunState.LIVE and not known.files >= paths
-        looks = (fresh or again) if silent else first
-        needs_facts = fresh or not (known.facts_read or progress.total_steps)
+        looks = (fresh or again) if silent else (first and is_here)
+        needs_facts = is_here and (fresh or not (known.facts_read or progress.total_steps))
         if not (looks or needs_facts):
             return
 
@@ -205,7 +209,7 @@ class Vitals:
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
-                holds, fact_files = look(files) if files else {}, FactFiles()
+                holds, fact_files = _holds(files), FactFiles()
                 found = [
                     replace(
                         inspection,
@@ -219,6 +223,17 @@ class Vitals:
         except OSError:
             found = looks
         self._found.put(found)
+
+
+def _holds(files: Mapping[Path, str]) -> dict[Path, Hold]:
+    """Who holds the files (path -> name of the format), by the processes of their host."""
+    here = {path: kind for path, kind in files.items() if not is_remote(path)}
+    found = look(here) if here else {}
+    for path in files.keys() - here.keys():
+        hold = hold_on_host(path, files[path])
+        if hold is not None:
+            found[path] = Hold(*hold)
+    return found
 
 
 def _held(view: RunView, look: _Inspection, seen_held: set[Path]) -> bool | None:

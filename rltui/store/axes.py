@@ -33,6 +33,8 @@ _NEAR = 1.1
 #: At one time, a tag is that far ahead of another axis, or that far behind it (an evaluation
 #: that runs beside the training lags, too).
 _AHEAD, _BEHIND = 1.1, 0.5
+#: One clock is that much faster than another one.
+_PACE = 1.5
 #: Share of the later half of the points for which that holds.
 _MOST_APART = 0.8
 #: Share of the tags of the largest axis that a finer one needs to be that of the run.
@@ -115,8 +117,12 @@ def are_apart(one: Series, other: Series) -> bool:
     slack = 2 * (steps[-1] - steps[0]) / len(steps)
     ahead = own[later] > _AHEAD * expected + slack
     behind = own[later] < _BEHIND * expected - slack
+    # two clocks that cross go at different paces
+    rise = float(own[later][-1] - own[later][0])
+    passed = float(expected[-1] - expected[0])
+    other_pace = rise > _PACE * passed + slack or passed > _PACE * rise + slack
 
-    return float(np.mean(ahead | behind)) >= _MOST_APART
+    return other_pace or float(np.mean(ahead | behind)) >= _MOST_APART
 
 
 class AxisCheck:

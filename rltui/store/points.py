@@ -14,6 +14,9 @@ Points = tuple[IntArray, FloatArray, ValueArray]
 
 #: Spare room of a growing array, as a fraction of its length, and at least this many points.
 _SPARE, _SPARE_LEAST = 8, 16
+#: Rows in which gaps show, gaps from which on values may come in a row, and how many times as long
+#: as a gap, or as the values between gaps, is something else.
+_LEAST_GAPS, _AGAIN, _LONGER = 8, 2, 3
 #: Up to this many values are compared as bytes: numpy takes longer to begin.
 _FEW = 64
 
@@ -47,6 +50,32 @@ def distinct(steps: IntArray) -> IntArray:
     """(m,) each of ``steps`` (n,), which never decrease, once; the same array if none repeats."""
     new = steps[1:] != steps[:-1]
     return steps if new.all() else steps[np.concatenate(([True], new))]
+
+
+def measured(values: ValueArray) -> BoolArray | None:
+    """(n,) which values of a metric that is measured now and then were measured; None for a
+    metric of which each row has a value.
+
+    Gaps are NaN: at least as many rows as there are values between them, behind which there is a
+    value again. What lasts for longer than gaps do, or comes after more values, is none.
+    """
+    nan = np.isnan(values)
+    begins = np.flatnonzero(nan[1:] != nan[:-1]) + 1
+    lengths = np.diff(begins, prepend=0, append=len(nan))
+    first = int(nan[:1].any())
+    own, gaps = lengths[first::2], lengths[first + 1 :: 2]
+    before, gaps = own[:-1][: len(gaps)], gaps[: len(own) - 1]
+    if not len(gaps) or before.sum() > gaps.sum() or before.sum() + gaps.sum() < _LEAST_GAPS:
+        return None
+    if len(gaps) < _AGAIN and before[0] > 1:
+        return None
+
+    kept, longest = ~nan, _LONGER * int(gaps.max())
+    if first and lengths[0] > longest:
+        kept[: lengths[0]] = True
+    if nan[-1] and (lengths[-1] > longest or own[-1] > _LONGER * before.max()):
+        kept[-lengths[-1] :] = True
+    return kept
 
 
 def by_step(points: Points) -> Points:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from rltui.store.series import Series
 _DECIMALS, _WITNESSES, _SHOWN = 6, 3, 100
 #: A tag that has been this many times what its decimals hide is next to nothing at zero.
 _NEXT_TO_NOTHING = 100.0
+#: Times at which rows arrived that are remembered.
+_ARRIVALS = 32
 
 
 class RunData:
@@ -51,10 +54,12 @@ class RunData:
     def apply(self, batch: Batch) -> bool:
         """Store one batch; returns whether the set of tags grew."""
         self.version += 1
-        self.files.update(batch)
         self.media.add(batch)
         before = self.table.tag_count
         self.table.add(batch)
+        blocks = batch.blocks
+        apart = batch.source.lanes.tags | self.off_axis if blocks else frozenset()
+        self.files.update(batch, has_rows=any(not apart.issuperset(b.tags) for b in blocks))
         return self.table.tag_count != before
 
     def move(self, path: Path, into: RunData) -> None:
@@ -175,6 +180,8 @@ class LogFile:
     """Whether it has vanished."""
     tail: LogTail | None = None
     """Its last lines, if it is a console log."""
+    row_modified: float | None = None
+    """Its modification time when its newest row was read; None without rows."""
     exit_code: int | None = None
     """Exit status of the training, if it is a tracker's and records it."""
     _read: bool = False
@@ -182,7 +189,7 @@ class LogFile:
     _complete: bool = False
     """Whether it had been read to its end when the exit status came."""
 
-    def update(self, batch: Batch) -> bool:
+    def update(self, batch: Batch, *, has_rows: bool) -> bool:
         """Note the state in a batch; returns whether the file was written since it was read."""
         before, now = self.source, batch.source
         moved = now.modified > before.modified or now.size > before.size
@@ -193,6 +200,8 @@ class LogFile:
         self.has_more, self.gone = batch.more, batch.gone
         if batch.tail is not None:
             self.tail = batch.tail
+        if has_rows:
+            self.row_modified = now.modified
         if batch.exit_code is not None:
             self.exit_code, self._complete = batch.exit_code, not batch.more
         elif batch.items and self._complete:
@@ -213,9 +222,9 @@ class RunFiles:
         """Further files of the run that have not been read to their end, as of the newest
         batch."""
         self.grew = False
-        """Whether the newest batch shows that its file was written while it was watched."""
-        self.grown_at: float | None = None
-        """When that was last so, seconds since the epoch by the clock of the session."""
+        """Whether the newest batch holds rows that were written while their file was watched."""
+        self.grown = deque[float](maxlen=_ARRIVALS)
+        """When that was so, the newest times, seconds since the epoch by the session's clock."""
 
     @property
     def sources(self) -> dict[Path, SourceInfo]:
@@ -251,10 +260,11 @@ class RunFiles:
         """Note a file that will be read: until then the run is not complete."""
         self.by_path.setdefault(source.path, LogFile(source)).has_more = True
 
-    def update(self, batch: Batch) -> None:
-        """Store everything but the points of a batch."""
+    def update(self, batch: Batch, *, has_rows: bool) -> None:
+        """Store everything but the points of a batch; ``has_rows``: whether it has some of the
+        training, not only of the machines or engines beside it."""
         file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
-        self.grew = file.update(batch)
+        self.grew = file.update(batch, has_rows=has_rows) and has_rows
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
         self.notes.extend(n for n in batch.notes if n.offset is None or n not in self.notes)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from textual import events, on
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.widget import Widget
@@ -244,6 +245,8 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """A key that no binding took: say why it does nothing, or where it works."""
+        if self.shell.screen is not self:  # it has closed: the key is for the screen below
+            return
         table = self.shell.keys
         here = (self.idle(k.action) for k in keys_for(self.place, table) if event.key in k.keys)
         below = getattr(self.shell.screen_stack[-2], "place", "") if self.is_modal else ""
@@ -311,6 +314,11 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
             shell.say(str(problem))
         else:
             shell.say(f"wrote {path}", shell.view.link(path))
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close the screen, unless it has closed or another lies over it: Textual would close that
+        one."""
+        return super().dismiss(result) if self.shell.screen is self else AwaitComplete()
 
     def leave_line(self) -> bool:
         """Leave the line of text, or clear the filter. Returns whether there was one."""
@@ -407,7 +415,7 @@ class Reading(Widget):
         start_thread(run)
 
     def _show_read(self, show: Callable[[], None] | None, error: Exception | None) -> None:
-        """Show what was read; an unexpected failure ends the app, so that it is seen."""
+        """Show what was read; an unexpected failure is told as any other."""
         self.reading = False
         if error is not None:
             raise error

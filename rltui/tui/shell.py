@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.driver import Driver
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.widget import Widget
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
@@ -44,6 +49,11 @@ Result = TypeVar("Result")
 _NOTICE_S = 3.0
 #: Key of an action that the user took all keys from: no terminal sends it.
 _NO_KEY = "unbound"
+#: The key that quits at once, whatever waits.
+_QUIT = "ctrl+c"
+#: Seconds after which a key no longer waits for the one before, and how often that is looked at
+#: again while it makes work for other widgets.
+_PATIENCE_S, _ROUNDS = 2.0, 9
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,7 @@ class ShellApp(CellDiffApp[Result]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "quit", "quit", show=False, priority=True)
+        Binding(_QUIT, "quit", "quit", show=False, priority=True)
     ]
 
     def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
@@ -103,8 +113,11 @@ class ShellApp(CellDiffApp[Result]):
         """What is watched: nothing is written there."""
         self.state = ViewState()
         """What screens remember from one start to the next."""
-        self._faults: set[Fault] = set()
-        """Faults of the program that were shown."""
+        self._faults: set[Path | str] = set()
+        """Reports (else words) of the faults of the program that were shown."""
+        self._typed: deque[events.Event] = deque()
+        """The key that is being dealt with, and those that wait for what it opens."""
+        self._typed_at = 0.0
         self._theme_dirs = options.theme_dirs
         self._tokens: dict[str, Theme] = {options.theme.name: options.theme}
         self._palette: Palette | None = None
@@ -139,6 +152,7 @@ class ShellApp(CellDiffApp[Result]):
     def get_driver_class(self) -> type[Driver]:
         """The driver of the platform, with ears for what the terminal says of pictures."""
         hear_answers()
+        contain_faults()
         return super().get_driver_class()
 
     def frame(self, frame: PictureFrame) -> None:
@@ -221,18 +235,90 @@ class ShellApp(CellDiffApp[Result]):
     def walled(self, what: str) -> AbstractContextManager[None]:
         """A block whose faults are shown, each once, instead of ending the app."""
 
-        def tell(fault: Fault) -> None:
-            if fault not in self._faults:
-                self._faults.add(fault)
-                self.say(fault.text)
+        return wall(what, self._tell)
 
-        return wall(what, tell)
+    def _tell(self, fault: Fault) -> None:
+        """Show a fault, unless it was shown before."""
+        place = fault.report or fault.error
+        if place not in self._faults:
+            self._faults.add(place)
+            self.say(fault.text)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Tell an error that left a handler, a timer or a worker. One that leaves nothing to look
+        at, before the first screen or after the last, ends the app with a line."""
+        faults = [Fault("internal error", clean(f"{type(error).__name__}: {error}"), None)]
+        with suppress(Exception):  # telling may fail as well
+            with suppress(RltuiError, MemoryError), wall(faults[0].what, faults.append):
+                raise error
+            if self._exit:  # the user has left
+                return
+            if self._running and self.screen_stack:
+                self._tell(faults[-1])
+                return
+        # Textual prints this instead of a traceback with the values of all variables
+        vars(error)["__rich__"] = lambda: faults[-1].text
+        super()._handle_exception(error)
+
+    def panic(self, *renderables: Any) -> None:
+        """End with a line and an error; Textual also calls it when it can no longer read the
+        terminal, with a traceback."""
+        self._return_code = 1
+        words = "internal error: the terminal can no longer be read"
+        super().panic(*(r if hasattr(r, "__rich__") else words for r in renderables))
 
     async def run_action(self, *args: Any, **options: Any) -> bool:
         """Carry out what a key asks for."""
         with self.walled("this key failed"):
             return await super().run_action(*args, **options)
         return True
+
+    # -- keys --------------------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """Hand a key or a paste on once the key before has been dealt with, so that it goes to the
+        prompt or the screen that this one opened."""
+        typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if not typed or getattr(event, "key", "") == _QUIT:
+            await super().on_event(event)
+            return
+        waits, late = bool(self._typed), time.monotonic() - self._typed_at > _PATIENCE_S
+        self._typed.append(event)
+        if waits and late:
+            self._typed.popleft()
+        if late or not waits:
+            await self._hand_on()
+
+    async def _hand_on(self) -> None:
+        """Hand on the first of the keys that wait."""
+        event, target = self._typed[0], self.focused or self.screen
+        self._typed_at = time.monotonic()
+        await super().on_event(event)
+        self._follow(target, partial(self._dealt_with, event, None, _ROUNDS))
+
+    def _follow(self, node: MessagePump | None, then: Callable[[], object]) -> None:
+        """Call ``then`` after what is in the queues of a widget and of those above it: each hands
+        a key up to its parent, and the last one to the app, which looks for a binding."""
+        while node is not None and node is not self:
+            above = getattr(node, "parent", None)
+            if node.call_later(self._follow, above, then):
+                return
+            node = above
+        self.call_later(then)
+
+    async def _dealt_with(self, event: events.Event, target: Widget | None, rounds: int) -> None:
+        """Hand the next key on, once what takes it now has nothing more to do; ``target`` took it
+        at the last look."""
+        if not self._typed or self._typed[0] is not event:
+            return
+        now = self.focused or self.screen
+        busy = any(n.message_queue_size for n in now.ancestors_with_self if n is not self)
+        if rounds and (busy or now is not target):
+            self._follow(now, partial(self._dealt_with, event, now, rounds - 1))
+            return
+        self._typed.popleft()
+        if self._typed:
+            await self._hand_on()
 
     # -- everywhere ------------------------------------------------------------------------
 
@@ -276,6 +362,23 @@ class ShellApp(CellDiffApp[Result]):
     async def action_quit(self) -> None:
         """Leave at once."""
         self.exit()
+
+
+def contain_faults() -> None:
+    """Let an error in a handler of any widget cost the message that it handles. Textual would end
+    the widget and the app."""
+    dispatch = MessagePump._dispatch_message
+    if getattr(dispatch, "is_contained", False):
+        return
+
+    async def contained(pump: MessagePump, message: Message) -> None:
+        try:
+            await dispatch(pump, message)
+        except Exception as error:  # noqa: BLE001 - this is the wall
+            pump.app._handle_exception(error)
+
+    vars(contained)["is_contained"] = True
+    setattr(MessagePump, "_dispatch_message", contained)  # noqa: B010 - a method of a library
 
 
 def check_handler(key: Key, owner: type) -> None:

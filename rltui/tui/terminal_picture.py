@@ -8,10 +8,12 @@ blocks lie below, and come to light where a terminal lets go of the picture.
 from __future__ import annotations
 
 import base64
+import codecs
 import os
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,10 +63,16 @@ class TerminalAnswer(Message):
 
 def hear_answers() -> None:
     """Take answers out of what the terminal sends, from the next start of a driver on: Textual
-    would make keys of them."""
+    would make keys of them. What is no key and no text is dropped: Textual would end."""
     parser = getattr(linux_driver, "XTermParser", None)
     if parser is not None and not issubclass(parser, _Answers):
         vars(linux_driver)["XTermParser"] = type("Parser", (_Answers, parser), {})
+        vars(linux_driver)["getincrementaldecoder"] = _lenient
+
+
+def _lenient(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """A decoder that leaves out what is not in the encoding."""
+    return partial(codecs.getincrementaldecoder(encoding), "ignore")
 
 
 def hears(driver: object) -> bool:
@@ -96,17 +104,31 @@ class _Answers:
         if not data:
             yield from super().feed(data)  # type: ignore[misc]
 
-    def _took_escape(self: Any) -> bool:
+    def tick(self) -> Iterable[Message]:
+        """The messages of what has waited too long for its end."""
+        return self._tried(super().tick())  # type: ignore[misc]
+
+    def _took_escape(self) -> bool:
         """Take an escape back that the parser has not yet called a key. Returns whether it did."""
-        if self._timeout_time is None:
-            return False
+        return getattr(self, "_timeout_time", None) is not None and self._begin_anew()
+
+    def _begin_anew(self: Any) -> bool:
+        """Forget the sequence that has begun."""
         self._gen = self.parse(self._tokens.append)
         self._awaiting, self._timeout_time = next(self._gen), None
         return True
 
     def _passed(self, text: str) -> Iterable[Message]:
         self._last = text[-1:] or self._last
-        return super().feed(text) if text else ()  # type: ignore[misc]
+        for char in text:
+            yield from self._tried(super().feed(char))  # type: ignore[misc]
+
+    def _tried(self, messages: Iterable[Message]) -> Iterable[Message]:
+        """Messages that the parser makes, none of a sequence that it cannot read."""
+        try:
+            yield from messages
+        except Exception:  # noqa: BLE001 - of int() and chr() for one
+            self._begin_anew()
 
 
 class Placed(NamedTuple):

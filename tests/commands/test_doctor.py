@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,18 @@ def test_without_logdir_it_shows_installation_and_terminal(
     assert found["logdirs"] == []
     monkeypatch.setenv("NO_COLOR", "1")
     assert doctor(capsys)[1]["terminal"]["colours"] == "none"
+
+
+def test_in_gnu_screen_it_says_which_variable_is_not_believed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "TMUX"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "screen", "STY": "1.pts", "COLORTERM": "truecolor"}.items():
+        monkeypatch.setenv(name, value)
+    shown = text(capsys)
+    assert "colours      16\n" in shown
+    assert "COLORTERM=truecolor (not believed in GNU screen)" in shown
 
 
 def test_runs_files_and_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -169,3 +182,15 @@ def test_why_the_system_does_not_wake_the_watcher(
     config(tmp_path, "watch: {inotify: false}\n")
     assert "watch.inotify is off" in doctor(capsys, logdir)[1]["logdirs"][0]["why"]
     assert "polling: watch.inotify is off" in text(capsys, logdir)
+
+
+def test_it_needs_nothing_that_draws(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("rich", "rich.console", "textual", "rltui.tui.theming"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    _, document = doctor(capsys)
+
+    assert document["terminal"]["colours"] == "unknown"
+    assert "textual is not installed" in text(capsys)

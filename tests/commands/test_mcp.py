@@ -332,9 +332,48 @@ async def test_links_that_lead_out_of_logdir_are_refused(tmp_path: Path) -> None
         assert "answer of" not in await ask("samples", run="a")
         assert "leads out of LOGDIR" in await ask("samples", run="a")
         assert "leads out of LOGDIR" in await ask("judge", run="b")
-        assert "leads out of LOGDIR" in await ask("compare")
+        assert "leads out of LOGDIR" not in await ask("judge"), "the worst that may be shown"
+        assert "fewer than two runs" in await ask("compare")
         assert "not shown, a link leads out" in await ask("list_runs")
         assert "no run" in await ask("judge", run="../outside")
+
+
+@needs_sdk
+async def test_a_run_behind_a_link_is_left_out_of_a_comparison(tmp_path: Path) -> None:
+    logdir, outside = tmp_path / "logs", tmp_path / "outside"
+    for name in ("a", "c"):
+        write_jsonl(logdir / name / "log.jsonl", grpo_tags(30))
+    write_jsonl(outside / "log.jsonl", grpo_tags(30))
+    (logdir / "b").symlink_to(outside)
+
+    async with asking(a_log(logdir), tmp_path / "state") as ask:
+        told = await ask("compare")
+
+    assert '"b": not shown, a link leads out of LOGDIR' in told
+    assert "| " in told
+
+
+@needs_sdk
+async def test_null_counts_as_left_out(bad_logs: Path, tmp_path: Path) -> None:
+    async with asking(a_log(bad_logs), tmp_path) as ask:
+        without = await ask("judge")
+        assert await ask("judge", run=None, since=None, whole=None) == without
+        assert "name" in await ask("explain", name=None), "what is needed is asked for"
+
+
+@needs_sdk
+async def test_the_catalogue_is_read_once(
+    bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+    read = mcp.open_catalogue
+    monkeypatch.setattr(mcp, "open_catalogue", lambda c: opened.append(c) or read(c))
+
+    async with asking(a_log(bad_logs), tmp_path) as ask:
+        answers = [await ask("explain", name="entropy") for _ in range(3)]
+
+    assert len(set(answers)) == 1
+    assert len(opened) == 1
 
 
 @needs_sdk

@@ -171,7 +171,7 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     facts: dict[str, float | int | str | None] = {"limit_s": 150.0, "interval_s": 30.0}
     evidence = replace(_EVIDENCE, value=3600.0, facts=facts)
     stalled = _FINDING._replace(rule="stalled", evidence=evidence)
-    assert summary(stalled) == "nothing written for 1 h; rows usually come every 30 s"
+    assert summary(stalled) == "no row for 1 h; rows usually come every 30 s"
     ended = replace(
         _EVIDENCE, value=None, facts={"reason": "CUDA out of memory", "line": "E {oom}"}
     )
@@ -201,7 +201,7 @@ def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -
         (0.02, "rows usually come several times a second"),
         (0.8, "rows usually come every 1 s"),
         (20.0, "rows usually come every 20 s"),
-        (None, "nothing written for 1 m"),
+        (None, "no pace is known"),
     ],
 )
 def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:

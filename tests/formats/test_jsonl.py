@@ -137,7 +137,7 @@ def test_two_objects_on_one_line() -> None:
     [
         b'{"step": 1' + b"0" * 400 + b', "a": 1}',
         b'{"step": true, "a": 1}',
-        b'{"step": "7", "a": 1}',
+        b'{"step": "7th", "a": 1}',
         b'{"step": NaN, "a": 1}',
         b'{"a": 1}',
         b"{}",

@@ -150,7 +150,8 @@ def test_words_of_numbers_and_other_texts() -> None:
     )
     assert math.isnan(found["a"][0][1])
     assert found["b"] == [(1, -math.inf)]
-    assert set(found) == {"a", "b"}
+    assert found["c"] == [(1, 0.5)]
+    assert set(found) == {"a", "b", "c"}
 
 
 def test_settings_in_a_line_of_their_own() -> None:

@@ -212,6 +212,21 @@ def test_secrets_are_left_out(cli: Cli, tmp_path: Path) -> None:
         assert told in said
 
 
+def test_no_folder_of_this_machine_is_told(cli: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "logs"
+    write_jsonl(home / "seed1" / "run.jsonl", {"/actor/entropy": [2.0, 1.9, 1.8]})
+    settings = f'{{"model_path": "{tmp_path}/models/qwen", "url": "https://hub.example/a/b/c"}}'
+    (home / "seed1" / "config.json").write_text(settings)
+    (home / "seed1" / "train.jsonl").write_bytes(b'{"step": 1, "loss"\n' * 9)
+
+    text = cli("report", home).out
+
+    assert str(tmp_path) not in text
+    said = checked(text).said("dt", "dd", "code", "li")
+    for told in ("logs/seed1", "…/qwen", "https://hub.example/a/b/c", "/actor/entropy"):
+        assert told in said
+
+
 def test_a_run_of_many_long_series_stays_small() -> None:
     rows, tags = 100_000, (*grpo_tags(1), *(f"group_{n // 9}/metric_{n}" for n in range(271)))
     noise = np.random.default_rng(1).normal(size=rows).astype(np.float32)

@@ -31,9 +31,9 @@ HOUR = 3600.0
 #: Rows come every 20 s from START on; the last one of 60 after 20 minutes.
 STATES = {
     "live": (30.0, "live", "30 s ago"),
+    "waiting": (90.0, "waiting", "1 m"),
     "stalled": (1200.0, "stalled", "20 m"),
-    "silent": (3 * HOUR, "silent", "3 h"),
-    "ended": (50 * HOUR, "ended", "2 d ago"),
+    "stopped": (50 * HOUR, "stopped", "2 d ago"),
 }
 
 
@@ -85,7 +85,7 @@ def test_all_views_show_one_word(name: str) -> None:
     age, word, _ = STATES[name]
     for text in views(seen(age)):
         assert word in text
-        for other in {"live", "stalled", "silent", "ended", "unknown"} - {word}:
+        for other in {"live", "waiting", "stalled", "stopped", "unknown"} - {word}:
             assert other not in text
 
 
@@ -110,7 +110,7 @@ async def test_a_stall_is_shown_everywhere(size: tuple[int, int]) -> None:
         assert "✔ ok" not in hand.lines[0]
         await hand.press("9")
         assert "▲ stalled" in hand.text
-        assert "nothing written for 1 h" in hand.text
+        assert "no row for 1 h" in hand.text
         await hand.press("e")
         assert "next step Look at the end of the log" in hand.text
         await hand.press("escape", "escape", "r")

@@ -83,7 +83,14 @@ def test_it_must_hold_for_a_number_of_rows_without_a_gap() -> None:
 
 def test_it_must_hold_for_a_time() -> None:
     held = Held(Hold(seconds=60.0))
-    assert [held.look(REASON, 5, at) for at in (100.0, 159.0, 160.0)] == [False, False, True]
+    looks = [(5, 100.0), (6, 159.0), (7, 160.0)]
+    assert [held.look(REASON, rows, at) for rows, at in looks] == [False, False, True]
+
+
+def test_time_alone_confirms_nothing() -> None:
+    held = Held(Hold(seconds=60.0))
+    looks = [(5, 100.0), (5, 900.0), (6, 901.0)]
+    assert [held.look(REASON, rows, at) for rows, at in looks] == [False, False, True]
 
 
 def test_a_resumed_run_begins_anew() -> None:

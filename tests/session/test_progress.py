@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,16 +77,18 @@ HOUR = 3600.0
         (1.0, 61.0, RunState.STALLED),
         (100.0, 500.0, RunState.LIVE),
         (100.0, 501.0, RunState.STALLED),
-        (1.0, 1200.0, RunState.STALLED),
-        (1.0, 1201.0, RunState.UNKNOWN),
-        (100.0, 10_000.0, RunState.STALLED),
-        (100.0, 10_001.0, RunState.UNKNOWN),
+        (1.0, 23 * 3600.0, RunState.STALLED),
+        (1.0, 25 * 3600.0, RunState.STOPPED),
+        (None, 3600.0, RunState.LIVE),
+        (None, 3601.0, RunState.STALLED),
     ],
 )
 def test_a_run_is_live_or_stalled_by_its_own_pace(
-    every: float, silent: float, state: RunState
+    every: float | None, silent: float, state: RunState
 ) -> None:
-    assert progress_of(rows(20, every=every), at=19 * every + silent).state is state
+    """In one look; a guess where the log has no times."""
+    at = 19 * (every or 0.0) + silent
+    assert progress_of(rows(20, every=every), at=at).state is state
 
 
 def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
@@ -189,7 +192,7 @@ def test_without_wall_times_elapsed_is_the_sum_of_step_times_and_marked() -> Non
     run = view_of(rows(10, every=None, tags=tags, hparams={"total_training_steps": 20}), at=30)
     progress = run.progress
     assert progress is not None
-    assert run.data.extent.last_wall_time is None
+    assert run.data.extent.last_wall_time == run.data.files.modified  # no row is younger
     assert (progress.elapsed_s, progress.elapsed_derived) == (40.0, True)
     assert progress.eta_s == pytest.approx(40.0)
     assert progress.age_s == 30.0
@@ -313,7 +316,7 @@ def copied(count: int = 20, *, at: float, every: float | None = 10.0) -> Batch:
 @pytest.mark.parametrize(
     ("old", "state"),
     [
-        *((30 * DAY, RunState.UNKNOWN), (2 * HOUR, RunState.UNKNOWN)),
+        *((30 * DAY, RunState.STOPPED), (2 * HOUR, RunState.STALLED)),
         *((20 * 60.0, RunState.STALLED), (30.0, RunState.LIVE)),
     ],
 )
@@ -353,36 +356,53 @@ def test_a_clock_that_is_some_minutes_off_does_not_stall_a_run() -> None:
 def test_times_in_the_future_are_no_times() -> None:
     batch = rows(20)
     source = batch.source._replace(modified=START - 9 * HOUR)
-    assert progress_of(replace(batch, source=source), at=-5 * HOUR).state is RunState.UNKNOWN
+    assert progress_of(replace(batch, source=source), at=-5 * HOUR).written_at == START - 9 * HOUR
 
 
-def test_a_file_that_grows_while_it_is_watched_is_alive() -> None:
-    """The clock of the node is an hour behind: only growth shows that the run lives."""
-    clock, reader = ManualClock(START + 190 + HOUR), FakeReader()
-    first = copied(at=190 + HOUR)
-    session = a_session(reader=reader, clock=clock)
+def watching(*batches: Batch, at: float) -> Callable[..., RunState]:
+    """A session that has read ``batches``, ``at`` seconds after START; its result lets some
+    seconds pass, then feeds a batch, and returns the state."""
+    clock, reader = ManualClock(START + at), FakeReader()
+    session = a_session(*batches, reader=reader, clock=clock)
 
-    def state(batch: Batch | None = None) -> RunState:
+    def state(seconds: float = 0.0, batch: Batch | None = None) -> RunState:
+        clock.advance(seconds)
         if batch is not None:
-            reader.feed(batch)
+            source = batch.source._replace(modified=clock.now(), size=clock.now() - START)
+            reader.feed(replace(batch, source=source))
         session.drain()
         session.refresh_progress()
         found = session.runs()[0].progress
         assert found is not None
         return found.state
 
-    assert state(first) is RunState.UNKNOWN
-    clock.advance(20)
-    assert state() is RunState.UNKNOWN
-    grown = first.source._replace(modified=clock.now(), size=first.source.size + 80)
-    chatter = replace(first, items=(), source=grown)
-    assert state(chatter) is RunState.LIVE, "also without a row"
-    clock.advance(50)
-    assert state() is RunState.LIVE
-    clock.advance(30)
+    return state
+
+
+def test_rows_that_come_while_they_are_watched_are_signs_of_life() -> None:
+    """The clock of the node is an hour behind."""
+    first = copied(at=190 + HOUR)
+    state = watching(first, at=190 + HOUR)
     assert state() is RunState.STALLED
-    gone = replace(chatter, source=grown._replace(size=0, modified=clock.now()), gone=True)
-    assert state(gone) is not RunState.LIVE
+    assert state(20, rows(1, first=21)) is RunState.LIVE
+    assert state(50) is RunState.LIVE
+    assert state(30) is RunState.STALLED
+
+
+def test_lines_without_rows_are_no_signs_of_life() -> None:
+    """Health checks come every ten seconds, while the training hangs."""
+    state = watching(rows(20), at=190)
+    chatter = replace(rows(20), items=())
+    found = [state(10, chatter) for _ in range(12)]
+    assert found == [RunState.LIVE] * 6 + [RunState.STALLED] * 6
+
+
+def test_a_log_without_times_has_the_pace_that_was_seen() -> None:
+    state = watching(rows(2, every=None), at=0)
+    for n in range(3, 10):
+        assert state(400, rows(1, every=None, first=n)) is RunState.LIVE
+    assert state(1900) is RunState.LIVE
+    assert state(200) is RunState.STALLED
 
 
 @pytest.mark.parametrize(
@@ -401,4 +421,4 @@ def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: b
     source = a_source("stdout.log", format="console", precision_rank=1, modified=START)
     block = a_block({"x": [1.0] * 5}, walls=[NAN] * 5)
     batch = replace(a_batch(block, source=source), tail=LogTail((line,), 0))
-    assert progress_of(batch).state is (RunState.UNKNOWN if old else RunState.LIVE)
+    assert progress_of(batch).state is (RunState.STOPPED if old else RunState.LIVE)

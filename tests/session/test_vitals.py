@@ -86,7 +86,7 @@ def test_a_run_that_nobody_writes_any_more_has_stopped(processes: Processes) -> 
     assert (run.verdict.state_word, rules(run)) == ("stopped", [])
     assert run.verdict.level is not Level.WATCH
     assert state_after(session, clock, 20 * HOUR) is RunState.STOPPED
-    assert state_after(session, clock, 24 * HOUR) is RunState.UNKNOWN
+    assert state_after(session, clock, 24 * HOUR) is RunState.STOPPED
 
 
 def test_a_run_that_a_process_holds_is_stalled(processes: Processes) -> None:

@@ -187,8 +187,8 @@ def test_the_way_names_the_keys_of_the_user() -> None:
     assert elsewhere("m", LOG, table).endswith(" works once this is closed")
 
 
-#: What is replaced on purpose: writing differences, painting once.
-ON_PURPOSE = {("CellDiffApp", "_display")}
+#: What is replaced on purpose: writing differences, telling faults, painting once.
+ON_PURPOSE = {("CellDiffApp", "_display"), ("ShellApp", "_handle_exception")}
 ONCE = {("OnceScreen", "_compositor_refresh"), ("OnceScreen", "_refresh_layout")}
 
 

@@ -156,3 +156,19 @@ def test_a_picture_is_sent_once_and_again_when_cells_of_it_were_written() -> Non
 
 def test_the_question_moves_and_prints_nothing() -> None:
     assert re.fullmatch(r"\x1b_G[^\x1b]*\x1b\\(\x1b\[\??[\d;]*[Stc])+", ASK)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["\x1b[106;1:3u", "\x1b[99999999999u", "\x1b[1;u", "\x1b[57344;9999u"]
+)
+def test_a_sequence_that_no_parser_reads_takes_no_others_with_it(wrong: str) -> None:
+    text = f"j{wrong}k\x1b[Al"
+    for at in range(1, len(text)):
+        _, keys = heard([text[:at], text[at:]])
+        assert [k for k in keys if k in "jkl" or k == "up"] == ["j", "k", "up", "l"]
+
+
+def test_bytes_that_are_no_text_are_left_out() -> None:
+    hear_answers()
+    decoder = linux_driver.getincrementaldecoder("utf-8")()  # type: ignore[attr-defined]
+    assert decoder.decode(b"j\xe4\xff\xc3") + decoder.decode(b"\xa4k") == "jäk"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from rich.traceback import Traceback
 
 from rltui.pages.run.metrics_pane import MetricsPane
 from tests.fakes import grpo_batch
@@ -78,3 +79,101 @@ async def test_a_fault_that_repeats_is_told_once(monkeypatch: pytest.MonkeyPatch
         hand.app.screen.on_news()  # type: ignore[attr-defined]
         await hand.settle()
         assert not hand.notices
+
+
+@pytest.mark.parametrize(
+    "handler", ["on_key", "on_click", "on_status_entered", "on_line_list_scrolled", "on_resize"]
+)
+async def test_a_handler_that_fails_costs_its_message(
+    monkeypatch: pytest.MonkeyPatch, handler: str
+) -> None:
+    async with open_app(grpo_batch(60), size=(120, 36)) as hand:
+        screen = hand.run
+        await hand.press("3")
+        with monkeypatch.context() as patch:
+            patch.setattr(type(screen), handler, broken, raising=False)
+            await hand.press("f9", "end")
+            await hand.pilot.click(offset=(5, 5))
+            await hand.press("colon", "x", "enter")
+            await hand.resize(100, 30)
+        hand.app.clear_notifications()
+        await hand.press("9")
+        assert "Findings" in hand.text
+
+
+async def test_a_timer_a_callback_and_a_worker_that_fail_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        app = hand.app
+
+        async def fails() -> None:
+            broken()
+
+        for begin in (
+            lambda: app.call_later(broken),
+            lambda: app.screen.call_after_refresh(broken),
+            lambda: app.set_timer(0.001, broken),
+            lambda: app.run_worker(fails()),
+        ):
+            app._faults.clear()
+            app.clear_notifications()
+            begin()
+            for _ in range(100):
+                await hand.pilot.pause(0.001)
+                if app._notifications:
+                    break
+            assert "a fault" in hand.notices
+        await hand.press("3")
+        assert "entropy" in hand.text
+        assert app.return_code is None
+
+
+async def test_a_handler_without_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+
+        def full(*_: object) -> None:
+            raise MemoryError
+
+        monkeypatch.setattr(type(hand.run), "action_explain", full)
+        await hand.press("e")
+        assert "MemoryError" in hand.notices
+        await hand.press("3")
+        assert "entropy" in hand.text
+
+
+async def test_a_screen_that_cannot_be_composed_can_be_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        monkeypatch.setattr("rltui.tui.overlay.HelpScreen.compose", broken)
+        await hand.press("question_mark")
+        await hand.press("escape")
+        assert "ZeroDivisionError" in hand.notices
+        await hand.press("3")
+        assert "entropy" in hand.text
+
+
+async def test_an_app_that_cannot_start_ends_with_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rltui.pages.app.RltuiApp.get_default_screen", broken)
+    with pytest.raises(ZeroDivisionError):
+        async with open_app(grpo_batch(60)):
+            pass
+    shown = "".join(capsys.readouterr())
+    assert "internal error: ZeroDivisionError: a fault" in shown.replace("\n", " ")
+    assert "Traceback" not in shown
+    assert "locals" not in shown
+
+
+async def test_a_terminal_that_cannot_be_read_ends_with_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Textual's thread hands its traceback over."""
+    async with open_app(grpo_batch(60)) as hand:
+        hand.app.panic(Traceback(Traceback.extract(ValueError, ValueError("x"), None)))
+    assert hand.app.return_code == 1
+    shown = "".join(capsys.readouterr())
+    assert "the terminal can no longer be read" in shown
+    assert "ValueError" not in shown

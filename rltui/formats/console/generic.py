@@ -27,7 +27,6 @@ from rltui.formats.console.console_line import (
     plain,
     quantity,
     simplified,
-    wall_time,
 )
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
@@ -193,7 +192,7 @@ class Generic(Dialect):
             self._heading(text, position, extras)
             return False
 
-        return self._row(names, values, position, wall_time(text))
+        return self._row(names, values, position, self.rows.clock.stamp())
 
     def _trusted(self, text: bytes, position: Position, counters: Mapping[bytes, int]) -> Position:
         """The position by a counter that counts; the first line is read again with a new one."""
@@ -219,7 +218,7 @@ class Generic(Dialect):
         names, values = self._known(text[position.end :])
         if not names:
             names, values = self._new_form(text[position.end :])
-        taken = self._row(names, values, position, wall_time(text)) if names else None
+        taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
         self._bare = self._bare or bool(taken)
         return taken
 

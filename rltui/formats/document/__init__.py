@@ -14,16 +14,9 @@ from pathlib import Path
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
 from rltui.formats.document.document_decoder import DocumentDecoder, TrainerStateDecoder
 from rltui.formats.document.shape import holds_history
-from rltui.formats.jsonl.claim import texts_in
+from rltui.formats.jsonl.claim import NO_LOGS, texts_in
 from rltui.formats.last_line import figure_lines
 
-#: JSON files of well-known programs, none of them a log.
-_OTHERS = re.compile(
-    r"trainer_state|wandb-.*|package(-lock)?|.*tokenizer.*|vocab|merges|.*config.*|args|params"
-    r"|hparams|hyperparameters|settings|manifest|metadata|.*\.index|dataset_infos?|run"
-    r"|special_tokens_map|added_tokens|.*schema.*|tsconfig.*|composer|launch|tasks",
-    re.IGNORECASE,
-)
 _WORDS = (
     r"(train|training|trainer|eval|evaluation|test|val|validation|log|logs|history|metrics?|info"
     r"|progress|stats|statistics|rewards?|returns?|scores?|loss|losses|results?|episodes?|curves?)"
@@ -51,7 +44,9 @@ class JsonDocument(Format):
     restarts = False
     document = True
     names_run = False
-    common = True
+
+    def is_common(self, name: str) -> bool:
+        return True
 
     def belonging(self, name: str) -> Belonging:
         """``dqn_log.json`` names a run, ``metrics.json`` is that of the directory."""
@@ -59,7 +54,7 @@ class JsonDocument(Format):
 
     def claims_name(self, name: str) -> bool:
         """By suffix, without the settings and vocabularies of well-known programs."""
-        return name.endswith(".json") and _OTHERS.fullmatch(name[:-5]) is None
+        return name.endswith(".json") and NO_LOGS.fullmatch(name[:-5]) is None
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether the first bytes have the structure of a history."""

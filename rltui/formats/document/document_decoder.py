@@ -25,7 +25,13 @@ from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options,
 from rltui.formats.document.shape import TOKEN, ParallelLists, Rows, histories
 from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
-from rltui.formats.jsonl.jsonl_row import STEPS, PackedRows, find_step, settings_of
+from rltui.formats.jsonl.jsonl_row import (
+    STEPS,
+    VALUE_KEY,
+    PackedRows,
+    find_step,
+    settings_of,
+)
 from rltui.formats.words import transformers_tag
 
 #: Longer documents are not read: a history of a million rows is shorter.
@@ -169,8 +175,13 @@ class DocumentDecoder(WholeDocument):
             elif history.prefix:
                 step = find_step(row, keys)
                 kept = step.key if step is not None else ""
-                row = {k if k == kept else history.prefix + k: v for k, v in row.items()}
+                row = {k if k == kept else _joined(history.prefix, k): v for k, v in row.items()}
             yield row
+
+
+def _joined(prefix: str, key: str) -> str:
+    """The tag of a key: what is just called "value" has the name of its list."""
+    return prefix.rstrip("/") if key == VALUE_KEY else prefix + key
 
 
 def _without_null(row: dict[str, Any]) -> dict[str, Any]:

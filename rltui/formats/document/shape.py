@@ -45,7 +45,7 @@ _List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
 """Numbers, and where there is none."""
 #: What every history has in common: a list that begins with a number or null, an object or a list,
 #: or an object by step.
-_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
+_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*[-\d{]')
 #: Lists of lists and of numbers, which need no names.
 _LISTS = (b"values", b"[[", b"[\n", b"[ ")
 #: Enough for some rows of a list.
@@ -120,7 +120,10 @@ class _Search:
                     continue
                 container = key.lower() in _CONTAINERS
                 prefix = name if container else f"{name}{key}/"
-                if (own := _sacred(inner, f"{name}{key}")) is not None:
+                own = _sacred(inner, f"{name}{key}")
+                if own is None and (is_log or container or is_figure(key)):
+                    own = _by_step(inner, f"{name}{key}")
+                if own is not None:
                     yield own
                 elif isinstance(inner, dict) or (
                     isinstance(inner, list) and inner and isinstance(inner[0], dict)
@@ -191,7 +194,8 @@ class _Search:
             return
         numbers = [name for r in rows for name, _ in flatten(r)]
         names = list(dict.fromkeys(numbers))
-        texts = sum(isinstance(v, str) for r in rows for v in r.values())
+        given = [(k, v) for r in rows for k, v in r.items() if isinstance(v, str)]
+        texts = sum(not any(flatten({k: v})) for k, v in given)
         if texts * 2 > len(numbers) or not (is_log or any(map(is_figure, names))):
             return
         known = [s for s in map(self._step, rows) if s is not None]
@@ -283,6 +287,22 @@ def _sacred(node: Any, name: str) -> ParallelLists | None:
 
     absent = values[1] | steps[1]
     return ParallelLists((name,), steps[0], walls, values[0][:, None], absent[:, None])
+
+
+def _by_step(node: Any, name: str) -> ParallelLists | None:
+    """A metric with its steps as names (``{"10": 38.4}``), or in pairs (``[[10, 38.4]]``)."""
+    pairs = node
+    if isinstance(node, dict):
+        pairs = [[int(k), v] for k, v in node.items() if k.isascii() and k.isdecimal()]
+    if not isinstance(pairs, list) or len(pairs) < max(_LEAST, len(node)):
+        return None
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        return None
+    steps, values = (_numbers(list(column)) for column in zip(*pairs, strict=True))
+    if steps is None or values is None or not _counts(steps):
+        return None
+    walls = np.full(len(pairs), math.nan)
+    return ParallelLists((name,), steps[0], walls, values[0][:, None], values[1][:, None])
 
 
 def _triples(document: list[Any]) -> ParallelLists | None:

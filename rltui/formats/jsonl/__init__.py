@@ -2,8 +2,9 @@
 
 ``{"step": 7, "data": {"actor/pg_loss": -0.01}}`` (verl) or ``{"step": 7, "loss": 0.5}``.
 Names of nested objects are joined with ``/``; NaN and Infinity tokens are accepted although
-they are not JSON; null is NaN (as verl writes it); booleans are 0 and 1; texts and lists are
-not values. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_row`;
+they are not JSON; null is NaN (as verl writes it); booleans are 0 and 1; texts of numbers and the
+mean of a list of outcomes are values. A row may lie on several lines, or have one figure and its
+name. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_row`;
 :mod:`rltui.formats.jsonl.claim` separates metrics from samples of a model.
 """
 
@@ -14,10 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, Sampler
-from rltui.formats.jsonl.claim import holds_metrics, refusal
+from rltui.formats.jsonl.claim import NO_LOGS, holds_metrics, refusal
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder, JsonlSampler
 
 _SUFFIXES = (".jsonl", ".ndjson")
+#: Rows of a file whose name says no more than that it is JSON: a single one is a result.
+_LEAST = 3
 #: JSON lines with the suffix of JSON: SB3 (``progress<suffix>.json``), Ray Tune, detectron2, mm.
 _JSON = re.compile(r"(progress.*|result|metrics|scalars|train_?log|log)\.json")
 #: Names that writers give to every run, so that only the directory identifies it.
@@ -42,7 +45,7 @@ class JsonLines(Format):
     """The format ``jsonl``."""
 
     name = "jsonl"
-    files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`"
+    files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`, JSON lines in `*.json`"
     written_by = (
         "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer, "
         "miles' dashboard with its gauges, W&B's `wandb-events.jsonl`: flat or nested rows with a "
@@ -55,11 +58,14 @@ class JsonLines(Format):
         """verl names the file by the experiment; most others give a fixed name."""
         return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
+    def is_common(self, name: str) -> bool:
+        return not name.endswith(_SUFFIXES) and _JSON.fullmatch(name) is None
+
     def claims_name(self, name: str) -> bool:
-        """Match the suffix, and some names of ``.json`` files that hold JSON lines."""
+        """By suffix, without samples and the settings of well-known programs."""
         if name.endswith(_SUFFIXES):
             return _SAMPLES.fullmatch(name) is None
-        return name.endswith(".json") and _JSON.fullmatch(name) is not None
+        return name.endswith(".json") and NO_LOGS.fullmatch(name[:-5]) is None
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether the first rows are metrics with a step, or figures of a training, and not
@@ -67,7 +73,8 @@ class JsonLines(Format):
         if not self.claims_name(path.name):
             return False
         telling = _TELLING.fullmatch(path.name) is not None
-        return holds_metrics(head, (options or Options()).step_keys, telling=telling)
+        keys, least = (options or Options()).step_keys, _LEAST if self.is_common(path.name) else 1
+        return holds_metrics(head, keys, telling=telling, least=least)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Judge by the first row, which further bytes cannot change once it is complete."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from rltui.formats.base import HEAD_BYTES, Refusal
 from rltui.formats.jsonl.jsonl_row import (
+    OpenObject,
     Step,
     are_records,
     counted_step,
@@ -29,6 +30,13 @@ from rltui.formats.words import are_figures, may_count, plain, words
 
 Row = dict[str, Any]
 
+#: JSON files of well-known programs, none of them a log.
+NO_LOGS = re.compile(
+    r"trainer_state|wandb-.*|package(-lock)?|.*tokenizer.*|vocab|merges|.*config.*|args|params"
+    r"|hparams|hyperparameters|settings|manifest|metadata|.*\.index|dataset_infos?|run"
+    r"|special_tokens_map|added_tokens|.*schema.*|tsconfig.*|composer|launch|tasks",
+    re.IGNORECASE,
+)
 #: Rows examined at most.
 _ROWS = 40
 #: Rows with one step and equal keys from which on they are samples (verl: one file per step).
@@ -60,18 +68,20 @@ _RECORD_KEYS = frozenset(
 )
 
 
-def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) -> bool:
-    """Whether the first rows are rows of metrics; ``head`` may end inside a row. ``telling``:
-    the file has a name that trainers give to logs."""
+def holds_metrics(
+    head: bytes, keys: Sequence[str], *, telling: bool = False, least: int = 1
+) -> bool:
+    """Whether the first rows are rows of metrics, and ``least`` of them are there; ``head`` may end
+    inside a row. ``telling``: the file has a name that trainers give to logs."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    lines = text.split(b"\n", _ROWS)
+    lines = text.split(b"\n")
     if len(lines) == 1 and not text.rstrip().endswith(b"}"):
         # a row longer than the head: a step is in sight
         names = b"|".join(re.escape(k.encode()) for k in keys)
         step = re.match(rb'\{.*?"(' + names + rb')"\s*:\s*-?\d', text, re.DOTALL)
-        return step is not None and not texts_in(text)
-    rows = _rows(lines[:-1] if len(lines) > 1 else lines)
-    if not rows or any(map(is_sample, rows)):
+        return step is not None and least == 1 and not texts_in(text)
+    rows = _rows(lines[:-1] if len(lines) > 1 else lines, strict=least > 1)
+    if len(rows) < least or any(map(is_sample, rows)):
         return False
 
     if any(_is_metrics(row, keys) for row in rows):
@@ -88,6 +98,8 @@ def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
     epoch."""
     if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
         return False
+    if translator_of(rows[0]) is not None:
+        return False
     steps = {_step_of(row, keys) for row in rows}
     coarse = any(s is not None and s.key in words().coarse_step_keys for s in steps)
     return (
@@ -97,20 +109,22 @@ def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
     )
 
 
-def _rows(lines: Sequence[bytes]) -> list[Row]:
+def _rows(lines: Sequence[bytes], *, strict: bool = False) -> list[Row]:
     """The rows of complete lines. Broken lines and other values are skipped; if the first is
-    one, most others must be rows."""
+    one, most others must be rows, and none is believed where that is ``strict``."""
     rows: list[Row] = []
-    broken, begins = 0, True
-    for line in filter(bytes.strip, lines):
+    broken, begins, pretty = 0, True, OpenObject()
+    for line in filter(None, map(pretty.joined, lines)):
         try:
             found = [value for value in objects(line) if isinstance(value, dict)]
         except ValueError:
             found = []
+        if len(rows) >= _ROWS:
+            break
         begins = begins and bool(found or rows)
         broken += not found
         rows += found
-    return rows if begins or broken < len(rows) else []
+    return rows if begins or (broken < len(rows) and not strict) else []
 
 
 def _step_of(row: Row, keys: Sequence[str]) -> Step | None:
@@ -202,7 +216,7 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
     if not isinstance(row, dict):
         return Refusal("rows are not JSON objects", final)
 
-    rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
+    rows = _rows(text.split(b"\n"))
     figures = [n for n, row in enumerate(rows, 1) if not is_sample(row) and figures_of(row)]
     if any(map(is_sample, rows)) or not figures:
         stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)

@@ -19,7 +19,7 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl import jsonl_row
-from rltui.formats.jsonl.jsonl_row import STEPS, PackedRows, Packing, RowOrder
+from rltui.formats.jsonl.jsonl_row import STEPS, OpenObject, PackedRows, Packing, RowOrder
 from rltui.formats.last_line import LastLine
 from rltui.formats.words import are_figures, words
 
@@ -43,7 +43,7 @@ class JsonLinesDecoder(LastLine):
         self._step_key = options.step_keys[0] if options.step_keys else "step"
         self._rows, self._beside = PackedRows(), PackedRows()
         """Rows of the training, and of what runs beside it."""
-        self._order = RowOrder()
+        self._order, self._open = RowOrder(), OpenObject()
         self._before = 0
         """Records before this call."""
         self._lost, self._worth_a_word = 0, 10
@@ -139,10 +139,10 @@ class JsonLinesDecoder(LastLine):
 
         rows: Iterable[Any]
         try:
-            rows = (orjson.loads(line),)
-        except orjson.JSONDecodeError:  # blank, NaN tokens, several objects, or broken
-            text = bytes(line)
-            if not text.strip():
+            rows = (orjson.loads(b"" if self._open.lines else line),)
+        except orjson.JSONDecodeError:  # blank, NaN tokens, several objects, a part, or broken
+            text = self._open.joined(bytes(line))
+            if not text:
                 return
             if len(text) > self.max_line:
                 self._records += 1

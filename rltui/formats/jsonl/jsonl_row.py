@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from struct import Struct, error
@@ -72,8 +73,18 @@ _SYSTEM, _GPU = "system.", ("util", "mem_mb", "power_w")
 HIGHEST = frozenset(("sglang_num_queue_reqs", "sglang_token_usage", "gpu/mem_mb"))
 #: Names remembered at most.
 _MAX_NAMES = 10_000
+#: Lines of an object at most.
+_MOST_LINES = 10_000
 #: Rows of a training at least, before another may begin.
 _TRAINING = 5
+
+
+#: Texts that are numbers, whatever their name. Without a point they may number a thing.
+_DECIMAL = re.compile(
+    r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e[-+]))(?:e[-+]?\d+)?|nan|[-+]?inf(?:inity)?", re.IGNORECASE
+)
+#: The key of the figure of a row that has one, and its name.
+VALUE_KEY = "value"
 
 
 class Step(NamedTuple):
@@ -83,6 +94,33 @@ class Step(NamedTuple):
     key: str
     total: int = 0
     """Planned steps, where the row has them (``"5/200"``); else 0."""
+
+
+class OpenObject:
+    """Joins the lines of an object that was written with indents. Owned by one decoder."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        """Of the object that is not complete yet."""
+        self._depth = 0
+
+    def joined(self, line: bytes) -> bytes:
+        """The text of whole values that ends with a line, without what a logger put in front and
+        the brackets and commas of a list around it; empty where it goes on."""
+        text = line.strip().rstrip(b",")
+        if line[:1] == b"{":  # what is open was never closed
+            self.lines = []
+        if not self.lines and text != b"{":
+            begin = text.find(b"{") if text.endswith(b"}") else 0
+            return b"" if text in (b"[", b"]") else text[max(begin, 0) :]
+        if not self.lines:
+            self._depth = 0
+        self.lines.append(line)
+        self._depth += sum(map(text.count, (b"{", b"["))) - sum(map(text.count, (b"}", b"]")))
+        if self._depth > 0 and len(self.lines) < _MOST_LINES:
+            return b""
+        lines, self.lines = self.lines, []
+        return b"".join(lines).strip().rstrip(b",")
 
 
 def objects(line: bytes) -> Iterator[Any]:
@@ -113,7 +151,7 @@ def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
             continue
         value = row[key]
         if isinstance(value, str):
-            parts = fraction_of(value)
+            parts = fraction_of(f"{value}/0" if value.isdecimal() else value)
             if parts is not None:
                 return Step(parts[0], key, parts[1])
         elif _is_number(value) and -STEPS <= value < STEPS:  # false for NaN and infinity
@@ -176,27 +214,44 @@ def pop_wall(row: dict[str, Any]) -> float:
 
 
 def flatten(
-    row: dict[str, Any], prefix: str = "", depth: int = 0, *, nan: str = "NaN"
+    row: dict[str, Any], prefix: str = "", depth: int = 0, *, ray: bool = False
 ) -> Iterator[tuple[str, float]]:
-    """The numbers of a row under joined names; null and the text ``nan`` are NaN, other texts and
-    lists are skipped."""
+    """The numbers of a row under joined names; null is NaN, texts of numbers count, and of a list
+    of outcomes its mean. ``ray``: only the text ``null``, which is
+    NaN, and no list."""
     for key, value in row.items():
         name = prefix + key if prefix else key  # the same object hashes faster later
         if isinstance(value, (float, bool)):
             yield name, float(value)
         elif isinstance(value, int):
             yield name, float_of(value)
-        elif value is None or value == nan:
+        elif value is None or (ray and value == "null"):
             yield name, math.nan
         elif isinstance(value, dict):
             if depth < _MAX_DEPTH:
-                yield from flatten(value, f"{name}/", depth + 1, nan=nan)
+                yield from flatten(value, f"{name}/", depth + 1, ray=ray)
         elif isinstance(value, list) and are_records(value):
             if depth < _MAX_DEPTH:
                 for number, one in enumerate(value):
                     yield from flatten(one, f"{name}/{number}/", depth + 1)
         elif isinstance(value, str) and value in WORDS:
             yield name, WORDS[value]
+        elif not ray and (told := _number_in(name, value)) is not None:
+            yield name, told
+
+
+def _number_in(name: str, value: object) -> float | None:
+    """The number in a text, or the mean of a list of episodes."""
+    if isinstance(value, str):
+        return number_of(value) if _DECIMAL.fullmatch(value) or is_figure(name) else None
+    if not isinstance(value, list) or not value or not all(map(_is_number_or_truth, value)):
+        return None
+    told = words().outcomes.search(plain(name).encode()) is not None
+    return float_of(sum(value)) / len(value) if told else None
+
+
+def _is_number_or_truth(value: object) -> bool:
+    return isinstance(value, (int, float))
 
 
 def are_records(values: list[Any]) -> bool:
@@ -238,7 +293,22 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
         return _swift if find_step(row, _SWIFT_KEYS) is not None else None
     if "log_history" in row:  # only a summary
         return lambda _: Translated(None, 0.0, {})
-    return _timed_translator_of(row) if "ts" in row or "_wandb" in row else None
+    timed = _timed_translator_of(row) if "ts" in row or "_wandb" in row else None
+    return _tidy_translator_of(row) if timed is None and VALUE_KEY in row else timed
+
+
+def _tidy_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
+    """That of rows that have one figure each, and its name."""
+    key = next((key for key in words().name_keys if isinstance(row.get(key), str)), None)
+    others = row.keys() - {key, VALUE_KEY, *TIME_KEYS, *words().step_keys}
+    if key is None or any(_is_number(row[other]) for other in others):
+        return None
+
+    def read(row: dict[str, Any]) -> Translated:
+        step = find_step(row, words().step_keys)
+        return Translated(step, pop_wall(row), dict(flatten({row[key]: row[VALUE_KEY]})))
+
+    return read
 
 
 def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
@@ -270,7 +340,7 @@ def _ray(row: dict[str, Any]) -> Translated:
     key = "timesteps_total" if row.get("timesteps_total") else "training_iteration"
     kept = {k: v for k, v in row.items() if k not in RAY_LEFT_OUT}
     # the text null is the NaN of a numpy float (ray's SafeFallbackEncoder)
-    tagged = ((ray_tag(name), value) for name, value in flatten(kept, nan="null"))
+    tagged = ((ray_tag(name), value) for name, value in flatten(kept, ray=True))
     values = {tag: value for tag, value in tagged if not is_ray_gap(tag, value)}
     step = find_step(row, (key, "training_iteration"))
     return Translated(step, wall, values, row.get("done") is True)

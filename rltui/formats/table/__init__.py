@@ -19,7 +19,7 @@ _SUFFIXES = (".csv", ".tsv")
 #: Texts that may be tables.
 _TEXTS = re.compile(
     r"(.*[_.-])?(progress|log|logs|history|results?|scores?|rewards?|returns?|loss|losses|metrics"
-    r"|stats|statistics|curve|train|training|eval|evaluation)([_-][^.]*)?\.(txt|dat|log)",
+    r"|stats|statistics|curve|run|out|output|train|training|eval|evaluation)([_-][^.]*)?\.(txt|dat|log)",
     re.IGNORECASE,
 )
 #: Names that only trainers give, whatever the directory.
@@ -56,6 +56,12 @@ class CsvTable(Format):
     def claims_name(self, name: str) -> bool:
         """By suffix, and texts like Spinning Up's ``progress.txt`` and PFRL's ``scores.txt``."""
         return name.endswith(_SUFFIXES) or _TEXTS.fullmatch(name) is not None
+
+    def may_have_name(self, name: str) -> bool:
+        return name.endswith((".txt", ".dat"))
+
+    def is_plainly(self, head: bytes) -> bool:
+        return holds_log(head, "", Options().step_keys, fixed=False, loose=True)
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether it begins with a header that has a step, and numbers below."""

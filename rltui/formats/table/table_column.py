@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rltui.formats.words import (
     plain,
     ray_tag,
     step_names,
+    words,
 )
 
 _TIME_NAMES = [*map(plain, TIME_KEYS), "walltime", "date"]
@@ -54,6 +55,8 @@ class TableKind(Enum):
     PLAIN = "plain"
     RAY = "ray"
     """Ray Tune's progress.csv: the step is ``timesteps_total`` where that is not zero."""
+    TIDY = "tidy"
+    """One figure a row, named in another column; its metric is the column of the values."""
     MONITOR = "monitor"
     """SB3's Monitor: one row per episode; the step is the sum of the lengths so far."""
 
@@ -75,6 +78,8 @@ class Columns(NamedTuple):
     """Columns that may be the step of a plain table, best first."""
     doubtful: frozenset[int] = frozenset()
     """Those among them that are a step only if they count up."""
+    naming: int = -1
+    """Column with the names of the figures of a tidy table."""
 
 
 def columns_of(
@@ -119,6 +124,10 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
     wall = next((found.index(name) for name in _TIME_NAMES if name in found), -1)
     metrics = tuple(i for i, n in enumerate(names) if n and i != step)
 
+    naming = next((found.index(key) for key in words().name_keys if key in found), -1)
+    if naming >= 0 and sure and "value" in found:
+        values = (found.index("value"),)
+        return Columns(TableKind.TIDY, names, (step,), wall, values, ("value",), naming=naming)
     only_value = [found[i] for i in metrics if i != wall] == ["value"]
     named = _named_by_file([names[i] for i in metrics], file_name, only_value=only_value)
     steps = (step,) if step >= 0 else ()
@@ -160,6 +169,8 @@ class TableRows:
     """Where a column has no value; missing for columns that are complete."""
     walls: FloatArray | None = None
     """Wall times, where the column has them as text."""
+    names: tuple[str, ...] = ()
+    """Names of the figures of a tidy table."""
 
     def followed_by(self, rows: TableRows) -> TableRows | None:
         """These rows and others, in arrays of their own; None where they have different columns."""
@@ -224,7 +235,8 @@ class BlockCollector:
             chosen = [rows.values[columns.metrics[n]][here] for n in numbers]
             tags = tuple(columns.tags[n] for n in numbers)
             whole = steps[here].astype(np.int64)
-            self.items.append(Block(tags, whole, walls[here], np.column_stack(chosen)))
+            block = Block(tags, whole, walls[here], np.column_stack(chosen))
+            self.items += _by_name(block, np.array(rows.names)[here]) if rows.names else [block]
         return bool(has_step.all())
 
     def _steps_in(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
@@ -277,6 +289,14 @@ class BlockCollector:
             timed &= ~rows.absent[columns.wall]
         walls[timed] = scaled[timed]
         return walls, timed
+
+
+def _by_name(block: Block, names: np.ndarray[Any, np.dtype[np.str_]]) -> Iterator[Block]:
+    """The figures of a block, each in a block of its own; ``names``: (n,) of its rows."""
+    for name in dict.fromkeys(names.tolist()):
+        own = names == name
+        tags = (clean_tag(name.strip()),)
+        yield Block(tags, block.steps[own], block.wall_times[own], block.values[own])
 
 
 def _groups(

@@ -84,7 +84,7 @@ class TableDecoder(LastLine):
         pos = begin
         while pos < end:
             stop = text.index(b"\n", pos) + 1
-            if text.startswith(b"#", pos):
+            if text.startswith(table_line.ABOVE, pos):
                 self._comment(text[pos:stop])
             elif self._columns is None:
                 self._header_line(text[pos:stop], self._offset + pos)
@@ -142,6 +142,7 @@ class TableDecoder(LastLine):
 
     def _body(self, columns: Columns, piece: bytes, offset: int, last: bool) -> int:
         """Decode whole lines without comments; returns the bytes consumed."""
+        piece = table_line.with_points(piece, self._delimiter)
         if self._delimiter == table_line.BLANK:
             self._careful(table_line.squeezed(piece), offset, last=False)
             return len(piece)
@@ -151,7 +152,6 @@ class TableDecoder(LastLine):
             text = text.replace(b"\r\n", b"\n")
         usual = not self._texts and b'"' not in text and b"\r" not in text
         if usual and self._delimiter != ",":
-            usual = b"," not in text
             text = text.replace(self._delimiter.encode(), b",")
         plain = table_line.plain_cells(text, size) if usual else None
         if plain is None:
@@ -213,6 +213,7 @@ class TableDecoder(LastLine):
             return
         rows = TableRows(len(batch), {}, {})
         table = list(zip(*batch, strict=True))
+        rows.names = table[columns.naming] if columns.naming >= 0 else ()
         for i in {*columns.steps, *columns.metrics, columns.wall} - {-1}:
             cells = table[i]
             first = next((c for c in cells if not table_line.is_gap(c)), None)

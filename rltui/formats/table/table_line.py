@@ -42,7 +42,9 @@ _MAX_COLUMNS = 20_000
 _FALLING = 0.25
 #: Share of the rows that must have a step.
 _WITH_STEP = 0.5
-_DELIMITERS = (",", "\t", ";")
+_DELIMITERS = (",", "\t", ";", "|")
+#: How lines above the header begin: comments, and the separator for Excel.
+ABOVE = (b"#", b"sep=")
 #: The separator of tables whose columns are lined up with blanks.
 BLANK = " "
 _BLANKS = re.compile(rb"[ \t]+")
@@ -78,6 +80,11 @@ def numbers_of(cells: Sequence[str]) -> tuple[FloatArray, BoolArray]:
     found = [number_of(cell) for cell in cells]
     absent = np.array([value is None for value in found])
     return np.array([math.nan if v is None else v for v in found]), absent
+
+
+def with_points(rows: bytes, delimiter: str) -> bytes:
+    """Rows with decimal points: where commas part no cells they are those of decimals."""
+    return rows if delimiter == "," else rows.replace(b",", b".")
 
 
 def plain_cells(rows: bytes, size: int) -> tuple[FloatArray, BoolArray | None] | None:
@@ -238,7 +245,7 @@ def is_header(cells: Sequence[str]) -> bool:
 def _table_in(head: bytes) -> tuple[list[str], str, list[tuple[int, bytes]]] | None:
     """Header, separator and numbered lines of the table in a head; None without a header."""
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
-    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(b"#")]
+    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(ABOVE)]
     if not numbered:
         return None
     header = numbered[0][1]
@@ -282,7 +289,7 @@ def holds_log(
 def _rows(lines: Sequence[tuple[int, bytes]], delimiter: str, size: int) -> list[list[str]]:
     """The rows with as many cells as the header."""
     body = b"".join(line + b"\n" for _, line in lines)
-    body = squeezed(body) if delimiter == BLANK else body
+    body = with_points(squeezed(body) if delimiter == BLANK else body, delimiter)
     found = (row.cells for row in rows_of(body, delimiter, lambda: size, last=True))
     return [cells for cells in found if cells is not None and len(cells) == size]
 

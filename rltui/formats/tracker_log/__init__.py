@@ -19,6 +19,7 @@ class TrackerLog(Format):
     ident: bytes
     """First bytes of a file of any version; the decoder then reports versions it cannot read."""
     kept_open = True
+    named_by_id = True
 
     def claims_name(self, name: str) -> bool:
         return name.endswith(self.suffix)

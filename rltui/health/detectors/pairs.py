@@ -23,7 +23,7 @@ from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
-@detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
+@detector(rising=True, roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
 def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
@@ -234,6 +234,39 @@ def jumped(rows: Rows, *, factor: float, floor: float = 0.0) -> Signal:
     )
 
 
+@detector(facts=("start", "after"), higher=("times", "share"))
+def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
+    """The first rows after the newest restart are below the last ones before it, by ``times`` the
+    usual difference of neighbours and ``share`` of the range until then. It is over where the rows
+    that follow are back; later ones may have learned it once more."""
+    n, middle = rows.count, rows.median(EARLY)
+    onset = np.arange(n)
+    start, limit, after = (constant(n, np.nan) for _ in range(3))
+    for row in rows.restarts:
+        seen, settled = row + EARLY - 1, row + 2 * EARLY - 1
+        if row < 2 * EARLY or seen >= n:
+            continue
+        known, onset[row:] = rows.x[:row], row
+        usual = float(np.median(np.abs(np.diff(known))))
+        lost = max(times * usual, share * float(np.ptp(known)))
+        start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
+        limit[row:] = start[row] - lost
+        after[row:seen] = np.nan
+        if settled < n:
+            after[settled:] = max(middle[seen], middle[settled])
+    return Signal(
+        beyond=after < limit,
+        statistic=after,
+        threshold=limit,
+        name="first rows after the restart",
+        onset=onset,
+        facts={"start": start, "after": after},
+        certain=True,
+        window=EARLY,
+        silent=not np.isfinite(after).any(),
+    )
+
+
 @detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))
 def off_centre(rows: Rows, *, share: float, factor: float) -> Signal:
     """A mean that belongs near zero lies ``share`` of the spread away from it, and ``factor`` times
@@ -309,6 +342,38 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
         threshold=limit,
         name="share",
         facts={"start": start, "share": part, "most": np.where(judged, limit, np.nan)},
+    )
+
+
+@detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"), higher=("share",))
+def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
+    """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
+    all, or of a ``total``, by what they are above it. Two at least, and none that come in equal
+    distances, as validations do."""
+    n = rows.count
+    usual = rows.median(4 * EARLY + 1)
+    slow = rows.x > factor * usual
+    above = np.cumsum(np.where(slow, rows.x - usual, 0.0))
+    part = part_of(above, np.cumsum(np.nan_to_num(rows.others.get("total", rows.x))))
+    at, count = np.flatnonzero(slow), np.cumsum(slow)
+    even = np.zeros(n, dtype=np.int64)
+    apart = np.diff(at, prepend=-1)
+    even[at[1:]] = np.abs(np.diff(apart)) <= 1
+    beyond = (part >= share) & (count >= 2) & (2 * np.cumsum(even) < count)
+    return Signal(
+        certain=True,
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, share),
+        name="share of the sum",
+        onset=np.full(n, at[0] if len(at) else 0),
+        facts={
+            "share": part,
+            "count": count.astype(np.float64),
+            "usual": usual,
+            "longest": np.maximum.accumulate(np.where(slow, rows.x, 0.0)),
+            "lost": above,
+        },
     )
 
 

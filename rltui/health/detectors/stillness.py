@@ -20,12 +20,15 @@ _DIGITS, _EXACT = 3, 1e-6
 
 
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
-def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -> Signal:
+def non_finite(
+    rows: Rows, *, after_finite: bool = False, lasts: bool = False, patience: int = 0
+) -> Signal:
     """NaN or infinite. What comes a third time comes again and again: it is over once it stays
     away for three times as long as it usually did, else at the first finite row.
 
     ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
+    ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
@@ -35,7 +38,8 @@ def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -
         back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
         wrong &= (np.cumsum(back) <= 1) | rare
-    own = np.arange(rows.count)
+    own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
+    wrong &= (seen != 1) | (np.cumsum(seen) > patience)
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
     again, sure = times > 2, 2 * CERTAIN[1]
     since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1

@@ -47,13 +47,12 @@ _STATE = 10
 #: last those that run or need attention.
 _STATE_COUNTS = {
     "live": 11,
+    "waiting": 16,
     "stalled": 13,
     "crashed": 12,
     "stopped": 15,
     "cancelled": 24,
     "finished": 21,
-    "silent": 22,
-    "ended": 23,
     "unreachable": 14,
 }
 #: The mark of a run that is shown as it was.
@@ -104,8 +103,10 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
             *([] if before is None else [_Piece(last, 95)]),
         ]
     if wide or word != "live":
-        short = tail if wide or not tail.startswith(" for ") else f" {age}"
-        return [_Piece([*line, (short, MUTED)], _STATE)]
+        lasts, _, doing = tail.partition(", ")
+        lasts = lasts if wide or not lasts.startswith(" for ") else f" {age}"
+        stage = [_Piece([(doing, MUTED)], 65)] if doing else []
+        return [_Piece([*line, (lasts, MUTED)], _STATE), *stage]
     line.append((f" {age.removesuffix(' ago')}", MUTED))
 
     return [_Piece(line, _STATE), _Piece([("ago", MUTED)], 95, 1)]

@@ -22,6 +22,7 @@ from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, StreamError
 from rltui.remote.ssh.connection import SshPaths, SshProcess
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
+from rltui.sources.discovery.processes import Hold
 from rltui.sources.options import ReaderOptions
 
 #: Longest wait for an answer, and pause after a host did not answer, seconds.
@@ -89,6 +90,10 @@ class SshFiles:
                 break
         return bytes(found)
 
+    def hold(self, path: Path, kind: str) -> Hold | None:
+        """Whether a log of a format is held open there; None where that cannot be told."""
+        return self._ask(Question(What.HOLD, _place(path), kind=kind))[0].hold
+
     def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:  # noqa: ARG002 - as of Store
         """List directories that will be needed next in one round trip. Never raises."""
         self._expected = {}
@@ -104,10 +109,6 @@ class SshFiles:
     def notes(self) -> tuple[Note, ...]:
         """Why the host did not answer the last question; nothing when it did."""
         return (Note(self._root, None, Level.WATCH, self._why),) if self._why else ()
-
-    def is_spent(self, *, begins: bool = False) -> bool:  # noqa: ARG002 - as of Store
-        """False: only web servers may invent names without end."""
-        return False
 
     def costs(self) -> None:
         """None: it is no server that counts requests."""

@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple, get_args
 from rltui.core.batch import Note, RunKey
 from rltui.remote.wire.codec import Bounds, LongText, WireError, load
 from rltui.remote.wire.framing import Frame, Kind
+from rltui.sources.discovery.processes import Hold
 from rltui.sources.options import Intervals
 
 #: Notes about directories and files of no run.
@@ -114,6 +115,7 @@ class What(Enum):
     STATUS = "status"
     NAMES = "names"
     BYTES = "bytes"
+    HOLD = "hold"
 
 
 class Sort(Enum):
@@ -134,6 +136,8 @@ class Question:
     begin: int = 0
     size: Annotated[int, Bounds(0, MOST_READ)] = 0
     """How many bytes are wanted."""
+    kind: str = ""
+    """Name of the format of a log."""
 
 
 class Name(NamedTuple):
@@ -157,6 +161,8 @@ class Answer:
     """Symbol of an OS error, such as ``ENOENT``; empty for none."""
     text: LongText = ""
     """What the error says."""
+    hold: Hold | None = None
+    """Whether the file is held open; None where that cannot be told."""
 
     def __post_init__(self) -> None:
         for name, _ in self.names:

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -41,36 +41,22 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
 from rltui.formats.base import HEAD_BYTES, Belonging, Format
 from rltui.sources.discovery.log_head import Recent, read_head
+from rltui.sources.discovery.places import is_nameless, unrotated
 from rltui.sources.discovery.run_files import LogFile, parents_of
 
 #: Levels that a log may lie above its run (verl: tensorboard_log/PROJECT/RUN).
 _LEVELS = 4
 #: Most units of different formats in one tree that may be one training.
 _MANY = 4
-#: With more files of one format in a directory it is not checked whether one continues another.
-_CROWD = 8
-#: Letters that the names of two logs of one training have in common at the beginning.
-_ALIKE = 4
 
 #: A job that dies ends its log at most this long after the last row, and hardly before it, seconds.
 _SAME_END_S, _LATE_S = 900.0, 60.0
-
-#: Directories of logs within the directory of a run: it names the run, not they.
-NAMELESS = frozenset(
-    (
-        *("log", "logs", "tb", "tb_log", "tb_logs", "events", "summaries", "summary"),
-        *("tensorboard", "tensorboard_log", "tensorboard_logs"),
-    )
-)
 
 #: Suffix of what a job printed as errors, beside its output.
 _ERRORS = re.compile(r"\.(?:err|stderr|e\d{3,})")
 
 #: Directory of ``add_hparams``.
 _TIME = re.compile(r"\d{9,}(\.\d+)?")
-
-Span = tuple[int, int]
-"""First and last step."""
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +87,11 @@ class Unit:
         return shown_name(self.name, self.files[0])
 
     @property
+    def names_directory(self) -> bool:
+        """Whether it is called like a directory, not like a file."""
+        return self.name == self.directory or self.files[0].belonging is Belonging.DIRECTORY
+
+    @property
     def stem(self) -> str:
         """The last part of its name."""
         return self.name.rpartition("/")[2]
@@ -116,13 +107,9 @@ class Unit:
 
     def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
         """Add the files of another unit, which continue this one at step ``first``."""
-        self.files += [f._replace(begin=first) for f in other.files]
+        self.files += [f._replace(begin=f.begin or first) for f in other.files]
         if not surely:  # the store finds the one whose values it continues
             self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
-        elif not self.name.startswith(other.name):  # train_v2.first and train_v2_resumed
-            pairs = enumerate(zip(self.name, other.name, strict=False))
-            size = next((i for i, (a, b) in pairs if a != b), len(other.name))
-            self.name = self.name[:size].rstrip("._- ") or self.name
 
 
 def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
@@ -152,55 +139,7 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
         else:
             named.append(unit)
 
-    count = Counter((unit.directory, unit.files[0].kind) for unit in named)
-    for unit in named:
-        unit.crowded = count[unit.directory, unit.files[0].kind] > 1
     return [*directories.values(), *named]
-
-
-def continued(found: list[Unit], span: Callable[[LogFile], Span | None]) -> list[Unit]:
-    """The units, joined where one log continues another."""
-    crowds: dict[tuple[str, str], list[Unit]] = defaultdict(list)
-    for unit in found:
-        if unit.crowded and unit.files[0].tracker is None:
-            crowds[unit.directory, unit.files[0].kind].append(unit)
-
-    gone: set[int] = set()
-    for crowd in crowds.values():
-        if len(crowd) <= _CROWD:
-            gone.update(id(u) for u in _chained(crowd, span))
-    return [u for u in found if id(u) not in gone]
-
-
-def _chained(crowd: Sequence[Unit], span: Callable[[LogFile], Span | None]) -> list[Unit]:
-    """Join each log with one that it may continue; returns the units that were taken in."""
-    spans = [(s, u) for u in crowd if (s := span(u.files[0])) is not None]
-    spans.sort(key=lambda entry: (entry[0], entry[1].name))
-    taken: list[Unit] = []
-    heads: list[tuple[Span, Unit]] = []
-    for (first, last), unit in spans:
-        before = [(s, u) for s, u in heads if s[0] < first <= s[1] + 1 and _akin(u.stem, unit.stem)]
-        if not before:
-            heads.append(((first, last), unit))
-            continue
-
-        named = [(s, u) for s, u in before if unit.stem.startswith(u.stem)]
-        # runs are read in this order: the others are there when the last one is compared
-        (start, end), head = chosen = max(named or before, key=lambda b: b[1].name)
-        heads.remove(chosen)
-        heads.append(((start, max(end, last)), head))
-        head.go_on(unit, first, surely=len(before) == 1)
-        taken.append(unit)
-
-    for _, unit in heads:
-        unit.crowded = unit.crowded and len(taken) != len(crowd) - 1
-    return taken
-
-
-def _akin(stem: str, other: str) -> bool:
-    """Whether two names begin alike: ``train_v2``, ``train_v2_resume_from100``."""
-    needed = min(_ALIKE, len(stem), len(other))
-    return stem[:needed] == other[:needed]
 
 
 def joined(found: Sequence[Unit]) -> list[Unit]:
@@ -214,11 +153,10 @@ def joined(found: Sequence[Unit]) -> list[Unit]:
     there: list[Unit] = []
     for directory in sorted(directories, key=lambda d: (-_depth(d), d)):
         there = _above(directory, _together(tops[directory]), below.pop(directory, []))
-        if len(there) == 1 and not there[0].crowded and there[0].stem.lower() in NAMELESS:
+        if len(there) == 1 and is_nameless(there[0].stem):
             # the only run, if its logs lie in a ``tb`` or ``logs``, is called like this directory
             (unit,) = there
-            is_directory = unit.files[0].belonging is Belonging.DIRECTORY
-            if is_directory and unit.name.rpartition("/")[0] == directory:
+            if unit.names_directory and unit.name.rpartition("/")[0] == directory:
                 unit.name = directory
         below[directory.rpartition("/")[0]] += there
 
@@ -253,7 +191,7 @@ def attached(found: list[Unit], beside: Iterable[LogFile]) -> list[Unit]:
 def _by_name(found: Sequence[Unit]) -> list[Unit]:
     """Join units whose names end alike, if that can mean only one training."""
     buckets: dict[str, list[Unit]] = defaultdict(list)
-    for unit in found:
+    for unit in _with_the_only_one_below(found):
         buckets[unit.stem].append(unit)
 
     out = []
@@ -265,6 +203,23 @@ def _by_name(found: Sequence[Unit]) -> list[Unit]:
             out += bucket
 
     return out
+
+
+def _with_the_only_one_below(found: Sequence[Unit]) -> list[Unit]:
+    """Join ``NAME.log`` with the only run somewhere below the directory ``NAME`` beside it."""
+    below: dict[str, list[Unit]] = defaultdict(list)
+    for unit in found:
+        for directory in (unit.directory, *parents_of(unit.directory)):
+            below[directory].append(unit)
+
+    gone: set[int] = set()
+    for unit in found:
+        inside = [u for u in below.get(unit.name, ()) if u is not unit and id(u) not in gone]
+        if not unit.names_directory and len(inside) == 1 and _disjoint([unit, *inside]):
+            gone.update(id(u) for u in (unit, *inside))
+            merged = _merged([*inside, unit], Joined.SURELY)
+            gone.discard(id(merged))
+    return [u for u in found if id(u) not in gone]
 
 
 def _together(own: Sequence[Unit]) -> list[Unit]:
@@ -306,12 +261,16 @@ def _disjoint(found: Sequence[Unit]) -> bool:
 
 def name_of(file: LogFile) -> str:
     """Name of a run that one file, or one run of a store, makes."""
-    name = file.path.name
-    if file.title:
-        name = file.title
-    elif file.format is not None:
-        name = os.path.splitext(name.removesuffix(".gz"))[0]  # noqa: PTH122
+    name = file.title or stem_of(file)
     return f"{file.directory}/{name}" if file.directory else name
+
+
+def stem_of(file: LogFile) -> str:
+    """Base name of a file without what its format or a rotation added."""
+    name = unrotated(file.path)[0].name
+    if file.format is None:
+        return name
+    return os.path.splitext(name.removesuffix(".gz"))[0]  # noqa: PTH122
 
 
 def shown_name(name: str, file: LogFile) -> str:
@@ -358,7 +317,7 @@ class EventFileOwners:
 
     def __init__(self) -> None:
         self.known: dict[Path, dict[str, Any]] = {}
-        """Fields of :class:`LogFile` by path: ``directory`` of the run, ``series``,
+        """Fields of :class:`LogFile` by path: ``directory`` of the run, ``renamed``,
         ``hparams_only``."""
         self.roles: Recent[Path, tuple[_Role | str, int]] = Recent()
         """What each file is, and its size."""
@@ -396,8 +355,8 @@ class EventFileOwners:
             if isinstance(role, str):
                 for prefix in (role.replace("/", "_") + "_", role + "/"):
                     if relative.startswith(prefix) and len(relative) > len(prefix):
-                        series = clean(relative[len(prefix) :])
-                        return {"directory": parent, "series": (clean(role), series)}
+                        main, series = clean(role), clean(relative[len(prefix) :])
+                        return {"directory": parent, "renamed": ((main, f"{main}/{series}"),)}
             if role is _Role.EMPTY and all(self._role(f) is not _Role.RUN for f in events[name]):
                 return None  # no file of its directory shows that this is a run
         return {}

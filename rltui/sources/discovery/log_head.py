@@ -13,6 +13,7 @@ last search ended.
 
 from __future__ import annotations
 
+import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,11 +29,10 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats.base import HEAD_BYTES, Format, Options, RowSearch
 from rltui.formats.last_line import own_output
+from rltui.sources.discovery.places import unrotated
 
 K = TypeVar("K")
 V = TypeVar("V")
-Span = tuple[int, int]
-"""First and last step of a log."""
 FILE_BYTES = 8 << 20
 SEARCH_BYTES = 32 << 20
 ALL_BYTES = 256 << 20
@@ -44,6 +44,12 @@ _KEPT = 32
 #: elsewhere first those, and more of its beginning if they show none.
 _SPAN_BYTES = 1 << 20
 _REMOTE_SPAN_BYTES = 1 << 14
+#: Rows of each block of a log's beginning, and values of all, that are kept to be compared.
+_OPENING_ROWS, _OPENING_VALUES = 20, 400
+#: Above any step.
+_ENDLESS = 1 << 62
+#: How a text in UTF-16 begins, as Windows shells write it.
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: This many zeros at the end of what was read are bytes that have not arrived yet.
 _GAP_BYTES = 16
 
@@ -110,6 +116,36 @@ class Claim(NamedTuple):
 _UNKNOWN = Claim()
 
 
+class Opening(NamedTuple):
+    """How a log begins, and where it ends."""
+
+    first: int
+    """Step."""
+    last: int
+    """Step; that of a binary log that was not read to its end is unknown, above all others."""
+    counts_rows: bool
+    """Whether its steps are row numbers."""
+    rows: dict[tuple[str, int], float]
+    """The values in its first rows, by tag and step."""
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Tags in the first rows."""
+        return frozenset(tag for tag, _ in self.rows)
+
+    def until(self, last: int) -> Opening:
+        """The beginning of a log that has gone on to a step."""
+        return self._replace(last=max(self.last, last))
+
+    def is_of(self, other: Opening, least: int) -> bool:
+        """Whether another log has the same rows, of which ``least`` values or more differ."""
+        shared = self.rows.keys() & other.rows.keys()
+        if 2 * len(shared) <= min(len(self.rows), len(other.rows)):
+            return False
+        same = all(self.rows[key] == other.rows[key] for key in shared)
+        return same and len({self.rows[key] for key in shared}) >= least
+
+
 @dataclass(slots=True, eq=False)
 class _Searched:
     """How far one file has been searched for a row between its beginning and its end."""
@@ -141,7 +177,7 @@ class HeadReader:
         """State and first bytes of the file that was read last."""
         self._claims: Recent[tuple[str, str], tuple[tuple[int, int], int, Claim]] = Recent()
         """By format and path: device, inode and size of the file, and the answer."""
-        self._spans: Recent[Path, tuple[int, Span | None]] = Recent()
+        self._spans: Recent[Path, tuple[int, Opening | None]] = Recent()
         self._searched: Recent[Path, _Searched] = Recent()
         self._kept: deque[_Searched] = deque()
         """Files whose search may go on, the one that was searched last at the end."""
@@ -244,16 +280,17 @@ class HeadReader:
 
     def _judge(self, form: Format, path: Path, status: Status, named: bool) -> Claim:
         head = b"" if form.name_decides else self._head(path, status)
+        named_as = unrotated(path)[0]
         own = own_output(head)
         if own:
             return Claim(False, True, own, own=True)
 
-        claimed = form.claims(path, head, self._options)
+        claimed = form.claims(named_as, head, self._options)
         rowless, end = False, head
         if not claimed and form.anywhere:
             if status.st_size > HEAD_BYTES:
                 end = _read_end(path, status.st_size)
-                claimed = form.claims(path, end, self._options)
+                claimed = form.claims(named_as, end, self._options)
             rowless = not claimed and self._died(form, path, end, end, named)
         elif not claimed and status.st_size <= HEAD_BYTES and (text := form.packed_text(head)):
             rowless = self._died(form, path, head, text, named)
@@ -355,9 +392,9 @@ class HeadReader:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def span(self, path: Path, form: Format) -> Span | None:
-        """First and last step of a text log, by its beginning and its end; None when they show
-        none, or when it cannot be read."""
+    def opening(self, path: Path, form: Format) -> Opening | None:
+        """First rows, first and last step of a log, by its beginning and its end; None when they
+        show none, or when it cannot be read."""
         known = self._spans.get(path)
         try:
             size = status_of(path).st_size
@@ -367,39 +404,55 @@ class HeadReader:
                 if waits and known[0] < size:
                     return None
             if known is None or known[0] != size:
-                known = self._spans[path] = size, self._read_span(path, form, size, known)
+                known = self._spans[path] = size, self._read_opening(path, form, size, known)
         except OSError:
             return None
         return known[1]
 
-    def _read_span(
-        self, path: Path, form: Format, size: int, known: tuple[int, Span | None] | None
-    ) -> Span | None:
-        """See :meth:`span`. Of a file elsewhere little is read, more only if that shows no step:
+    def _read_opening(
+        self, path: Path, form: Format, size: int, known: tuple[int, Opening | None] | None
+    ) -> Opening | None:
+        """See :meth:`opening`. Of a file elsewhere little is read, more only if that shows no step:
         many trainings print all settings first. If it has grown, only the end is read again."""
         remote = is_remote(path)
         least = _REMOTE_SPAN_BYTES if remote else _SPAN_BYTES
         if known is not None and known[1] is not None and known[0] < size and remote:
             before = known[1]
-            found = self._span_in([_read_end(path, size, least)], path, form)
-            return before if found is None else (before[0], max(before[1], found[1]))
+            found = self._opening_in([_read_end(path, size, least)], path, form)
+            return before if found is None else before.until(found.last)
 
         for head in (least, _SPAN_BYTES) if least < min(size, _SPAN_BYTES) else (least,):
-            found = self._span_in(_ends(path, size, head, least), path, form)
+            found = self._opening_in(_ends(path, size, head, least), path, form)
             if found is not None:
                 return found
         return None
 
-    def _span_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Span | None:
-        steps: list[int] = []
+    def _opening_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Opening | None:
+        found: Opening | None = None
         with contained():
-            for number, piece in enumerate(pieces):
+            for piece in pieces:
                 decoded = form.decoder(self._options, path).feed(piece)
                 blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
-                if decoded.steps_are_row_numbers or (not blocks and number == 0):
+                last = max((int(b.steps[-1]) for b in blocks), default=0)
+                if found is None and blocks:
+                    counts_rows = decoded.steps_are_row_numbers
+                    found = Opening(int(blocks[0].steps[0]), last, counts_rows, _rows(blocks))
+                elif found is None:
                     return None
-                steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
-        return (steps[0], max(steps)) if steps else None
+                else:
+                    found = found.until(_ENDLESS if b"\0" in piece else last)
+        return found
+
+
+def _rows(blocks: Iterable[Block]) -> dict[tuple[str, int], float]:
+    """The values in the first rows of some blocks, by tag and step."""
+    found: dict[tuple[str, int], float] = {}
+    for block in blocks:
+        for row in range(min(len(block.steps), _OPENING_ROWS)):
+            for tag, value in zip(block.tags, block.values[row].tolist(), strict=True):
+                if len(found) < _OPENING_VALUES:
+                    found.setdefault((tag, int(block.steps[row])), value)
+    return found
 
 
 def _ends(path: Path, size: int, head: int, end: int) -> Iterator[bytes]:
@@ -413,6 +466,8 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file; without zeros that NFS shows at their end. Raises OSError."""
     with opened(path) as read:
         data = read(size, 0)
+    if data.startswith(WIDE):
+        return data.decode("utf-16", "ignore").encode()
     return data.rstrip(b"\0") if data.endswith(bytes(_GAP_BYTES)) else data
 
 

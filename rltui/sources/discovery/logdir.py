@@ -34,9 +34,9 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging, Format, Options
-from rltui.sources.discovery import grouping
+from rltui.sources.discovery import grouping, parts
 from rltui.sources.discovery.grouping import EventFileOwners, Unit
-from rltui.sources.discovery.log_head import EndSigns
+from rltui.sources.discovery.log_head import EndSigns, Opening
 from rltui.sources.discovery.run_files import (
     Discovery,
     EmptyLogError,
@@ -246,7 +246,7 @@ class RunFinder:
 
     def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
         files = self._event_owners.locate([f for f in walk.files if not f.beside])
-        found = grouping.continued(grouping.units(files, self._rank), self._span)
+        found = parts.whole(grouping.units(files, self._rank), self._opening)
         single = [u for u in found if grouping.stands_alone(u, files)]
         found = grouping.joined([u for u in found if u not in single])
         found = [*grouping.attached(found, (f for f in walk.files if f.beside)), *single]
@@ -276,9 +276,9 @@ class RunFinder:
             self._mark_late(logdir, unit, key)
         return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
 
-    def _span(self, file: LogFile) -> tuple[int, int] | None:
+    def _opening(self, file: LogFile) -> Opening | None:
         assert file.format is not None
-        return self._walker.heads.span(file.path, file.format)
+        return self._walker.heads.opening(file.path, file.format)
 
     def _mark_late(self, logdir: Path, unit: Unit, key: RunKey) -> None:
         """Note that a log appeared beside a run that was there: it must show that it is of that

@@ -8,7 +8,8 @@ command line only the program and the script are taken: arguments may hold secre
 That no process has a log open means something only if every process that may have written it can be
 looked into: the file lies on a disk of this machine, no process namespace hides anybody, and the
 owner of the file is who looks (or root looks). It shows that the writer is gone only where the
-writer is known to keep its file open and to run on this host, see :attr:`Hold.tells`.
+writer is known to keep its file open and to run on this host, or where no process is left that
+could be a writer which opens its file for each row, see :attr:`Hold.tells`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ _VALUED = frozenset({"-X", "-W", "--check-hash-based-pycs"})
 _METADATA = (("wandb-metadata.json", "host"), ("swanlab-metadata.json", "hostname"))
 _MAX_METADATA = 1 << 18
 _KEPT_OPEN = frozenset(f.name for f in ALL_FORMATS if f.kept_open)
+#: Devices of accelerators that a training has open: CUDA, ROCm, Ascend, TPU.
+_ACCELERATORS = re.compile(r"/dev/(?:nvidia\d|kfd$|davinci\d|accel)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -170,6 +173,19 @@ class Processes:
             if process is not None and process.python:
                 with suppress(OSError):
                     yield process, (self._proc / str(pid) / "cwd").readlink()
+
+    def opened(self, pid: int) -> list[Path]:
+        """The files that a process has open for writing; none where that cannot be seen."""
+        with suppress(OSError):
+            return [path for path, _ in open_files(self._proc, pid, lambda _: True)]
+        return []
+
+    def with_parents(self, process: Process) -> Iterator[int]:
+        """A process, its parent, and so on, as far as they are of this user."""
+        above: Process | None = process
+        while above is not None:
+            yield above.pid
+            above = self.get(above.parent)
 
     def written(
         self, named: Callable[[str], bool], stop: Callable[[], bool]
@@ -335,8 +351,8 @@ class Hold(NamedTuple):
     held: bool | None
     """Whether a process has it open for writing; None where that cannot be seen."""
     tells: bool
-    """Whether its writer runs on this host and would have it open, so that it is gone if nobody
-    has."""
+    """Whether its writer is gone if nobody has it open: it runs on this host and keeps its file
+    open, or no process of this host could be the writer."""
 
 
 def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
@@ -400,6 +416,8 @@ class _Unheld:
         """``hidden``: users of whom some process cannot be looked into."""
         self._proc, self._boot, self._hidden = proc, boot, hidden
         self._host = socket.gethostname()
+        self._possible: dict[int, list[_Possible]] = {}
+        """The processes of a user that may write logs."""
         self._started: dict[int, float] | None = None
         """When the first process of an id was started, in whatever namespace it has that id."""
 
@@ -412,6 +430,8 @@ class _Unheld:
         host = _host_in_metadata(path) if named is None and keeps_open else None
         if named is not None:
             host = named["host"] or named["host_alone"]
+        if host is None and named is None:
+            return Hold(False, not self._could_be_written(path, status))
         if host != self._host:
             return Hold(False, False)
         if named is None or named["pid"] is None:
@@ -419,6 +439,20 @@ class _Unheld:
 
         # TensorBoard's writer may close its file after every flush: its process tells more
         return Hold(self._lives(int(named["pid"]), float(named["time"])), True)
+
+    def _could_be_written(self, path: Path, status: os.stat_result) -> bool:
+        """Whether some process may be the writer of a file: one that was there before its newest
+        write, and has an accelerator, or is at work in the file's directory. What writes a copy
+        is elsewhere."""
+        if _is_copy(status):
+            return True
+        if status.st_uid not in self._possible:
+            self._possible[status.st_uid] = _possible_writers(Processes(status.st_uid, self._proc))
+        written, directory = status.st_mtime + _SLACK_S, path.parent.resolve()
+        return any(
+            possible.started <= written and possible.works_in(directory)
+            for possible in self._possible[status.st_uid]
+        )
 
     def _lives(self, pid: int, begun: float) -> bool:
         """Whether a process of this id, in whatever namespace, was there when a file was begun."""
@@ -430,6 +464,41 @@ class _Unheld:
                 for known in (number, *_numbers(self._proc, number, "NSpid")):
                     self._started[known] = min(started, self._started.get(known, math.inf))
         return self._started.get(pid, math.inf) <= begun + _SLACK_S
+
+
+def _is_copy(status: os.stat_result) -> bool:
+    """Whether the modification time of a file was set, as programs that copy files do."""
+    return status.st_ctime > status.st_mtime + _SLACK_S
+
+
+class _Possible(NamedTuple):
+    """A process that may write logs."""
+
+    started: float
+    places: Sequence[Path]
+    """Its working directory and the files it has open."""
+    has_accelerator: bool
+
+    def works_in(self, directory: Path) -> bool:
+        """Whether it may write logs there."""
+        return self.has_accelerator or any(
+            directory in (place, *place.parents) for place in self.places
+        )
+
+
+def _possible_writers(processes: Processes) -> list[_Possible]:
+    """The Python processes of a user, but for rltui itself."""
+    found: dict[int, list[Path]] = {}
+    computing: set[int] = set()
+    for process, directory in processes.working_directories():
+        if "rltui" not in command_of(process.arguments).split():
+            opened = processes.opened(process.pid)
+            found[process.pid] = [directory, *opened]
+            if any(_ACCELERATORS.match(str(path)) for path in opened):
+                computing.update(processes.with_parents(process))
+
+    known = ((pid, processes.get(pid)) for pid in found)
+    return [_Possible(p.started, found[pid], pid in computing) for pid, p in known if p]
 
 
 def _started_at(proc: Path, pid: int, boot: float) -> float | None:

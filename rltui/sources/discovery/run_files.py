@@ -18,6 +18,7 @@ from rltui.files.disk import status as status_of
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging, Format
 from rltui.sources.discovery.log_head import Recent
+from rltui.sources.discovery.places import unrotated
 from rltui.trackers import TRACKERS, TrackedRun, Tracker
 
 #: Files that are not read are named up to this number; the rest is counted.
@@ -43,8 +44,9 @@ class LogFile(NamedTuple):
     """None for the run of a store, and for a pipe."""
     order: int = 0
     """Position among the files of the run, oldest first; never changes once given."""
-    series: tuple[str, str] | None = None
-    """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(tag in the file, tag in the run): ``main`` of an ``add_scalars`` file means ``main/series``,
+    ``loss`` in an ``eval.log`` beside others ``eval/loss``."""
     hparams_only: bool = False
     """Whether only hyperparameters are taken from it."""
     size: int = 0
@@ -63,7 +65,8 @@ class LogFile(NamedTuple):
     title: str = ""
     """Name that the tracker gives to the run."""
     begin: int = 0
-    """First step, where that decides which of several files was written first."""
+    """First step, or rank of a rotated part, where that decides which of several files was written
+    first."""
     rowless: bool = False
     """Whether it is a log only because it ends like that of a job that died."""
     beside: bool = False
@@ -83,7 +86,9 @@ class LogFile(NamedTuple):
     @property
     def belonging(self) -> Belonging:
         """How it belongs to its directory."""
-        return Belonging.NAME if self.format is None else self.format.belonging(self.path.name)
+        if self.format is None:
+            return Belonging.NAME
+        return self.format.belonging(unrotated(self.path)[0].name)
 
     def __reduce__(self) -> tuple[Callable[..., LogFile], tuple[object, ...]]:
         """Pickle without format and tracker: another process has its own."""

@@ -22,13 +22,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import is_remote
+from rltui.core.batch import Note
+from rltui.core.level import Level
 from rltui.core.text import counted
-from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, is_spent, listing, opened
+from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
 from rltui.formats.last_line import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
+from rltui.sources.discovery.places import is_leaving, is_tracker_log, places, unrotated
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
@@ -189,6 +192,10 @@ class Walk:
         self._pending = deque([Directory(logdir, "", 0)])
         self._linked: deque[Directory] = deque()
         """Directories behind links come last, so that a real path gives the name."""
+        self._linked_files: list[tuple[Directory, Entry]] = []
+        """Files behind links, which come at the very end for the same reason."""
+        self._follows_files = False
+        """Whether it is their turn."""
         self._kernel: dict[int, bool] = {}
         """Device -> whether it is a file system of the kernel."""
         self._later: list[Found] = []
@@ -200,6 +207,9 @@ class Walk:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
         while (self._pending or self._linked) and not self._is_over():
             self._search(self._pending.popleft() if self._pending else self._linked.popleft())
+        self._follows_files = True
+        for directory, entry in self._linked_files:
+            self._visit(directory, entry)
         self._search_between()
 
     def _search_between(self) -> None:
@@ -281,8 +291,6 @@ class Walk:
     def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
         path, within = directory.path, directory.depth > 0
-        if is_spent(path, begins=not within) and within:
-            return None
         if is_remote(path):
             following = (d.path for d in islice(self._pending, _EXPECTED))
             formats = [f for f in self._walker.formats if not f.name_decides]
@@ -310,12 +318,12 @@ class Walk:
         """Sort one entry of a directory into the tree, or note why it cannot be read."""
         self._walker.go_on()
         path, name = directory.path / entry.name, directory.name
-        if is_spent(directory.path):
-            return
-
         try:
             if not entry.is_dir():
-                self._sort(directory, path, entry)
+                if entry.is_symlink() and not self._follows_files:
+                    self._linked_files.append((directory, entry))
+                else:
+                    self._sort(directory, path, entry)
             elif directory.depth < self.most_depth and self._enters(entry):
                 child = f"{name}/{entry.name}" if name else entry.name
                 self.names.add(child)
@@ -327,7 +335,12 @@ class Walk:
                 self.tree.trouble(path, reason_of(error))
 
     def _sort(self, directory: Directory, path: Path, entry: Entry) -> None:
-        name, walker = entry.name, self._walker
+        if is_leaving(entry.name):
+            return
+        if is_tracker_log(path):
+            self._note_dropped(path, entry.stat())
+            return
+        name, walker = unrotated(path)[0].name, self._walker
         forms = [f for f in walker.formats if f.claims_name(name)]
         trackers = [t for t in walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
@@ -337,7 +350,7 @@ class Walk:
 
         suffix = _suffix(name)
         if directory.opened[suffix] >= self.most_alike and suffix not in directory.claimed:
-            self.tree.refused_count += not all(f.common for f in forms)
+            self.tree.refused_count += not all(f.is_common(name) for f in forms)
             return
 
         if is_remote(path) and not forms:
@@ -346,6 +359,17 @@ class Walk:
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
             self._log_or_store(Found(directory, path, status, forms), trackers)
+
+    def _note_dropped(self, path: Path, status: Status) -> None:
+        """Say how many rows a tracker dropped, by what it printed of itself."""
+        if self._was_seen(status) or not stat.S_ISREG(status.st_mode) or is_remote(path):
+            return
+        self._note_seen(status)
+        with opened(path) as read:
+            text = read(_PIECE, max(0, status.st_size - _PIECE)).decode(errors="replace")
+        if count := sum(1 for _ in places().dropped.finditer(text)):
+            what = f"its tracker dropped {counted(count, 'row')}: step behind"
+            self.tree.notes.append(Note(path, None, Level.WATCH, what))
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
         """Add a regular file whose name fits some formats or ``trackers``."""
@@ -401,7 +425,7 @@ class Walk:
             return
 
         answers = [(f, self._walker.heads.answer(f, path)) for f in reversed(found.forms)]
-        said = [a for f, a in answers if a.lost or a.own or not f.common]
+        said = [a for f, a in answers if a.lost or a.own or not f.is_common(path.name)]
         said.sort(key=lambda answer: not answer.lost)
         if said and said[0].reason:
             self.tree.refuse(path, said[0].reason, lost=said[0].lost)
@@ -419,6 +443,7 @@ class Walk:
                 directory=form.home(directory.name, path),
                 rowless=answer.rowless,
                 beside=answer.beside,
+                begin=unrotated(path)[1],
             )
         )
 

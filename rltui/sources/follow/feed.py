@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.core.batch import NO_LANES, Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import NO_CLOCK, NO_LANES, Batch, Note, RunKey, SourceInfo
 from rltui.core.level import Level
 from rltui.files.trouble import Notes, contained, reason_of
 from rltui.formats.base import Decoded, DecoderNote, Format
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
+from rltui.sources.follow.row_numbers import RowNumbers
 from rltui.trackers import Tracker
 
 
@@ -49,12 +50,14 @@ class Feed(ABC):
         """Whether nothing can come any more."""
         self.given_up = False
         """Whether its format failed on it: nothing more of it is decoded."""
+        self._numbers = RowNumbers()
         self._begun = False
         self._more = False
         self._records = 0
         self._steps_are_row_numbers = False
         self._guessed: frozenset[str] = frozenset()
         self._lanes = NO_LANES
+        self._log_clock = NO_CLOCK
 
     @property
     def behind(self) -> bool:
@@ -103,6 +106,7 @@ class Feed(ABC):
         self._steps_are_row_numbers = before or decoded.steps_are_row_numbers
         self._guessed |= decoded.guessed
         self._lanes = self._lanes.joined(decoded.lanes)
+        self._log_clock = self._log_clock if decoded.clock == NO_CLOCK else decoded.clock
 
     def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
         """The batch of what was decoded; ``notes`` concern the source as a whole."""
@@ -122,6 +126,7 @@ class Feed(ABC):
             file.alone,
             file.part,
             self._lanes,
+            self._log_clock,
         )
         found = [Note(file.path, None, level, message) for level, message in notes]
         found += [Note(file.path, n.offset, n.level, n.message) for n in decoded.notes]
@@ -166,17 +171,18 @@ class TrackerFeed(Feed):
             return None
         if followed.restarted:
             self._generation += 1
-            self._records = 0
+            self._records, self._numbers = 0, RowNumbers()
 
         self._advance(more=followed.more)
-        self._count(followed.decoded)
+        decoded = self._numbers.of(followed.decoded)
+        self._count(decoded)
         self.offset, self.size = follower.offset, follower.size
         self.modified = follower.modified or self.modified
-        replacing = self._replacing and bool(followed.decoded.items)
+        replacing = decoded.replaces or (self._replacing and bool(decoded.items))
         self._replacing = self._replacing and not replacing
 
         return replace(
-            self._batch(followed.decoded, followed.notes),
+            self._batch(decoded, followed.notes),
             generation=self._generation,
             gone=followed.gone,
             replaced=followed.restarted or replacing,

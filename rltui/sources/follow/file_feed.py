@@ -16,6 +16,7 @@ it, and it has no restarts. The full read replaces it.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -34,9 +35,11 @@ from rltui.files.disk import opened, status
 from rltui.files.tail import FollowedFile, Polled, Tail
 from rltui.files.trouble import contained, reason_of
 from rltui.formats.base import Decoded, DecoderNote, Format, Options, Sampler
+from rltui.sources.discovery.log_head import WIDE
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
+from rltui.sources.follow.row_numbers import RowNumbers
 
 _OPEN = OpenFiles()
 #: Bytes per batch when a run is read again.
@@ -75,6 +78,8 @@ class FileFeed(Feed):
         self._has_own_tail = tail is None
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
+        self._wide: codecs.IncrementalDecoder | None = None
+        """Of a text in UTF-16."""
         self._grows = False
         """Whether a last row was taken for complete, and has grown."""
         self._left_out = False
@@ -134,6 +139,7 @@ class FileFeed(Feed):
         if ends and not more:
             decoded = decoded.then(self._contained(self._end, self._tail.offset))
 
+        decoded = self._numbers.of(decoded)
         self._count(decoded)
         return self._news(polled, decoded, more=more)
 
@@ -141,10 +147,16 @@ class FileFeed(Feed):
         """Decode the bytes of one poll, which start at ``begin``."""
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
-            self._records = 0
-        if not (polled.data or self._decoder.holds_row):
+            self._records, self._numbers = 0, RowNumbers()
+        data = polled.data
+        if begin == 0 and data:
+            wide = codecs.getincrementaldecoder("utf-16")("replace")
+            self._wide = wide if data.startswith(WIDE) else None
+        if self._wide is not None:
+            data = self._wide.decode(data).encode()
+        if not (data or self._decoder.holds_row):
             return Decoded()
-        return self._contained(lambda: self._decoder.feed(polled.data, more=polled.more), begin)
+        return self._contained(lambda: self._decoder.feed(data, more=polled.more), begin)
 
     def _news(self, polled: Polled, decoded: Decoded, *, more: bool) -> Batch | None:
         """The batch of what was read, if anything is new."""
@@ -207,7 +219,7 @@ class FileFeed(Feed):
         self._tail = self._new_tail(summed=before.summed)
         self._tail.generation = before.generation
         self._decoder = self._format.decoder(self._options, self.file.path)
-        self.offset = self._records = 0
+        self.offset, self._records, self._numbers = 0, 0, RowNumbers()
         self._anew = True
         return self.read(budget_bytes)
 
@@ -222,17 +234,17 @@ class FileFeed(Feed):
         """The items under the tags that they have in the run."""
         if self.file.hparams_only:
             return ()
-        if self.file.series is None:
+        if not self.file.renamed:
             return items
+        return tuple(_renamed(item, dict(self.file.renamed)) for item in items)
 
-        main, series = self.file.series
-        name = f"{main}/{series}"
-        return tuple(
-            item
-            if isinstance(item, Restart) or main not in item.tags or name in item.tags
-            else replace(item, tags=tuple(name if t == main else t for t in item.tags))
-            for item in items
-        )
+
+def _renamed(item: Block | Restart, names: Mapping[str, str]) -> Block | Restart:
+    """An item under the tags of the run, unless it has those already."""
+    if isinstance(item, Restart):
+        return item
+    new = [names.get(tag, tag) for tag in item.tags]
+    return replace(item, tags=tuple(new)) if len(set(new)) == len(new) else item
 
 
 # -- once more ----------------------------------------------------------------------------------

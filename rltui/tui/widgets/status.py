@@ -173,6 +173,9 @@ class Status(Horizontal):
             prompt = Prompt(max_length=_MOST, select_on_focus=False)
             prompt.cursor_blink = False  # which would paint twice a second
             await self.mount(Lines(self._sign, id="sign"), prompt, Lines(self._hint, id="hint"))
+        if self.screen is not self.app.screen:  # which nobody sees: it would take keys later
+            self._lay_out()
+            return
         self.editing = what
         with prompt.prevent(Input.Changed):
             prompt.value = text if what == "command" else self.filter
@@ -180,7 +183,7 @@ class Status(Horizontal):
         self._lay_out()
         self.update()
         self.show_note()
-        prompt.focus()
+        self.screen.set_focus(prompt)  # at once: keys follow
 
     def leave(self, *, keep: bool = False) -> bool:
         """End the input, and without ``keep`` clear the filter. Returns whether it did either."""

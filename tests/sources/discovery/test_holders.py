@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,11 +46,59 @@ def test_an_open_file_is_held_until_its_process_is_gone(tmp_path: Path) -> None:
     assert look({path: "tfevents"}) == {path: GONE}
 
 
-def test_that_nobody_has_it_open_tells_nothing_of_who_opens_it_for_each_row(
+def test_a_writer_that_opens_its_file_for_each_row_is_gone_when_nobody_can_be_it(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "a.jsonl").touch()
-    assert look({tmp_path / "a.jsonl": "jsonl"}) == {tmp_path / "a.jsonl": SEEN_CLOSED}
+    path, elsewhere = tmp_path / "run" / "a.jsonl", tmp_path / "elsewhere"
+    path.parent.mkdir()
+    elsewhere.mkdir()
+
+    def hold() -> Hold:
+        return look({path: "jsonl"})[path]
+
+    with running("pass", cwd=path.parent), running("pass", cwd=elsewhere):
+        path.touch()
+        assert hold() == SEEN_CLOSED, "who is at work there may be the writer"
+    assert hold() == GONE
+    with running("pass", cwd=elsewhere), running(OPENS, path.parent / "other.log"):
+        path.touch()
+        assert hold() == SEEN_CLOSED, "also by a file that it has open there"
+    with running("pass", cwd=elsewhere):
+        path.touch()
+        assert hold() == GONE
+
+
+def test_who_came_after_the_last_row_did_not_write_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.touch()
+    monkeypatch.setattr(holders, "_SLACK_S", -3600.0)
+    monkeypatch.setattr(holders, "_is_copy", lambda _: False)
+    with running("pass", cwd=tmp_path):
+        assert look({path: "jsonl"}) == {path: GONE}
+
+
+def test_a_process_with_an_accelerator_may_write_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So may its parents, whose workers compute."""
+    path, device = tmp_path / "run" / "a.jsonl", tmp_path / "nvidia0"
+    path.parent.mkdir()
+    monkeypatch.setattr(holders, "_ACCELERATORS", re.compile(re.escape(str(device))))
+    child = [sys.executable, "-c", f"{OPENS}; print(1, flush=True); input()", str(device)]
+    parent = f"import subprocess; p = subprocess.Popen({child}, stdin=-1, stdout=-1)"
+    for code in (OPENS, f"{parent}; p.stdout.readline()"):
+        with running(code, device):
+            path.touch()
+            assert look({path: "jsonl"}) == {path: SEEN_CLOSED}
+
+
+def test_processes_here_tell_nothing_of_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.touch()
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    assert look({path: "jsonl"}) == {path: SEEN_CLOSED}
 
 
 def test_the_process_in_the_name_tells_where_the_writer_closes_its_file(tmp_path: Path) -> None:
@@ -63,9 +113,13 @@ def test_the_process_in_the_name_tells_where_the_writer_closes_its_file(tmp_path
 def test_the_host_of_a_tracker_is_in_its_metadata(tmp_path: Path) -> None:
     path = tmp_path / "run-abc.wandb"
     path.touch()
-    assert look({path: "wandb"}) == {path: SEEN_CLOSED}
+    assert look({path: "wandb"}) == {path: GONE}, "no process could write it"
     (tmp_path / "files").mkdir()
-    for text, hold in ((f'{{"host": "{HOST}"}}', GONE), ("[1]", SEEN_CLOSED), ("{", SEEN_CLOSED)):
+    for text, hold in (
+        (f'{{"host": "{HOST}"}}', GONE),
+        ('{"host": "node7"}', SEEN_CLOSED),
+        ("{", GONE),
+    ):
         (tmp_path / "files" / "wandb-metadata.json").write_text(text)
         assert look({path: "wandb"}) == {path: hold}
 

@@ -1,0 +1,252 @@
+"""Joins the logs of one format that are parts of one training, before logs of other formats are.
+
+- The processes of a training log the same rows (``rank_0.log``, ``rank_1.log``), as a copy does.
+- One log holds what is trained, another what is held out (``train.log``, ``eval.log``).
+- A log or directory continues another one: it begins at a step within it, or behind its end.
+- Two directories of a tracker hold parts of the run of one id.
+
+Names and first rows show that. Whether it really is one training, the store decides by the points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rltui.core.batch import Joined
+from rltui.formats.base import Belonging
+from rltui.sources.discovery.grouping import Unit, stem_of
+from rltui.sources.discovery.log_head import Opening
+from rltui.sources.discovery.places import is_nameless, without_parts
+from rltui.sources.discovery.run_files import LogFile
+
+#: With more logs of one format in a directory, or more directories, their rows are not compared,
+#: but for those of some ranks.
+_CROWD, _DIRECTORIES = 8, 32
+#: Letters that the names of two logs of one training have in common at the beginning.
+_ALIKE = 4
+#: Different values by which two logs have the same rows: of ranks, and of any other names.
+_OF_RANKS, _OF_ANY = 2, 6
+#: The end of what two names have in common: a part of a word, and a part of a date.
+_WORD = re.compile(r"[^\W_]+$")
+_DATE = re.compile(r"(?:^|[._-]+)\d{4}(?:[._-]?\d\d?)?[._-]*$")
+
+Open = Callable[[LogFile], Opening | None]
+
+
+class _Part(NamedTuple):
+    """A log, with the unit that it makes or is in."""
+
+    unit: Unit
+    file: LogFile
+
+    @property
+    def stem(self) -> str:
+        """Base name; empty where that is the one of the directory."""
+        return "" if self.file.belonging is Belonging.DIRECTORY else stem_of(self.file)
+
+    def rename(self, stem: str) -> None:
+        """Call the unit by the part of its name that is not that of one of its logs."""
+        unit, file = self.unit, self.file
+        if unit.names_directory or stem == unit.stem:
+            return
+        name = stem + file.path.suffix
+        names_run = file.format is not None and file.format.belonging(name) is Belonging.NAME
+        unit.name = f"{unit.directory}/{stem}".lstrip("/") if stem and names_run else unit.directory
+
+
+def whole(found: list[Unit], opening: Open) -> list[Unit]:
+    """The units, those joined that are parts of one training."""
+    found = _of_one_id(found)
+    crowds: dict[tuple[str, str, bool], list[_Part]] = defaultdict(list)
+    for unit in found:
+        for file in unit.files:
+            if file.tracker is None:
+                above = _above_ranks(unit) if unit.names_directory else None
+                place = unit.directory if above is None else above
+                crowds[place, file.kind, above is not None].append(_Part(unit, file))
+
+    gone: set[int] = set()
+    for crowd in crowds.values():
+        for join in (_with_the_same_rows, _with_other_roles, _continuing):
+            left = [part for part in crowd if id(part.unit) not in gone]
+            if len(left) > 1:
+                gone.update(id(unit) for unit in join(left, opening))
+
+    found = _resumed([unit for unit in found if id(unit) not in gone], opening)
+    named = [unit for unit in found if not unit.names_directory]
+    count = Counter((unit.directory, unit.files[0].kind) for unit in named)
+    for unit in named:
+        unit.crowded = count[unit.directory, unit.files[0].kind] > 1
+    return found
+
+
+def _above_ranks(unit: Unit) -> str | None:
+    """The directory above that of a rank; None where a unit lies in no such directory."""
+    above, _, last = unit.directory.rpartition("/")
+    is_rank = last.isdecimal() or without_parts(last, "ranks") != last
+    return above if last and is_rank else None
+
+
+def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
+    """Join logs that begin with the same rows; returns the units that were taken in."""
+    taken: list[Unit] = []
+    heads: list[tuple[_Part, str, Opening]] = []
+    for part in sorted(crowd, key=lambda p: (not p.unit.names_directory, len(p.stem), p.file.path)):
+        place = part.stem or part.unit.stem
+        base = without_parts(place, "ranks")
+        mine = opening(part.file) if base != place or len(crowd) <= _CROWD else None
+        if mine is None:
+            continue
+
+        ranks = ((head, base != place and base == other, rows) for head, other, rows in heads)
+        alike = (
+            (head, are_ranks)
+            for head, are_ranks, rows in ranks
+            if head.unit is not part.unit
+            and (are_ranks or part.stem.startswith(head.stem))
+            and rows.is_of(mine, _OF_RANKS if are_ranks else _OF_ANY)
+        )
+        head, are_ranks = next(alike, (None, False))
+        if head is None:
+            heads.append((part, base, mine))
+            continue
+
+        head.unit.join(part.unit, Joined.MAYBE)
+        taken.append(part.unit)
+        if are_ranks:
+            head.rename(base)
+        if (above := _above_ranks(head.unit)) is not None and head.unit.names_directory:
+            head.unit.name = above
+    return taken
+
+
+def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
+    """Join logs whose names differ in what they hold; a tag that both have gets a prefix in the
+    one that holds less of the training. Returns the units that were taken in."""
+    groups: dict[tuple[str, str], list[_Part]] = defaultdict(list)
+    for part in crowd:
+        base, name = without_parts(part.stem, "roles"), stem_of(part.file)
+        if base != part.stem or (not part.stem and without_parts(name, "roles") != name):
+            groups[part.unit.directory, base].append(part)
+
+    taken: list[Unit] = []
+    for (_, base), group in groups.items():
+        group.sort(key=lambda p: (_is_held_out(p), not p.unit.names_directory))
+        first, *others = group
+        if _is_held_out(first) or not 0 < len(others) < _CROWD:
+            continue
+        for other in others:
+            mine, theirs = opening(first.file), opening(other.file)
+            if mine is None or theirs is None:
+                continue
+            same, shared = other.unit is first.unit, mine.tags & theirs.tags
+            held_out, few = _is_held_out(other), 2 * len(shared) <= len(theirs.tags)
+            if not held_out and (same or not few):
+                continue
+            prefix = "eval" if held_out else stem_of(other.file)
+            renamed = tuple((tag, f"{prefix}/{tag}") for tag in shared)
+            at = other.unit.files.index(other.file)
+            other.unit.files[at] = other.file._replace(renamed=tuple(sorted(renamed)))
+            if not same:
+                first.unit.join(other.unit, Joined.SURELY)
+                first.rename(base)
+                taken.append(other.unit)
+    return taken
+
+
+def _is_held_out(part: _Part) -> bool:
+    stem = stem_of(part.file)
+    return without_parts(stem, "held_out") != stem
+
+
+def _continuing(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
+    """Join each log with one of a similar name that it may continue; returns the units that were
+    taken in."""
+    named = [part for part in crowd if not part.unit.names_directory]
+    return _chained(named, opening) if len(named) <= _CROWD else []
+
+
+def _resumed(found: list[Unit], opening: Open) -> list[Unit]:
+    """The units, directories that are called by a date or number joined with those that they
+    continue."""
+    crowds: dict[tuple[str, frozenset[str]], list[_Part]] = defaultdict(list)
+    for unit in found:
+        if unit.names_directory and is_nameless(unit.stem) and unit.files[0].tracker is None:
+            above = unit.name
+            while is_nameless(above.rpartition("/")[2]):
+                above = above.rpartition("/")[0]
+            crowds[above, frozenset(unit.kinds)].append(_Part(unit, unit.files[0]))
+
+    gone: set[int] = set()
+    for crowd in crowds.values():
+        if 1 < len(crowd) <= _DIRECTORIES:
+            gone.update(id(unit) for unit in _chained(crowd, opening))
+    return [unit for unit in found if id(unit) not in gone]
+
+
+def _chained(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
+    """Join each log with one that it may continue; returns the units that were taken in."""
+    begun = [(o, p) for p in crowd if (o := opening(p.file)) is not None and not o.counts_rows]
+    begun.sort(key=lambda entry: (entry[0].first, entry[0].last, entry[1].unit.name))
+    taken: list[Unit] = []
+    heads: list[tuple[Opening, _Part]] = []
+    for mine, part in begun:
+        before = [
+            (theirs, head)
+            for theirs, head in heads
+            if theirs.first < mine.first <= theirs.last + 1 and _akin(head, part)
+        ]
+        if not before:
+            heads.append((mine, part))
+            continue
+
+        named = [(o, p) for o, p in before if part.unit.stem.startswith(p.unit.stem)]
+        # runs are read in this order: the others are there when the last one is compared
+        theirs, head = chosen = max(named or before, key=lambda entry: entry[1].unit.name)
+        heads.remove(chosen)
+        heads.append((theirs.until(mine.last), head))
+        surely = len(before) == 1
+        head.unit.go_on(part.unit, mine.first, surely=surely)
+        taken.append(part.unit)
+        if surely:
+            head.rename(_in_common(head.unit.stem, part.unit.stem))
+    return taken
+
+
+def _akin(part: _Part, other: _Part) -> bool:
+    """Whether two names begin alike: ``train_v2``, ``train_v2_resume_from100``; those of
+    directories say nothing."""
+    mine, theirs = part.unit.stem, other.unit.stem
+    needed = min(_ALIKE, len(mine), len(theirs))
+    return part.unit.names_directory or mine[:needed] == theirs[:needed]
+
+
+def _in_common(stem: str, other: str) -> str:
+    """The whole words with which two names begin, without a part of a date; the first name where
+    that is nothing."""
+    pairs = enumerate(zip(stem, other, strict=False))
+    size = next((i for i, (a, b) in pairs if a != b), min(len(stem), len(other)))
+    begin = stem[:size]
+    if any(rest[:1].isalnum() for rest in (stem[size:], other[size:])):
+        begin = _WORD.sub("", begin)
+    return _DATE.sub("", begin).rstrip("._- ") or stem
+
+
+def _of_one_id(found: list[Unit]) -> list[Unit]:
+    """The units, directories of a tracker joined that hold parts of the run of one id."""
+    parts: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for unit in found:
+        file = unit.files[0]
+        if file.format is not None and file.format.named_by_id:
+            parts[unit.directory.rpartition("/")[0], file.path.name].append(unit)
+
+    gone: set[int] = set()
+    for units in parts.values():
+        first, *others = sorted(units, key=lambda unit: unit.stem.removeprefix("offline-"))
+        for number, other in enumerate(others, 1):
+            first.go_on(other, number, surely=True)
+            gone.add(id(other))
+    return [unit for unit in found if id(unit) not in gone]
