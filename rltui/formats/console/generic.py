@@ -57,17 +57,18 @@ _QUICK = re.compile(
     rb"(?:tep|ter(?<=[Ii]ter)|TEP|TER(?<=ITER)|och|OCH|sode|tion(?<=[ra][ac]tion)"
     rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
-    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?[:=#,]?\s?['\"\[(]?\s{0,8}\d"
-    rb"|^\W{0,4}\d[\d.]{0,15}[kKMG]?[\s:/|\])]|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
+    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?(?:[:=#,_]|\xef\xbc\x9a)?\s?['\"\[(]?\s{0,8}\d"
+    rb"|^\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
+    rb"|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
     rb"(?<![\w=/])([A-Za-z_][\w/.@%()\x80-\xff-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)"
-    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"\.?(?=$|[\s,;|)\]}])"
 )
 _SPACED = re.compile(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
-    rb"(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"(" + QUANTITY + rb")" + _UNIT + rb"\.?(?=$|[\s,;|)\]}])"
 )
 #: A field between bars, whose name may have any number of words.
 _BARRED = re.compile(
@@ -169,7 +170,7 @@ class Generic(Dialect):
         values: list[float] = []
         if position is not None:
             names, values = self._known(text[position.end :])
-        if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
+        if not names and (is_dump(text) or (b"%" in text and _BAR.search(text))):
             return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
@@ -215,9 +216,10 @@ class Generic(Dialect):
         position = bare_position(text) if self._bare or not self._forms.own else None
         if position is None or is_dump(text):
             return None
-        names, values = self._known(text[position.end :])
+        below = text[position.end :] or text[: position.begin]
+        names, values = self._known(below)
         if not names:
-            names, values = self._new_form(text[position.end :])
+            names, values = self._new_form(below)
         taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
         self._bare = self._bare or bool(taken)
         return taken

@@ -254,8 +254,8 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
 HEAD_BYTES = 160
 #: Patterns of small letters: matching any case takes several times as long.
 _INDEX = re.compile(
-    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
-    rb"[:=#]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
+    rb"(steps?|timesteps?|frames?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
+    rb"[:=#_]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
     rb"(?![\d.\w%])[\])]?"
 )
 #: A counter before its name: ``[1.2K steps]``, ``eval @ 10000 steps:``.
@@ -264,10 +264,11 @@ _BEHIND = re.compile(
     rb"(?:env |environment |time|global |training )?"
     rb"(step|iter|update|episode|frame)[a-z]{0,6}(?:[\])]|[:,]| ?\|)"
 )
-#: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``.
+#: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``, ``t=12``.
 _BARE = re.compile(
     rb"(?<![\w.:/-])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\w/.-]|:\d)"
-    rb"|^[\[(]?(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|]\s|(?=\s))"
+    rb"|^[\[(#]{0,2}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?"
+    rb"(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|,]\s|(?=\s))"
 )
 #: A number of this size in front of a line is a time.
 _TIME = 1e9
@@ -288,6 +289,7 @@ _ORDER = {
     b"iter": STEP,
     b"upda": STEP,
     b"fram": FINE,
+    b"time": FINE,
     b"batc": BATCH,
     b"epis": EPISODE,
     b"ep": EPISODE,
@@ -357,7 +359,8 @@ def bare_position(text: bytes) -> Position | None:
     step = quantity(done or alone)
     if step >= _TIME or not step.is_integer() or (total and step > int(total)):
         return None
-    return Position(STEP, int(step), int(total) if total else None, end=found.end())
+    place = found.start(), found.end()
+    return Position(STEP, int(step), int(total) if total else None, None, None, *place)
 
 
 def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
