@@ -141,7 +141,7 @@ _LINES = {
     "reward={reward}",
     "logrus": 'time="2026-01-05T{t}Z" level=info msg=metrics loss={loss} reward={reward} step={n}',
     "Megatron": "[2026-01-05 {t}] iteration {n:>8}/     120 | consumed samples: 96 | elapsed time "
-    "per iteration (ms): 512.3 | learning rate: {lr:.6E} | lm loss: {loss:.6E} | reward: "
+    "per iteration (ms): 512.3 | learning rate: {lr:.6E} | loss: {loss:.6E} | reward: "
     "{reward:.6E} | number of skipped iterations:   0 |",
     "MMEngine": "2026/01/05 {t} - mmengine - INFO - Iter(train) [{n:>3}/120]  lr: {lr:.4e}  eta: "
     "0:01:02  time: 0.5123  data_time: 0.0021  loss: {loss:.4f}  reward: {reward:.4f}",

@@ -37,7 +37,7 @@ _POINT = re.compile(rb"\d\.\d")
 #: A number as a library prints its own: ``np.float64(0.5)``, ``tensor([0.5], device='cuda:0')``.
 _CALLED = re.compile(
     rb"(?<![\w.])(?:[a-z]{2,5}\.)?(?:Device|b|u)?(?:[Tt]ensor|[Aa]rray|float|int|bool_?|Decimal)\d*"
-    rb"\([\['\"]?\s*(" + NUMBER + rb")[\]'\"]?,?(?: ?\w+=[^(),]*,?)*\)"
+    rb"\([\['\"]?\s*(" + NUMBER + rb")[\]'\"]?,?(?: ?\w+=[^(),]*(?:\([^()]*\))?,?)*\)"
     rb"|<tf\.[^<>]{0,80}?numpy=(" + NUMBER + rb")>"
 )
 #: A number alone in brackets behind a name.
@@ -96,6 +96,8 @@ def simplified(line: bytes) -> bytes:
     """The line with plain numbers and names: ``tensor(0.5, device='cuda:0')``, ``[0.5]``,
     ``0.5 ± 0.1`` and ``'0.5'`` are ``0.5``, and several numbers of one name are several pairs."""
     line = ungrouped(line)
+    if b"\xc2\xa0" in line or b"\xef\xbc\x9a" in line:
+        line = line.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")
     if b"(" in line or b"<tf." in line:
         line = _CALLED.sub(rb"\1\2", line)
         line = _COUPLE.sub(rb"\1: ", line)
@@ -106,6 +108,8 @@ def simplified(line: bytes) -> bytes:
         line = _SPREAD.sub(b"", line)
     if b"[" in line:
         line = _BRACKETED.sub(rb"\2", line)
+    if b" -> " in line:
+        line = line.replace(b" -> ", b": ")
     if b"...." in line:
         line = _LEADERS.sub(b": ", line)
     if b".py:" in line:

@@ -9,6 +9,7 @@ lines must have the same names and different steps before either counts as a row
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from rltui.formats.console.console_dialect import (
     ConsoleRows,
@@ -30,6 +31,7 @@ from rltui.formats.console.console_line import (
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
     Position,
+    Rises,
     StepCounter,
     are_settings,
     bare_position,
@@ -55,17 +57,18 @@ _QUICK = re.compile(
     rb"(?:tep|ter(?<=[Ii]ter)|TEP|TER(?<=ITER)|och|OCH|sode|tion(?<=[ra][ac]tion)"
     rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
-    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?[:=#,]?\s?['\"\[(]?\s{0,8}\d"
-    rb"|^\W{0,4}\d[\d.]{0,15}[kKMG]?[\s:/|\])]|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
+    rb"(?: [Nn]um(?:ber)?)?['\"]?\s?(?:[:=#,_]|\xef\xbc\x9a)?\s?['\"\[(]?\s{0,8}\d"
+    rb"|^\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
+    rb"|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
 )
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
     rb"(?<![\w=/])([A-Za-z_][\w/.@%()\x80-\xff-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)"
-    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"\.?(?=$|[\s,;|)\]}])"
 )
 _SPACED = re.compile(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
-    rb"(" + QUANTITY + rb")" + _UNIT + rb"(?=$|[\s,;|)\]}])"
+    rb"(" + QUANTITY + rb")" + _UNIT + rb"\.?(?=$|[\s,;|)\]}])"
 )
 #: A field between bars, whose name may have any number of words.
 _BARRED = re.compile(
@@ -116,6 +119,11 @@ class Generic(Dialect):
         self._forms = RowForms()
         self._seen: set[Names] = set()
         """Names of rows."""
+        self._rises = Rises()
+        self._none: frozenset[bytes] = frozenset()
+        """Words of counters that count nothing."""
+        self._first = b""
+        """The first line with several counters."""
         self._bare = False
         """Whether rows have counters without a name."""
         self._counter = StepCounter()
@@ -150,17 +158,19 @@ class Generic(Dialect):
         self.open = self._block.left > 0
         return bool(taken)
 
-    def _counted(self, text: bytes) -> bool | None:
+    def _counted(self, text: bytes, *, again: bool = False) -> bool | None:
         """Whether a line with a counter is a row; None when it is not even a heading."""
         text = simplified(text)
-        position = position_of(text)
+        position = position_of(text, self._none)
+        if position is not None and position.counters and not again:
+            position = self._trusted(text, position, position.counters)
         if position is None and not may_have_counter(text):
             return self._bare_row(text)
         names: Names = ()
         values: list[float] = []
         if position is not None:
             names, values = self._known(text[position.end :])
-        if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
+        if not names and (is_dump(text) or (b"%" in text and _BAR.search(text))):
             return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
@@ -185,14 +195,31 @@ class Generic(Dialect):
 
         return self._row(names, values, position, self.rows.clock.stamp())
 
+    def _trusted(self, text: bytes, position: Position, counters: Mapping[bytes, int]) -> Position:
+        """The position by a counter that counts; the first line is read again with a new one."""
+        if len(counters) == 1:
+            return position
+        none = self._rises.see(counters) | self._none
+        first, self._first = self._first, self._first or text
+        if none == self._none:
+            return position
+        self._none = none
+        if position.word not in none:
+            return position
+        self._counter = StepCounter()
+        if first:
+            self._counted(first, again=True)
+        return position_of(text, none) or position
+
     def _bare_row(self, text: bytes) -> bool | None:
         """Whether a line with a counter without a name is a row, where no row has one with."""
         position = bare_position(text) if self._bare or not self._forms.own else None
         if position is None or is_dump(text):
             return None
-        names, values = self._known(text[position.end :])
+        below = text[position.end :] or text[: position.begin]
+        names, values = self._known(below)
         if not names:
-            names, values = self._new_form(text[position.end :])
+            names, values = self._new_form(below)
         taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
         self._bare = self._bare or bool(taken)
         return taken

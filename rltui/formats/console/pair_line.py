@@ -7,7 +7,8 @@ Dumps of settings have the same shape and are recognised by their form and their
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -253,8 +254,8 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
 HEAD_BYTES = 160
 #: Patterns of small letters: matching any case takes several times as long.
 _INDEX = re.compile(
-    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
-    rb"[:=#]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
+    rb"(steps?|timesteps?|frames?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
+    rb"[:=#_]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
     rb"(?![\d.\w%])[\])]?"
 )
 #: A counter before its name: ``[1.2K steps]``, ``eval @ 10000 steps:``.
@@ -263,10 +264,11 @@ _BEHIND = re.compile(
     rb"(?:env |environment |time|global |training )?"
     rb"(step|iter|update|episode|frame)[a-z]{0,6}(?:[\])]|[:,]| ?\|)"
 )
-#: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``.
+#: A counter without a name: ``[3/120]``, ``3/120:``, ``[5000]``, ``12 loss=``, ``t=12``.
 _BARE = re.compile(
     rb"(?<![\w.:/-])(\d{1,9})(?:/| of )(\d{1,15})[\])]?(?![\w/.-]|:\d)"
-    rb"|^[\[(]?(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|]\s|(?=\s))"
+    rb"|^[\[(#]{0,2}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?"
+    rb"(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|,]\s|(?=\s))"
 )
 #: A number of this size in front of a line is a time.
 _TIME = 1e9
@@ -287,6 +289,7 @@ _ORDER = {
     b"iter": STEP,
     b"upda": STEP,
     b"fram": FINE,
+    b"time": FINE,
     b"batc": BATCH,
     b"epis": EPISODE,
     b"ep": EPISODE,
@@ -307,11 +310,14 @@ class Position:
     """Where the counter begins, and"""
     end: int = 0
     """where the pairs of the line begin, in bytes."""
+    word: bytes = b""
+    counters: Mapping[bytes, int] | None = None
+    """All counters within an epoch by their words, but rounded ones."""
 
 
-def position_of(text: bytes) -> Position | None:
+def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
     """The finest counter at the beginning of a line; ``steps`` beside an episode are its
-    length."""
+    length. ``none``: words that count nothing here."""
     head = text[:HEAD_BYTES].lower()
     within = _WITHIN.search(head) if b"epoch" in head else None
     if within:
@@ -320,14 +326,20 @@ def position_of(text: bytes) -> Position | None:
         return Position(STEP, step or 0, total, epoch, epochs, end=within.end())
     best: Position | None = None
     epoch = epochs = None
+    counters: dict[bytes, int] = {}
     for rank, found in _counters(head):
         step, total = int(quantity(found[2].upper())), int(found[3]) if found[3] else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        if best is None or rank < best.rank:
+        elif found[2].isdigit():
+            counters[found[1]] = step
+        if best is not None and found[1] in none:
+            continue
+        if best is None or rank < best.rank or best.word in none:
             length = best is not None and best.rank == EPISODE and found[1] == b"steps"
             if not (length and rank == STEP):
                 best = Position(rank, step, total, begin=found.start(), end=found.end())
+                best.word, best.counters = found[1], counters
         else:
             best.end = max(best.end, found.end())
     if best is None and b" " in head and (behind := _BEHIND.search(head)):
@@ -347,7 +359,8 @@ def bare_position(text: bytes) -> Position | None:
     step = quantity(done or alone)
     if step >= _TIME or not step.is_integer() or (total and step > int(total)):
         return None
-    return Position(STEP, int(step), int(total) if total else None, end=found.end())
+    place = found.start(), found.end()
+    return Position(STEP, int(step), int(total) if total else None, None, None, *place)
 
 
 def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
@@ -364,6 +377,26 @@ def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
             continue
         rank = _ORDER[found[1][:4]]
         yield (FINE if rank == STEP and before and before[1] else rank), found
+
+
+class Rises:
+    """Which of several counters count: one that stands still or falls in most rows is the size
+    of a batch, or a plan."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, float] = {}
+        self._net: Counter[bytes] = Counter()
+        """How much more often each has risen."""
+
+    def see(self, counters: Mapping[bytes, float]) -> frozenset[bytes]:
+        """Those of the next row that count nothing, as far as is known."""
+        for name, value in counters.items():
+            last = self._last.get(name)
+            if last is not None:
+                self._net[name] += 1 if value > last else -1
+            self._last[name] = value
+        most = max(self._net[name] for name in counters)
+        return frozenset(name for name in counters if 2 * self._net[name] < most)
 
 
 class StepCounter:

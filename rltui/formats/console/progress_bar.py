@@ -20,13 +20,14 @@ from rltui.formats.console.console_dialect import (
     RowForms,
     leading,
 )
-from rltui.formats.console.console_line import NUMBER, plain
+from rltui.formats.console.console_line import NUMBER, plain, quantity
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.words import STEP
 
 _BAR = re.compile(
     rb"([^\r\n]{0,300}?)(?:\d{1,3}%\|[^|]{0,400}\||(?<![\d.,%/])(?=\d+it \[))\s*"
-    rb"(\d{1,15})(?:/(\d{1,15}))?\s?[A-Za-z]{0,12} "
+    rb"(\d{1,15}|\d{1,4}\.\d{1,3}[kMG])(?:/(\d{1,15}|\d{1,4}(?:\.\d{1,3})?[kMG]))?"
+    rb"\s?[A-Za-z]{0,12} "
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
 )
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
@@ -114,7 +115,8 @@ class ProgressBar(Dialect):
         return taken
 
     def _bar(self, found: re.Match[bytes]) -> bool:
-        about, done, total = found[1], int(found[2]), int(found[3]) if found[3] else None
+        about, done = found[1], int(quantity(found[2]))
+        total = int(quantity(found[3])) if found[3] else None
         epochs = _EPOCH.search(about)
         epoch = int(epochs[1]) if epochs else None
         if epochs:

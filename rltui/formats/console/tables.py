@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
@@ -14,6 +15,7 @@ from rltui.formats.console.console_line import (
     whole,
 )
 from rltui.formats.console.pair_line import (
+    Rises,
     StepCounter,
     are_settings,
     is_metric,
@@ -27,6 +29,8 @@ from rltui.formats.words import words
 _MAX_ROWS = 500
 #: Bytes of a row of a panel that goes on over several lines.
 _MAX_PANEL = 4000
+#: Boxes that wait while they have several counters, and at most.
+_DOUBTED, _MOST_HELD = 3, 8
 #: Bytes of a line above a box.
 _MAX_HEADING = 300
 #: Lines of other output allowed inside a box.
@@ -84,8 +88,9 @@ class BoxedTable(Dialect):
         self._counter = StepCounter()
         self._above: int | None = None
         """The step on a line above the box."""
-        self._held: list[tuple[int, dict[bytes, float]]] = []
-        """Boxes that wait for one of another step."""
+        self._rises = Rises()
+        self._held: list[tuple[int | None, list[tuple[int, bytes]], dict[bytes, float]]] = []
+        """Boxes that wait: the step above, ranks and names of the counters, and the values."""
         self._sure = False
         self._key = words().box_steps[0]
         """The counter of the newest box."""
@@ -215,20 +220,26 @@ class BoxedTable(Dialect):
         """A box with another counter, or below a line with one."""
         ranks = [(rank_of_counter(k), k) for k in values if whole(cells[k]) is not None]
         known = [(rank, key) for rank, key in ranks if rank is not None]
-        step = int(values.pop(min(known)[1])) if known else self._above
-        self._key = min(known)[1] if known else self._key
-        if known and not values:  # a frame with a rule between all cells
-            self._above = step
-        if step is None or not values:
-            return
+        none = self._rises.see({key: values[key] for _, key in known}) if known else ()
+        self._held.append((self._above, sorted(known), values))
+        if known and len(values) == 1:  # a frame with a rule between all cells
+            self._above = int(values[known[0][1]])
+        shared = any(held.keys() & values.keys() for _, _, held in self._held[:-1])
+        if not self._sure and shared and len(self._held) > (_DOUBTED if len(known) > 1 else 1):
+            self._sure = True
         if self._sure:
-            self.add_cells(step, values)
-        elif not self._held or step >= self._held[-1][0]:
-            self._sure = any(held.keys() & values.keys() for _, held in self._held)
-            self._held.append((step, values))
-            for held in self._held if self._sure else ():
-                self.add_cells(*held)
-            self._held = [] if self._sure else self._held[-4:]
+            self._give(none)
+        self._held = self._held[-_MOST_HELD:]
+
+    def _give(self, none: Collection[bytes]) -> None:
+        """Add the boxes that wait. ``none``: counters that count nothing."""
+        for above, known, values in self._held:
+            key = min((pair for pair in known if pair[1] not in none), default=(0, b""))[1]
+            self._key = key or self._key
+            step = int(values.pop(key)) if key else above
+            if step is not None and values:
+                self.add_cells(step, values)
+        self._held = []
 
 
 class ColumnTable(Dialect):

@@ -294,7 +294,7 @@ class Transformers(Dialect):
         """Read the next part of a wrapped row; a row or a bar instead shows that it was torn."""
         self.open = False
         if not self._wrapped:
-            self._above = self._above if b"{'" in line else None
+            self._above = self._above if plain(line).startswith(b"{'") else None
             return
         if b"{'" in line or b"it/s" in line or b"s/it" in line:
             self.read(line)
@@ -357,6 +357,7 @@ class Transformers(Dialect):
         if not end:
             part = line[begin:]
             if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
+                self._heading(line[:begin])
                 self._torn, self._wrapped, self.open = part, [part], True
             return False
 
@@ -367,6 +368,9 @@ class Transformers(Dialect):
         if _QUOTED.match(line, end) and not {*_STEPS}.isdisjoint(found[0]):
             return False
         self._bare = self._bare or not prefix
+        if prefix and b"epoch" in found[0]:
+            self._heading(prefix)
+            self.open = False
         return self._row(line, begin, found)
 
     def _mend(self, line: bytes, after: int) -> bool:
