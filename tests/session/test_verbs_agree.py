@@ -46,6 +46,19 @@ def shape_of(run: RunData, tag: str) -> Shape:
     return series.count, *ends, round(total, 6)
 
 
+def aged_copy(log: Path, into: Path) -> Path:
+    """A directory with a log that nobody has written for long."""
+    logdir = into / "exp"
+    if log.is_dir():
+        shutil.copytree(log, logdir)
+    else:
+        logdir.mkdir()
+        shutil.copy(log, logdir)
+    for file in (logdir, *logdir.rglob("*")):
+        os.utime(file, (_LONG_AGO, _LONG_AGO))
+    return logdir
+
+
 def rows_of(runs: Iterable[RunData]) -> Rows:
     return {
         run.key.name: (
@@ -130,10 +143,11 @@ def while_it_grows(path: Path, into: Path) -> Rows:
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda p: f"{p.parent.name}-{p.name}"[:40])
-def test_at_once_watched_and_sent(log: Path) -> None:
-    expected = read_at_once(log)
-    assert watched(log) == expected
-    assert sent(log) == expected
+def test_at_once_watched_and_sent(log: Path, tmp_path: Path) -> None:
+    logdir = aged_copy(log, tmp_path)
+    expected = read_at_once(logdir)
+    assert watched(logdir) == expected
+    assert sent(logdir) == expected
 
 
 @pytest.mark.parametrize(
@@ -153,14 +167,7 @@ def test_verbs(log: Path, cli: Cli, tmp_path: Path) -> None:
 
 def check_verbs(log: Path, cli: Cli, tmp_path: Path) -> None:
     """Steps, states and points are the same in what check, snapshot, brief and export say."""
-    logdir = tmp_path / "exp"
-    if log.is_dir():
-        shutil.copytree(log, logdir)
-    else:
-        logdir.mkdir()
-        shutil.copy(log, logdir)
-    for file in (logdir, *logdir.rglob("*")):  # whose state does not change with each second
-        os.utime(file, (_LONG_AGO, _LONG_AGO))
+    logdir = aged_copy(log, tmp_path)
     expected = read_at_once(logdir).values()
     answers = {verb: cli(verb, "--json", logdir).out for verb in ("check", "snapshot", "brief")}
     told = {
@@ -170,8 +177,9 @@ def check_verbs(log: Path, cli: Cli, tmp_path: Path) -> None:
         )
         for verb, out in answers.items()
     }
-    assert told["check"] == told["snapshot"] == told["brief"]
-    if expected:
+    assert told["check"] == told["snapshot"]
+    if expected:  # a brief has nothing to say of a log without a row
+        assert told["check"] == told["brief"]
         assert [step for step, _, _ in told["check"]] == sorted(str(s) for s, _, _ in expected)
     rows = map(json.loads, cli("export", "--format", "jsonl", logdir).out.splitlines())
     counts = Counter(row["tag"] for row in rows if not row["superseded"])
