@@ -162,6 +162,11 @@ def is_no_score(tag: str) -> bool:
             words = words[:-1]
         if words[-1] in _TIMES or not _SPREADS.isdisjoint(words) or _is_counter(words):
             return True
+    return is_rate(tag)
+
+
+def is_rate(tag: str) -> bool:
+    """Whether the name says so many a second."""
     return _RATE.search(tag) is not None
 
 

@@ -128,7 +128,8 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     where = document.need("roles")
     roles = read_record(where, Roles)
     document.finish()
-    single = (roles.step_time, roles.stage, roles.checkpoint, roles.closing, roles.tokens)
+    times = roles.step_time, roles.elapsed, roles.speed, roles.stage, roles.checkpoint
+    single = (*times, roles.closing, roles.tokens)
     for key in (*single, *(k for keys in roles.against for k in keys.split("|"))):
         if key not in metrics:
             where.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))

@@ -117,6 +117,11 @@ class Metric(NamedTuple):
     """What it means that the value never was anything but 0: ``not measured``; "" where that is
     ordinary or judged by rules."""
 
+    @property
+    def is_other(self) -> bool:
+        """Whether it stands for whatever has no metric of its own: a catch-all is no meaning."""
+        return self.key.endswith("other") or self.key == "val.score"
+
 
 @dataclass(frozen=True, slots=True)
 class TagInfo:
@@ -157,6 +162,12 @@ class TagInfo:
     """Not written by the framework of the run: the user's own tag, named like a common one."""
     guessed: bool = False
     """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether it is known what of held-out data it is."""
+        held_out = self.metric is not None and self.metric.category is Category.VALIDATION
+        return held_out and self.metric is not None and not self.metric.is_other
 
     def logged_limits(
         self, low: float | None, high: float | None
@@ -288,7 +299,13 @@ class Roles(NamedTuple):
     """Metrics and hyperparameters that concern the run as a whole."""
 
     step_time: str = ""
-    """Key of the metric that is the seconds of one step."""
+    """Key of the metric that is the seconds of one step,"""
+    elapsed: str = ""
+    """that is the seconds since the run began,"""
+    speed: str = ""
+    """and that is its steps per second."""
+    long_rows: tuple[str, ...] = ()
+    """Scenarios in which such a step is a row of the log: the axis counts those of environments."""
     stage: str = ""
     """Key of the metric of its stages that have none of their own."""
     checkpoint: str = ""

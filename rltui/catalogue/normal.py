@@ -22,7 +22,7 @@ from typing import NamedTuple
 from rltui.catalogue.model import Category, Metric
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_APART = re.compile(r"[^\w%]+|_+")
+_APART = re.compile(r"(?:[^\w%]|_)+")
 
 
 def word_set(words: str) -> frozenset[str]:

@@ -23,6 +23,9 @@ from functools import cached_property
 _TOKEN = re.compile(
     r"(?P<star>\*)|(?P<one>\?)|\[(?P<set>[^\]]+)\]|\{(?P<name>[a-z][a-z0-9_]*)(?::(?P<kind>[a-z]+))?\}"
 )
+#: Wildcards, to be kept where all else is split; and what tensorboardX replaces in tags.
+_UNSAFE_SPLIT = re.compile(r"(\*|\?|\[[^\]]+\]|\{[^}]*\})")
+_UNSAFE = re.compile(r"[^-/\w.]")
 #: A text without these is literal.
 _WILD = re.compile(r"[*?\[{}]")
 #: A character of a set, or a range of characters.
@@ -53,6 +56,14 @@ class Pattern:
     def exact(self) -> bool:
         """Whether it has no wildcard at all."""
         return self.literal == len(self.text)
+
+    @cached_property
+    def cleaned(self) -> Pattern | None:
+        """The same as tensorboardX writes it, with ``_`` for what is not safe in a path; None where
+        nothing is replaced."""
+        parts = _UNSAFE_SPLIT.split(self.text)
+        text = "".join(p if n % 2 else _UNSAFE.sub("_", p) for n, p in enumerate(parts))
+        return None if text == self.text else parse(text)
 
     @cached_property
     def core(self) -> str:

@@ -40,7 +40,12 @@ class Names:
         return "\n".join(self.in_order)
 
     def first(self, pattern: Pattern) -> str | None:
-        """The first name, in alphabetical order, that a pattern matches; None for none."""
+        """The first name, in alphabetical order, that a pattern matches, as it is or as
+        tensorboardX writes it; None for none."""
+        found = self._first(pattern)
+        return self._first(pattern.cleaned) if found is None and pattern.cleaned else found
+
+    def _first(self, pattern: Pattern) -> str | None:
         if pattern.exact:
             return pattern.text if pattern.text in self.all else None
         if not pattern.prefix and pattern.core not in self._text:

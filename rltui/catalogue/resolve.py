@@ -19,6 +19,7 @@ normal form or reading and mean different things, neither is meant: ambiguity is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -29,8 +30,11 @@ from typing import Any, TypeVar
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import (
     guessed_title,
+    is_no_score,
+    is_rate,
     label_text,
     plain_name,
+    short_title,
     tag_family,
     unknown_tag,
     without_window,
@@ -38,6 +42,8 @@ from rltui.catalogue.guess import (
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
+from rltui.catalogue.words import better, meant_by, words_of
+from rltui.core.level import Direction
 from rltui.core.yaml_document import fill
 
 #: Categories that stay what they are under an evaluation prefix.
@@ -50,6 +56,12 @@ _OF_ENTRY = (
     *("unit", "sign", "scale", "family", "stat", "labels", "part_of"),
     *("estimator", "where", "source", "guessed"),
 )
+
+#: Metrics of which an entry with wildcards may name any score, and labels that name its data.
+_ANY_SCORE = frozenset({"val.score", "val.accuracy", "val.success_rate", "val.reward.mean"})
+_REWARDS = re.compile(r"^(?:episode_return|reward\.raw)\.")
+_ANY_OF_VAL = frozenset({"val.score", "val.other"})
+_SOURCES = frozenset({"source", "env", "domain", "bench"})
 
 #: Metrics whose common names mean one thing in this framework and another in that.
 _UNSURE = ("kl.", "loss.kl", "val.kl.")
@@ -103,7 +115,10 @@ class Resolver:
         """What ``tag`` means. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
-            info = self.known(tag) or self._added(tag)
+            info = self.known(tag)
+            if info is None or (info.labels and info.metric and info.metric.key in _ANY_OF_VAL):
+                added = self._added(tag)  # a catch-all is no meaning
+                info = added if added and (info is None or added.is_held_out) else info
             if info is None:
                 roles = (v for p, v in self._prefixes if without_prefix(tag, p) is not None)
                 validation = next(roles, False)
@@ -140,6 +155,8 @@ class Resolver:
             info = self._respelt(tag)
         if info is None and patterns:
             info = self._cut(tag) or self._flattened(tag)
+        if info is None and self._generic is None:
+            info = self._by_words(tag)
 
         return info if info is None or info.tag == tag else replace(info, tag=tag)
 
@@ -151,6 +168,29 @@ class Resolver:
         if info is None or info.metric is None or info.metric.key.startswith(_UNSURE):
             return None
         return replace(info, added=True)
+
+    def _by_words(self, tag: str) -> TagInfo | None:
+        """A name of no dialect, by what its words say."""
+        meant = None if is_rate(tag) else meant_by(tag)
+        if meant is None:
+            return None
+        if meant.held_out:
+            rest = self.known(meant.name) if meant.name else None
+            if rest is not None and rest.metric is not None and not rest.metric.is_other:
+                return replace(self._held_out(rest), tag=tag)
+            way = None if is_no_score(tag) else better(words_of(tag))
+            if way is None:
+                return None
+            score = TagInfo.of_metric(tag, self._metrics["val.score"])
+            return replace(score, direction=way, title=short_title(tag), where=_WORDS)
+        found = self._written(meant.name)
+        if found is None:
+            return None
+        if meant.in_ms:
+            found = replace(found, scale=0.001, unit="ms")
+        guessed = meant.guessed or found.guessed
+        title = guessed_title(found.title) if guessed > found.guessed else found.title
+        return replace(found, tag=tag, guessed=guessed, title=title, where=_WORDS)
 
     def _written(self, tag: str) -> TagInfo | None:
         exact = self._exact.get(tag)
@@ -292,6 +332,10 @@ class Resolver:
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
         changes = dict(entry.changes)
+        metric, way = self._with_direction(tag, entry, labels)
+        if metric is not entry.metric:
+            info = replace(TagInfo.of_metric(tag, metric), unit=info.unit)
+        changes["direction"] = way
         for name in ("title", "unit"):
             if name in changes:
                 text = fill(changes[name], lambda label, form: label_text(labels[label], form))
@@ -308,16 +352,50 @@ class Resolver:
             **(changes | {"labels": {**changes.get("labels", {}), **labels}}),
         )
 
+    def _with_direction(
+        self, tag: str, entry: Entry, labels: dict[str, str]
+    ) -> tuple[Metric, Direction]:
+        """The metric of an entry and which way is good. Where it is for any score of held-out data,
+        the words of the tag say that, first those that name no data set."""
+        metric, given = entry.metric, entry.changes.get("direction")
+        way = given or metric.direction
+        is_open = given is Direction.NONE or not (given or entry.pattern.exact)
+        if not is_open or metric.key not in _ANY_SCORE:
+            return metric, way
+        rest = tag
+        for name in _SOURCES.intersection(labels):
+            rest = rest.replace(labels[name], "/", 1)
+        said = better(words_of(rest)) or better(words_of(tag))
+        if said is Direction.DOWN:
+            return self._metrics["val.score"], said
+        if said is None and (way is Direction.NONE or rest == tag) and metric.key == "val.score":
+            return self._metrics["val.other"], Direction.NONE
+        return metric, said or way
+
+    def _held_out_score(self, info: TagInfo, metric: Metric) -> TagInfo | None:
+        """A figure of training measured in evaluation, where it is known which way is good."""
+        said = better(words_of(info.tag))
+        if metric.is_other:
+            said = said or info.direction
+        if said in (None, Direction.NONE) or metric.key.startswith("loss."):
+            return None
+        if not metric.is_other and said is not info.direction:
+            return None
+        score = TagInfo.of_metric(info.tag, self._metrics["val.score"])
+        return replace(score, title=f"eval {info.title}", direction=said or score.direction)
+
     def _held_out(self, info: TagInfo) -> TagInfo:
         """The same quantity measured in evaluation: its own key, so that rules do not mix them."""
         metric = info.metric
         if metric is None or metric.category is Category.VALIDATION:
             return replace(info, category=Category.VALIDATION)
-        key = metric.key.replace("episode_return.", "reward.").replace("loss.total", "loss")
+        key = _REWARDS.sub("reward.", metric.key).replace("loss.total", "loss")
         keys = (f"val.{key}", f"val.{key.removesuffix('.mean')}")
         known = next((self._metrics[k] for k in keys if k in self._metrics), None)
-        if known is not None:
-            own = TagInfo.of_metric(info.tag, known)
+        own = None if known is None else TagInfo.of_metric(info.tag, known)
+        if metric.is_other or own is None:
+            own = self._held_out_score(info, metric) or own
+        if own is not None:
             return replace(own, **{name: getattr(info, name) for name in _OF_ENTRY})
         changes: dict[str, Any] = {
             "title": f"eval {info.title}",
@@ -349,3 +427,7 @@ def _shown(path: Path) -> Path:
     with suppress(ValueError):
         return path.resolve().relative_to(_PACKAGE)
     return path
+
+
+#: Where what the words of a name say is written.
+_WORDS = f"{place(Path(__file__).parent / 'data' / 'words.yaml', 1)} {{words}}"

@@ -6,8 +6,10 @@ whoever waits for it waits for ever. A :class:`Departure` surrounds such a verb,
 configuration to its last line, and ensures that the process ends, in order where that is
 possible and otherwise by force:
 
-- SIGTERM, SIGHUP, SIGQUIT and SIGUSR1 (Slurm's warning before the time is up) end the verb: the
-  app exits, anything else is left by SystemExit. The exit code is 128 + the signal.
+- SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 (warnings of Slurm and submitit before the time is
+  up) and every other signal whose default ends a process end the verb: the app exits, anything else
+  is left by SystemExit. The exit code is 128 + the signal. Those of a program that fails (SIGSEGV)
+  count when another process sends them; a program that did fail ends at once.
 - An output that hangs up, or refuses what is written to it, counts as SIGHUP, also where the
   kernel sends none (no controlling terminal, SIGHUP ignored, a pipe that nobody reads). What an
   app writes to it after that is dropped, so that no thread dies and nobody waits.
@@ -45,6 +47,14 @@ _SAVE_S, _FORCE_S = 0.15, 0.4
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1)
 #: Job control; a process that leaves must not be stopped by it, nor come back to the screen.
 _JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT)
+#: What the processor raises: a handler would return to the instruction that failed, for ever.
+_FAILURES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+#: Signals that end no process by default, and those that nobody can handle.
+_HARMLESS = (
+    *(*_JOB_CONTROL, signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGKILL),
+    *(signal.SIGSTOP, getattr(signal, "SIGINFO", signal.SIGSTOP)),
+    *(() if sys.platform == "linux" else (signal.SIGIO,)),
+)
 #: Ends what Textual switched on: key protocol, mouse, focus, paste, resize, alternate screen.
 _RESTORE = (
     "\x1b[0m\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l"
@@ -69,7 +79,13 @@ class Departure:
 
     def __init__(self, output: TextIO | None, *, debugged: bool = False) -> None:
         """``output`` is the stream without which the verb is of no use, if there is one."""
-        self._signals = [n for n in _SIGNALS if not (debugged and n == signal.SIGUSR1)]
+        usual = signal.valid_signals() - {*_SIGNALS, *_HARMLESS, *_FAILURES}
+        others = [int(n) for n in usual if signal.getsignal(n) == signal.SIG_DFL]
+        self._signals = [*_SIGNALS, *others]
+        self._failures: tuple[signal.Signals, ...] = _FAILURES
+        if debugged:  # what the debug log takes
+            self._signals.remove(signal.SIGUSR1)
+            self._failures = ()
         self.code = 0
         """128 + the signal that ended the verb; 0 when none did."""
         self._interrupted = False
@@ -85,6 +101,9 @@ class Departure:
         self._pipe = (-1, -1)
         self._wakeup = -1
         self._stderr = sys.__stderr__
+        self._failed: int | None = None
+        self._mask: set[Any] = set()
+        self._failing = threading.Thread(target=self._wait_for_failure, daemon=True)
         self._thread = threading.Thread(target=self._watch, name="rltui-departure", daemon=True)
 
     def __enter__(self) -> Departure:
@@ -95,6 +114,10 @@ class Departure:
         self._deaf = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         for number in self._signals:
             self._handlers[number] = signal.signal(number, self._leave)
+        if self._failures:
+            # in all threads: one of them waits for those that another process sends
+            self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._failures)
+            self._failing.start()
         self._thread.start()
         return self
 
@@ -106,6 +129,11 @@ class Departure:
             # because the terminal is gone, or in consequence of SystemExit, is no error.
             _silence()
             return kind is not None and (self._interrupted or issubclass(kind, OSError))
+        if self._failures and self._failing.ident is not None:
+            awaited, self._failures = self._failures[0], ()
+            signal.pthread_kill(self._failing.ident, awaited)
+            self._failing.join()
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -145,7 +173,7 @@ class Departure:
         del frame
         if self.code or not self._counts(number):
             return
-        self._depart(number)
+        self._depart(self._failed or number)
         if self._exit_app is None:
             self._interrupted = True
             raise SystemExit(self.code)
@@ -174,7 +202,15 @@ class Departure:
     def _is_gone(self) -> bool:
         return self._output is not None and _is_gone(self._output)
 
-    # -- on the thread ---------------------------------------------------------------------
+    # -- on threads ------------------------------------------------------------------------
+
+    def _wait_for_failure(self) -> None:
+        """Leave for a signal of a program that fails as for SIGTERM, with its exit code; or end
+        with the verb."""
+        number = signal.sigwait(self._failures)
+        if self._failures:
+            self._failed = number
+            _send(signal.SIGTERM)
 
     def _watch(self) -> None:
         """Wait for a signal, for an output that hangs up, or for the end of the verb."""
@@ -193,12 +229,12 @@ class Departure:
                 numbers = os.read(reader, 64)
                 if not numbers:
                     return
-                for number in _SIGNALS:
+                for number in self._signals:
                     if number in numbers and self._counts(number):
                         # an orderly end has its time
                         time.sleep(GRACE_S)
                         _within(_FORCE_S, self._force)
-                        os._exit(128 + number)
+                        os._exit(128 + (self._failed or number))
 
     def _force(self) -> None:
         """Clean up in place of a main thread that is stuck: exit handlers, view, terminal."""
@@ -221,9 +257,13 @@ class Departure:
 
 def hang_up() -> None:
     """Send SIGHUP to the main thread, as the kernel does when a terminal hangs up."""
+    _send(signal.SIGHUP)
+
+
+def _send(number: signal.Signals) -> None:
     identity = threading.main_thread().ident
     if identity is not None:
-        signal.pthread_kill(identity, signal.SIGHUP)
+        signal.pthread_kill(identity, number)
 
 
 def say_last(text: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rltui.config import Config
 
 _TERMINAL = "/dev/tty"
+_NOT_BELIEVED = " (not believed in GNU screen)"
 #: How terminals that open links say what they are; the version of VTE is 0.52: 0.50 crashes.
 _LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "zed", "rio", "mintty")
 _LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour")
@@ -29,7 +30,12 @@ _LINKING_VTE = 5200
 
 def choose_colour(when: str, environ: MutableMapping[str, str]) -> None:
     """Apply ``--color`` (auto, always or never) to the environment, where libraries that write
-    to the terminal look, too."""
+    to the terminal look, too. GNU screen passes COLORTERM on from the terminal around it and shows
+    256 colours at most: there it no longer says what libraries look for, but why."""
+    known, term = environ.get("COLORTERM", ""), environ.get("TERM", "")
+    in_screen = environ.get("STY") or (term.startswith("screen") and not environ.get("TMUX"))
+    if known and in_screen and not known.endswith(_NOT_BELIEVED):
+        environ["COLORTERM"] = known + _NOT_BELIEVED
     if when == "auto":
         return
     environ.pop("NO_COLOR", None)

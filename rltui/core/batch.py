@@ -72,6 +72,28 @@ class MediaPlace(NamedTuple):
     """Bytes of the record."""
 
 
+class Phase(NamedTuple):
+    """What a training is doing between two rows, as its console says it."""
+
+    name: str
+    """``actor_train``, ``evaluating``."""
+    since: str
+    """The time of day at which it began, as printed: ``17:02``; empty where lines have no time."""
+    done: int | None = None
+    """How many parts of it were done,"""
+    total: int | None = None
+    """of how many."""
+    usual_s: float | None = None
+    """Seconds that it took before."""
+
+    @property
+    def words(self) -> str:
+        """``in actor_train since 17:02``, ``evaluating 3 of 16``."""
+        text = self.name if self.name.partition(" ")[0].endswith("ing") else f"in {self.name}"
+        text += "" if self.done is None else f" {self.done} of {self.total}"
+        return f"{text} since {self.since}" if self.since else text
+
+
 class LogTail(NamedTuple):
     """The last lines of a console log, cleaned, oldest first."""
 
@@ -79,6 +101,10 @@ class LogTail(NamedTuple):
     """At most a few hundred, each of bounded length; progress bars show their last state."""
     after_row: int
     """Number of lines after the last row of metrics."""
+    phase: Phase | None = None
+    """What the training is doing since that row, where the log says it."""
+    lasted_s: float = 0.0
+    """Seconds from the first to the last time that is printed after that row."""
 
 
 class Joined(Enum):
@@ -119,6 +145,22 @@ class Lanes(NamedTuple):
 NO_LANES = Lanes()
 
 
+class LogClock(NamedTuple):
+    """The clock of the times in a log."""
+
+    newest: float = 0.0
+    """Its newest time: of the last line that has any, row or not."""
+    unit: float = 0.0
+    """Its times are right up to a multiple of so many seconds, as one without a zone, or a date, or
+    that counts from an unknown begin (1.0); 0.0: they are right, -1.0: they contradict each
+    other."""
+    at_end: bool = False
+    """Whether the last line has a time: then the file changed at :attr:`newest`."""
+
+
+NO_CLOCK = LogClock()
+
+
 class SourceInfo(NamedTuple):
     """The state of one log file of a run after the newest batch."""
 
@@ -149,6 +191,8 @@ class SourceInfo(NamedTuple):
     lanes: Lanes = NO_LANES
     """Tags so far whose rows the store places. Their steps are those of the newest row of the
     training in the file, -1 before there is any."""
+    clock: LogClock = NO_CLOCK
+    """By which its rows have times."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from weakref import WeakKeyDictionary
 
 from rltui.catalogue.catalogue import GENERIC
@@ -37,17 +36,15 @@ def alarms(run: RunView) -> tuple[Failure, ...]:
 
 
 def names_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
-    """What the framework of a run, or another one, calls a metric, plain names first; empty where
-    it has no name for it."""
+    """What the framework of a run, or another one, calls a metric; empty where it has no name for
+    it, or only templates that stand for many."""
     known = run.recognition
     framework = framework or (known.framework if known else GENERIC)
     if known is None or (framework == known.framework == GENERIC):
         return ()
     resolver = run.catalogue.resolver(framework, known.algorithm, known.scenario.id)
-    patterns = [pattern for pattern, _ in resolver.entries_of(key)]
-    plain = [re.sub(r":[a-z]+}", "}", re.sub(r"\[(.)[^]]*\]", r"\1", p)) for p in patterns]
-    told = sorted((p for p in plain if not {"*", "?"} & {*p}), key=lambda p: "{" in p)
-    return tuple(dict.fromkeys(told))[:_NAMES]
+    patterns = (pattern for pattern, _ in resolver.entries_of(key))
+    return tuple(dict.fromkeys(p for p in patterns if not {*"*?[{"} & {*p}))[:_NAMES]
 
 
 def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:

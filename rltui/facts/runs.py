@@ -222,10 +222,12 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
 
 
 def state_words(run: RunView) -> str:
-    """ "live, 5 s ago", "stalled for 1 h", "crashed 2 d ago"."""
+    """ "live, 5 s ago", "stalled for 1 h, in actor_train since 17:02", "crashed 2 d ago"."""
     word, age = run.verdict.state_word, age_words(run)
     joint = ", " if word == "live" else " for " if word in _LASTING else " "
-    return f"{word}{joint}{age}" if age else word
+    phase = run.progress.phase if run.progress and word in _LASTING else None
+    doing = f", {phase.words}" if phase else ""
+    return f"{word}{joint}{age}{doing}" if age else word
 
 
 def silence_words(run: RunView) -> str:

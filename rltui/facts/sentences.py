@@ -79,7 +79,11 @@ def _state(finding: Finding) -> str:
         every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
         pace = f"; rows usually come {every}"
 
-    return f"no row for {numbers.age(age)}{pace}"
+    doing, usual = known.get("phase"), known.get("phase_usual_s")
+    doing = f", {doing}" if doing else ""
+    doing += f", usually {numbers.duration(float(usual))}" if usual else ""
+
+    return f"no row for {numbers.age(age)}{doing}{pace}"
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:

@@ -15,7 +15,16 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rltui.core.batch import NO_LANES, Lanes, LogTail, MediaPlace, Restart, TextPoint
+from rltui.core.batch import (
+    NO_CLOCK,
+    NO_LANES,
+    Lanes,
+    LogClock,
+    LogTail,
+    MediaPlace,
+    Restart,
+    TextPoint,
+)
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
@@ -72,6 +81,8 @@ class Decoded:
     lanes: Lanes = NO_LANES
     """The tags so far whose rows lie beside those of a training, in blocks of their own."""
     media: tuple[MediaPlace, ...] = ()
+    clock: LogClock = NO_CLOCK
+    """That of the rows so far; of the last call that has one."""
 
     def then(self, later: Decoded) -> Decoded:
         """Both as if one call had decoded them."""
@@ -88,6 +99,7 @@ class Decoded:
             self.replaces or later.replaces,
             self.lanes.joined(later.lanes),
             self.media + later.media,
+            self.clock if later.clock == NO_CLOCK else later.clock,
         )
 
 

@@ -28,6 +28,8 @@ _NOW, _LEAST = 3, 8
 _MOST = 256
 #: First rows that give the level at the start.
 _START = 8
+#: By which values are multiplied to rise where they get better.
+_GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
 #: Rows whose median the newest row is compared with.
 _BEFORE = 10
 
@@ -83,11 +85,12 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
     reason = _below_chance(info, now) or _no_signal(info, series)
-    if not reason and info.direction is Direction.UP and _is_gain(info):
+    if not reason and info.direction in _GAINS and _is_gain(info):
+        up = _GAINS[info.direction]
         recent = series.values[-1 - _BEFORE :].astype(np.float64)
         thinned = series.values[_places(series.count)].astype(np.float64)
         thinned = thinned[np.isfinite(thinned)]
-        reason = _lost_gain(thinned * info.sign, now, recent * info.sign)
+        reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
 
     return reason
 
@@ -142,7 +145,8 @@ def _no_signal(info: TagInfo, series: Series) -> str:
 
 def _is_gain(info: TagInfo) -> bool:
     key = info.metric.key if info.metric else ""
-    return info.category is Category.VALIDATION or key.startswith(_doubts().gains)
+    held_out = info.category is Category.VALIDATION
+    return held_out or (info.direction is Direction.UP and key.startswith(_doubts().gains))
 
 
 def vanished(info: TagInfo, series: Series, until: int | None = None) -> float | None:

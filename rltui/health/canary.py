@@ -17,7 +17,7 @@ import numpy as np
 
 from rltui.catalogue.model import Recognition, Scenario, TagInfo
 from rltui.core.block import FloatArray, IntArray
-from rltui.core.level import Level
+from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
@@ -440,6 +440,9 @@ def _judged(task: Task, rows: Mapping[str, _Rows], infos: Mapping[str, TagInfo])
 
 def _tried(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, TagInfo]) -> Trial:
     tag = task.tags[0]
+    if task.variant.detector.rising and infos[tag].direction is Direction.DOWN:
+        flipped = replace(infos[tag], sign=-infos[tag].sign, direction=Direction.UP)
+        infos = {**infos, tag: flipped}
     _, own = _newest(run, infos[tag], NEWEST)
     silent = Trial(task.rule, task.variant, tag, Level.OK, None)
     if len(own) < _LEAST_OF_TAG:

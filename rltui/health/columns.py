@@ -6,15 +6,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.level import Direction
 from rltui.health.detectors.signal import Rows
 from rltui.health.rule import Variant
 from rltui.store.series import Series
+
+T = TypeVar("T", float, FloatArray)
 
 #: Rows on each side of a restart that show whether it goes on from the same values, those before it
 #: that show how much neighbours differ, and by how many such differences other values are others.
@@ -44,9 +47,15 @@ class Column:
     beside: deque[_Beside] = field(default_factory=lambda: deque(maxlen=_MOST_BESIDE))
 
 
-#: Tag, whether its non-finite rows are left out, and the number of its newest rows that are judged
-#: -> its values, for one pass over a run.
-Columns = dict[tuple[str, bool, int], Column]
+#: Tag, whether its non-finite rows are left out, whether it is :func:`lacking`, and the number of
+#: its newest rows that are judged -> its values, for one pass over a run.
+Columns = dict[tuple[str, bool, bool, int], Column]
+
+
+def lacking(x: T) -> T:
+    """What lacks to 1: of failures the successes, and of any figure that is better when it is lower
+    one that is better when it is higher. Its own inverse."""
+    return 1.0 - x
 
 
 def since_thrown_back(series: Series) -> Series:
@@ -78,10 +87,11 @@ def judged_rows(
     detector = variant.detector
     if detector.anew and len(series.restarts):
         series = since_thrown_back(series)
-    own = _column(info, series, columns, finite=not detector.all_rows)
+    rising = detector.rising
+    own = _column(info, series, columns, finite=not detector.all_rows, rising=rising)
     aligned: dict[str, _Beside] = {}
     for role, (other, other_info) in others.items():
-        found = _column(other_info, other, columns, finite=True)
+        found = _column(other_info, other, columns, finite=True, rising=rising)
         if len(found.x):
             aligned[role] = _beside(own.steps, found)
     others_x = {role: beside.x for role, beside in aligned.items()}
@@ -105,10 +115,14 @@ def _beside(steps: IntArray, other: Column) -> _Beside:
     return found
 
 
-def _column(info: TagInfo, series: Series, columns: Columns, *, finite: bool) -> Column:
-    key = (info.tag, finite, series.count)
+def _column(
+    info: TagInfo, series: Series, columns: Columns, *, finite: bool, rising: bool
+) -> Column:
+    upside_down = rising and info.direction is Direction.DOWN
+    key = (info.tag, finite, upside_down, series.count)
     if key not in columns:
         x = series.values.astype(np.float64) * (info.sign * info.scale)
+        x = lacking(x) if upside_down else x
         steps, walls = series.steps, series.wall_times
         keep = np.isfinite(x)
         if finite and not keep.all():

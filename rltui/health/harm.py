@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.level import Level
+from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
+from rltui.health.columns import lacking
 from rltui.health.detectors.progress import gain_now, is_solved, wanted
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding, FindingState
@@ -60,6 +61,7 @@ def success_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Findi
         values = run.series(tag).values
         x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
         x = x * infos[tag].sign * infos[tag].scale
+        x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
         if is_solved(x[np.isfinite(x)]):
             return Success.SOLVED

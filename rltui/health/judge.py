@@ -259,7 +259,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         evidence=evidence,
         words=case.variant.words,
         advice=case.variant.advice,
-        limit=_limit(signal, row, float(case.rows.x[row])),
+        limit=case.level(_limit(signal, row, float(case.rows.x[row]))),
     )
 
 
@@ -351,12 +351,12 @@ def _evidence(
         threshold=finite(signal.threshold[row]),
         step_first=int(steps[max(0, row - signal.window + 1)]),
         step_last=int(steps[row]),
-        facts=_facts(case, signal, row, row_numbers),
-        row=row_numbers,
-        side=_side(signal, row, up=up),
+        facts=case.levels(_facts(case, signal, row, row_numbers)),
+        row=case.levels(row_numbers),
+        side=_side(signal, row, up=up != case.upside_down),
         newest=row == last and span.open,
         has_before=begin > 0,
-        latest=float(x[-1]) if span.open and peak < last else None,
+        latest=case.level(float(x[-1])) if span.open and peak < last else None,
         notes=tuple(template for flags, template in signal.notes if flags[row]),
         worst=worst,
         again=_is_again(case, signal, span),

@@ -6,14 +6,22 @@ import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
-from rltui.core.level import Level
+from rltui.core.level import Direction, Level
 from rltui.core.yaml_document import parts_of
+from rltui.health.columns import lacking
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.model import Judgement
 from rltui.health.rule import Rule, Variant
+
+#: Numbers of words that are values of the judged rows, rather than shares or counts.
+_LEVELS = frozenset(
+    {"low", "high", "limit", "now", "first", "before", "peak", "after"}
+    | {"best", "least", "middle", "start", "late"}
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +34,19 @@ class Evaluation:
     rows: Rows
     walls: FloatArray
     signals: Mapping[Level, Signal]
+
+    @property
+    def upside_down(self) -> bool:
+        """Whether the rows are what is :func:`~rltui.health.columns.lacking`."""
+        return self.variant.detector.rising and self.info.direction is Direction.DOWN
+
+    def level(self, value: float | None) -> float | None:
+        """A value of the rows as one of the metric."""
+        return lacking(value) if self.upside_down and value is not None else value
+
+    def levels(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """The same of those of some numbers that are values of the rows, by their names."""
+        return {k: self.level(v) if k in _LEVELS else v for k, v in numbers.items()}
 
 
 def judgement(case: Evaluation, level: Level) -> Judgement:
@@ -46,10 +67,10 @@ def judgement(case: Evaluation, level: Level) -> Judgement:
     if first is Level.WATCH and Level.BAD in variant.levels:
         bad = _values(case, Level.BAD, _names(words.healthy))
         worse = _beyond((low, high), _limits(case, Level.BAD))
-    bad_low, bad_high = case.info.logged_limits(*worse)
+    bad_low, bad_high = _as_logged(case, *worse)
 
     return Judgement(
-        level, *case.info.logged_limits(low, high), (case.rule.id,),
+        level, *_as_logged(case, low, high), (case.rule.id,),
         _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
         bad if _if_known(words.healthy, bad) else {},
         pending=level is Level.OK and is_pending(case, low, high),
@@ -92,6 +113,15 @@ def _limits(case: Evaluation, level: Level) -> tuple[float | None, float | None]
     return low, high
 
 
+def _as_logged(
+    case: Evaluation, low: float | None, high: float | None
+) -> tuple[float | None, float | None]:
+    """Limits of the rows as limits of the values in the log."""
+    if case.upside_down:
+        low, high = case.level(high), case.level(low)
+    return case.info.logged_limits(low, high)
+
+
 def _beyond(
     watch: tuple[float | None, float | None], bad: tuple[float | None, float | None]
 ) -> tuple[float | None, float | None]:
@@ -121,7 +151,7 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     # a parameter of that name is what the words speak of: of a quotient, not of its dividend
     values |= {n: finite(x) for n, x in numbers(case.variant, level, names).items()}
     own = {"low": low, "high": high, "limit": high if high is not None else low}
-    return {**own, **values, "now": float(case.rows.x[-1])}
+    return case.levels({**own, **values, "now": float(case.rows.x[-1])})
 
 
 @lru_cache(maxsize=512)

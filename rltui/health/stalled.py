@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -39,6 +40,28 @@ class StoppedRule(NamedTuple):
     advice: str
 
 
+class WarnsRule(NamedTuple):
+    """Says that a log warns again and again of what is learned from."""
+
+    rule: Rule
+    level: Level
+    advice: str
+    least: int
+    """Times that it must be said."""
+    summary: str
+    """Template with the fields ``said`` and ``times``."""
+    subjects: re.Pattern[str]
+    says: re.Pattern[str]
+    unlike: re.Pattern[str]
+
+    def fits(self, text: str) -> bool:
+        """Whether a warning is about the training, and says that something is wrong with it."""
+        lower = text.lower()
+        return all(p.search(lower) for p in (self.subjects, self.says)) and not (
+            self.unlike.search(lower)
+        )
+
+
 class StallRule(NamedTuple):
     """The document; see there for the meaning of each field."""
 
@@ -51,11 +74,13 @@ class StallRule(NamedTuple):
     """Template of the rule's meaning, with the limits as fields."""
     stopped: StoppedRule
     """For a run that will not go on."""
+    warns: WarnsRule
+    """For one whose log says what is wrong."""
 
     @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """Both, for lists of rules."""
-        return self.rule, self.stopped.rule
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them, for lists of rules."""
+        return self.rule, self.stopped.rule, self.warns.rule
 
 
 @cache
@@ -67,8 +92,17 @@ def stall_rule() -> StallRule:
     end = table.need("stopped").table()
     stopped = StoppedRule(_rule(end, end.need("meaning").text()), *_level_and_advice(end))
     end.finish()
+    said = table.need("warns").table()
+    warns = WarnsRule(
+        _rule(said, said.need("meaning").text()),
+        *_level_and_advice(said),
+        said.need("least").integer(),
+        said.need("summary").text(),
+        *(said.need(key).pattern() for key in ("subjects", "says", "unlike")),
+    )
+    said.finish()
     level, advice = _level_and_advice(table)
-    found = StallRule(_rule(table), level, limits, advice, template, stopped)
+    found = StallRule(_rule(table), level, limits, advice, template, stopped, warns)
     table.finish()
     return _explained(found)
 

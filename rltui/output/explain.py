@@ -28,6 +28,10 @@ _WIDTH = 78
 _FILE = re.compile(r"(?<![^\s(])([\w.-]+/[\w.-]+):([\w./-]+\.\w+)(?=[\s,;)])")
 #: Names of tags that are listed without ``reasons``.
 _SHOWN = 4
+#: A name and its number in a line of a log, or in a printed dict.
+_NAMED = re.compile(
+    r"""["']?([A-Za-z_][\w./@%()-]*)["']?\s{0,9}[:=]\s{0,9}["']?[-+]?(?:\.?\d|nan|inf)"""
+)
 _BETTER = {"up": "higher", "down": "lower", "inside": "inside its range", "none": ""}
 
 _METRIC = ("key", "title", "category", "unit", "direction", "healthy", "meaning", "source")
@@ -66,7 +70,9 @@ def explain_document(
         name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
 
-    described = _described(catalogue, known, name, found)
+    line = _line(catalogue, name, framework)
+    described = line if len(line.get("line", ())) > 1 else _described(catalogue, known, name, found)
+    described = described or line
     if not described:
         hint = nearest(name, [*found.nearest, *known, *symptoms()])
         raise UsageError(
@@ -93,6 +99,20 @@ def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str
         ((m.title, key) for key, m in catalogue.metrics.items()),
     )
     return next((key for title, key in titles if title.lower() == name.lower()), name)
+
+
+def _line(catalogue: Catalogue, line: str, framework: str | None) -> Json:
+    """What the names before the numbers of a pasted log line mean; empty where there are none."""
+    names = list(dict.fromkeys(_NAMED.findall(line)))
+    if not names:
+        return {}
+    known = catalogue.recognise(names, framework=framework)
+    resolver = catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
+    infos = (resolver.resolve(name) for name in names)
+    told = [
+        fields_of(i, ("tag", "title", "meaning"), metric=i.metric and i.metric.key) for i in infos
+    ]
+    return {"framework": known.title, "algorithm": known.algorithm, "line": told}
 
 
 def _described(
@@ -242,13 +262,17 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
         lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
 
+    for said in document.get("line", ()):
+        meaning = said["meaning"] or "no meaning is known"
+        lines += ["", f"{clean(said['tag'])}: {clean(said['title'])}", f"  {meaning}"]
+
     if "metric" in document:
         lines += _metric_lines(document["metric"], document["logged_as"], reasons)
 
     # Entries that are the same for several frameworks stand together.
     groups: dict[tuple[object, ...], list[Json]] = {}
     for entry in document.get("tags", ()):
-        same = ("metric", "title", "unit", "sign", "meaning", "guessed")
+        same = ("metric", "title", "unit", "sign", "direction", "meaning", "guessed")
         groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
 
     shown = document.get("metric", {}).get("meaning")
@@ -327,6 +351,7 @@ def _tag_facts(
         patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
         yield "matched by", ", ".join(patterns)
 
+    yield "better", _BETTER[group[0]["direction"]]
     yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
     yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"

@@ -43,16 +43,19 @@ _COLOURS = (75, 79, 140, 175, 143, 250)
 
 
 def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
-    """Tags that ``name`` refers to: a tag, a metric key, the title on screen, or a glob over tags
-    and keys."""
+    """Tags that ``name`` refers to: a tag, a metric key, the title on screen, a glob over tags and
+    keys, or else the end of tags (``loss`` of ``train/loss``)."""
     found: dict[str, None] = {}
+    ends: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
             key = info.metric.key if info.metric else ""
             exact = name in (tag, key) or name.lower() == info.title.lower()
             if exact or fnmatch.fnmatchcase(tag, name) or fnmatch.fnmatchcase(key, name):
                 found[tag] = None
-    return list(found)
+            elif tag.endswith(f"/{name}"):
+                ends[tag] = None
+    return list(found or ends)
 
 
 class PlotOptions(NamedTuple):

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
-from rltui.core.batch import RunKey
+from rltui.core.batch import LogTail, RunKey
 from rltui.core.clock import Clock
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.core.yaml_document import nearest
-from rltui.health.model import Evidence, Finding, FindingState, Report
-from rltui.health.stalled import StallRule, stall_rule, with_override
+from rltui.health.crash import complaints
+from rltui.health.model import Evidence, Finding, FindingState, Report, Words
+from rltui.health.stalled import StallRule, WarnsRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
 from rltui.session.run import RunList, RunView
@@ -31,6 +33,8 @@ _SLICE_S = 0.02
 _REST, _REST_S = 200.0, 2.0
 #: The ages of runs that are older than a day are updated this often, seconds.
 _OLD_EVERY_S = 60.0
+#: Most characters of a warning that is quoted.
+_QUOTED = 120
 #: What a fault in the making of a verdict is called.
 NOT_JUDGED = "could not be judged"
 
@@ -218,7 +222,9 @@ class Judge:
                 known = self._reference
                 reference = None if known is None else self._runs.current_of(known)
                 view.reference = None if reference is view else reference
-                view.full_report, view.rules = report, engine.rules
+                tails = view.data.files.tails.values()
+                said = with_warning(report, tails, self.stall.warns, self._config.rules.mute)
+                view.full_report, view.rules = said, engine.rules
                 self._note_stall(view)
                 view.version += 1
         if NOT_JUDGED in view.faults:
@@ -276,6 +282,29 @@ class Judge:
         return list(self._runs.all.values())
 
 
+def with_warning(
+    report: Report, tails: Iterable[LogTail], known: WarnsRule, mute: Collection[str]
+) -> Report:
+    """``report`` with the finding that the log warns of it again and again, where it does."""
+    every = (c for tail in tails for c in complaints(tail))
+    often = (c for c in every if c.times >= known.least and known.fits(c.text))
+    said = None if known.rule.id in mute else next(often, None)
+    if said is None:
+        return report
+    facts: dict[str, float | int | str | None] = {
+        "said": shorten(said.text, _QUOTED),
+        "times": said.times,
+    }
+    evidence = Evidence("times", said.times, known.least, 0, 0, facts)
+    words = Words(known.summary, known.summary, "", "")
+    finding = Finding(
+        *(known.rule.id, known.rule.title, known.level, FindingState.FIRING, None, None),
+        *(None, None, None, evidence, words, known.advice),
+    )
+    findings = (*report.firing(), finding, *report.over())
+    return replace(report, findings=findings, level=report.level_with(findings))
+
+
 def with_stall(
     report: Report,
     progress: Progress,
@@ -286,7 +315,7 @@ def with_stall(
     """``report`` with the finding that the run is stalled or stopped too early, or without when it
     is neither; the same object when nothing changes. It stands behind all that fires: the state of
     the run shows it already, and it must not hide what went wrong before."""
-    ids = [rule.id for rule in known.rules]
+    ids = [known.rule.id, known.stopped.rule.id]
     held = next((f for f in report.findings if f.rule in ids), None)
     found = _finding(progress, known, mute)
     if found == held:
@@ -306,6 +335,8 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
         age = max(progress.age_s or 0.0, limit)  # the age that is shown is rounded down
         pace: dict[str, float | int | str | None]
         pace = {"interval_s": progress.interval_s, "limit_s": limit}
+        if progress.phase is not None:
+            pace |= {"phase": progress.phase.words, "phase_usual_s": progress.phase.usual_s}
         evidence = Evidence("seconds since the newest row", age, limit, step, step, pace)
         rule, level, advice = known.rule, known.level, known.advice
     elif progress.state is RunState.STOPPED and total and progress.held is False:

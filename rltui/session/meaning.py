@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rltui.catalogue import Catalogue, Range, guess, load_catalogue
 from rltui.catalogue.catalogue import GENERIC
-from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
+from rltui.catalogue.model import Category, Metric, Recognition, Roles, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
 from rltui.catalogue.settings import scope_of
 from rltui.config import Config, MetricOverride
@@ -19,6 +19,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.yaml_document import nearest
 from rltui.session.run import RunView
+from rltui.store.pace import Duration, Pace
 from rltui.store.point_table import PointTable
 from rltui.store.run import RunData
 from rltui.store.series import Derived
@@ -46,6 +47,24 @@ def derive(
         found[derived.tag] = replace(TagInfo.of_metric(derived.tag, metric), source=source)
 
     return found
+
+
+def pace_of(
+    table: PointTable, infos: Mapping[str, TagInfo], roles: Roles, scenario: str
+) -> Pace | None:
+    """The tag that tells best how long rows take; None without any."""
+    step = Duration.ROW if scenario in roles.long_rows else Duration.STEP
+    kinds = {roles.elapsed: Duration.ELAPSED, roles.step_time: step, roles.speed: Duration.SPEED}
+    having = [
+        (list(kinds).index(info.metric.key), -table.logged(tag), tag)
+        for tag, info in infos.items()
+        if info.metric is not None and info.metric.key in kinds
+    ]
+    if not having:
+        return None
+    best = min(having)
+
+    return Pace(best[2], list(kinds.values())[best[0]], infos[best[2]].scale)
 
 
 def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
@@ -177,6 +196,9 @@ class Interpreter:
             _note_cap(points, len(known))
         self.heed_settings(view)
         infos = known | derive(table, known, self._catalogue.metrics)
+        roles, scenario = self._catalogue.roles, view.recognition.scenario.id
+        if (pace := pace_of(table, known, roles, scenario)) is not None:
+            table.time_by(pace, points.files.sources)
         infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
         view.infos = _also_shown(infos, self._catalogue)
 

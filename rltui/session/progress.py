@@ -1,7 +1,7 @@
 """How far a run is, whether it is live, and how it ended: step, total, elapsed, ETA, age, state.
 
-Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
-marked as derived; age is always that of the newest known write.
+Many text logs carry no time. Then their rows have those of the durations that they log, summed up
+to the change time of the file, and elapsed is marked as derived.
 
 Only rows show that a training goes on: a log may grow by health checks and bars alone. The change
 time of a file is new after a copy, so the times that the log itself has decide when its newest row
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
-from rltui.core.batch import LogTail
+from rltui.core.batch import LogTail, Phase
 from rltui.core.block import FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
@@ -42,6 +42,8 @@ OLD_S = 86_400.0
 _RECENT = 200
 #: Clocks of two machines differ by less, and writers hold rows back for less, seconds.
 _SKEW_S = 900.0
+#: Times from here on are dates, seconds since the epoch.
+_DATED_S = 1e8
 #: ... or for this many usual intervals: a file may be written between two rows.
 _INTERVALS = 5.0
 #: The same while there is no usual interval.
@@ -101,7 +103,8 @@ class Progress(NamedTuple):
     """Planned total, from hyperparameters; None when no log has it."""
     elapsed_s: float | None
     elapsed_derived: bool
-    """True when the log has no times and the figure is a sum of step times."""
+    """True when the logs have no times and the figure is a sum of durations: rows are no younger
+    than their times, and as much older as the file was changed after the newest of them."""
     eta_s: float | None
     interval_s: float | None
     """Usual time between two logged steps."""
@@ -123,6 +126,8 @@ class Progress(NamedTuple):
     """How it ended and why, where its console log or a tracker shows it."""
     look: Look | None = None
     """The newest inspection of the processes that write it."""
+    phase: Phase | None = None
+    """What it is doing since its newest row, where its console says so."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
@@ -173,11 +178,13 @@ def progress(
     beside its logs; ``before``: as it was known until now."""
     clock = clock_series(run)
     interval, per_step, pause = _intervals(clock)
-    elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
-    if interval is None and (times := _step_times(run, infos, roles.step_time)) is not None:
-        interval = per_step = median(times[-_RECENT:])
-    if interval is None:  # by what was seen
-        interval, pause = _usual_gap(np.diff(run.files.grown))
+    paced = run.table.paced
+    derived = bool(paced) and paced.keys() >= run.extent.last_wall_times.keys()
+    elapsed = max(log.clock.newest for log in paced.values()) if derived else None
+    if clock is not None and clock.count > 1 and not derived:
+        elapsed = float(np.nanmax(clock.wall_times) - np.nanmin(clock.wall_times))
+    if interval is None:  # that of the only row, or as it was seen
+        interval, pause = _usual_gap(np.array([elapsed]) if elapsed else np.diff(run.files.grown))
 
     written_at, copied = _last_row(run, interval, now)
     last = run.last_step
@@ -208,6 +215,7 @@ def progress(
         run.files.all_gone,
         exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
+        _phase_of(run, last, total),
     )
 
     return aged(fresh, now)
@@ -221,6 +229,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         written_at=_newest(known.written_at, written_at),
         gone=run.files.all_gone,
         exit_status=exit_status_of(run, copied=copied, facts=facts),
+        phase=_phase_of(run, known.last_step, known.total_steps),
         age_s=None,
     )
 
@@ -274,11 +283,14 @@ def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
     longest = sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]
+    found = None
     for tag in filter(run.table.may_have_times, longest):
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
-            return series
-    return None
+            found = found or series
+            if series.count > 1:
+                return series
+    return found
 
 
 def _intervals(clock: Series | None) -> tuple[float | None, float | None, float | None]:
@@ -305,36 +317,11 @@ def _usual_gap(gaps: FloatArray) -> tuple[float | None, float | None]:
     return median(found), float(found[-2]) if len(found) > 1 else None
 
 
-def _elapsed(
-    run: RunData, infos: Mapping[str, TagInfo], step_time: str, clock: Series | None
-) -> tuple[float | None, bool]:
-    """Seconds since the run began, None where not known, and whether they are a sum of step
-    times."""
-    if clock is not None and clock.count > 1:
-        return float(np.nanmax(clock.wall_times) - np.nanmin(clock.wall_times)), False
-    times = _step_times(run, infos, step_time)
-    if times is None:
-        return None, False
-    with np.errstate(over="ignore"):
-        total = float(times.sum())
-
-    return (total, True) if np.isfinite(total) else (None, False)
-
-
 def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator[Series]:
     """The series that log a metric."""
     for tag, info in infos.items():
         if info.metric is not None and info.metric.key == key:
             yield run.series(tag)
-
-
-def _step_times(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatArray | None:
-    """The finite step times, in seconds; None without any."""
-    for series in _series_of(run, infos, key):
-        _, values = series.finite()
-        if len(values):
-            return np.asarray(values * infos[series.tag].scale, dtype=np.float64)
-    return None
 
 
 def _planned_in_files(
@@ -389,8 +376,9 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
     whether the change times of its files are those of a copy. ``interval``: usual seconds between
     two rows."""
     files = run.files
-    # a time in the future is no time
-    walls = {p: t for p, t in run.extent.last_wall_times.items() if t <= now + _SKEW_S}
+    # a time in the future is no time, nor one that counts from another begin
+    walls = run.extent.last_wall_times
+    walls = {p: t for p, t in walls.items() if _DATED_S < t <= now + _SKEW_S}
     own = max(walls.values(), default=None)
 
     if own is not None:
@@ -406,8 +394,19 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
             own = None  # a time zone explains it
         copied = own is not None
 
-    times = [] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
-    return _newest(own, *files.grown, *times), copied
+    times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
+    return _newest(*files.grown, *times), copied
+
+
+def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
+    """What a run is doing by the console that was written last, unless that counts its steps."""
+    logs = [f for f in run.files.by_path.values() if f.tail is not None]
+    newest = max(logs, key=lambda f: f.source.modified, default=None)
+    phase = newest.tail.phase if newest is not None and newest.tail is not None else None
+    if phase is None or phase.done is None:
+        return phase
+    counts = phase.total == total or abs(phase.done - (last or 0)) <= 1 < (last or 0)
+    return None if counts else phase
 
 
 def _row_time(file: LogFile, wall: float | None) -> float | None:
@@ -416,8 +415,11 @@ def _row_time(file: LogFile, wall: float | None) -> float | None:
     lines with times stand behind them."""
     if file.row_modified is None:
         return wall
-    apart = 0.0 if wall is None else file.row_modified - wall
-    return wall if apart > (_SKEW_S if file.tail is None else 0.0) else file.row_modified
+    latest = file.row_modified
+    if file.tail is not None:
+        latest = min(latest, file.source.modified - file.tail.lasted_s)
+    apart = 0.0 if wall is None else latest - wall
+    return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest
 
 
 @lru_cache(maxsize=16)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.block import Block, BoolArray, IntArray
+from rltui.core.block import Block, BoolArray, FloatArray, IntArray
 from rltui.core.installation import release
 from rltui.store.points import Points, choose, concatenate, is_sorted
 
@@ -153,6 +153,19 @@ class Branch:
                 self.fell.add(tag)
             self.spans[tag] = span.joined(before)
         self._keep(block)
+
+    def time(self, walls: Sequence[FloatArray]) -> None:
+        """Give the rows of each block other times."""
+        for index, (block, own) in enumerate(zip(self.blocks, walls, strict=True)):
+            self.blocks[index] = replace(block, wall_times=own)
+            if index in self._growing:
+                self._growing[index].time(own)
+        filled = [own for own in walls if len(own)]
+        self.first_wall_time, self.last_wall_time = float(filled[0][0]), float(filled[-1][-1])
+        known = np.concatenate(filled)
+        known = known[np.isfinite(known)]
+        self.earliest = float(known.min(initial=math.inf))
+        self.latest = float(known.max(initial=-math.inf))
 
     def _keep(self, block: Block) -> None:
         """Append the columns to the blocks that grow, and what belongs to none as a new one."""
@@ -292,6 +305,10 @@ class GrowingBlock:
         if self._absent is not None:
             self._absent[:, begin:end] = False if block.absent is None else block.absent.T[columns]
         self._rows = end
+
+    def time(self, walls: FloatArray) -> None:
+        """Give the rows so far other times."""
+        self._walls = np.append(walls, self._walls[len(walls) :])
 
     def _grow(self, room: int) -> None:
         """Get arrays with room for so many rows."""

@@ -17,12 +17,11 @@ from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
+from rltui.store.log_clock import quarters
 from rltui.store.points import Points, by_step, concatenate
 
 #: Offsets of time zones are multiples of this, and below that, seconds.
 _QUARTER_S, _FARTHEST_S = 900.0, 14.5 * 3600
-#: By so much the clock of a file server may be behind, seconds.
-_BEHIND_S = 60.0
 #: A log of a training that changed so long after its newest row is a copy, seconds.
 _COPIED_S = 900.0
 #: Clocks with a year show more than this, in seconds.
@@ -109,7 +108,7 @@ class RunLanes(Lineage):
         """Seconds from the times of a log to the true ones; ``end``: of the training."""
         # lines of other kinds may have followed before the file changed
         behind = self.sources[branch.path].modified - branch.latest
-        shift = math.floor((behind + _BEHIND_S) / _QUARTER_S) * _QUARTER_S
+        shift = quarters(behind)
         if lag < _COPIED_S and (branch.latest < _DATED_S or abs(shift) <= _FARTHEST_S):
             return shift
         return round((end - branch.latest) / _QUARTER_S) * _QUARTER_S

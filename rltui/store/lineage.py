@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.batch import SourceInfo
-from rltui.core.block import Block, IntArray
+from rltui.core.block import Block, FloatArray, IntArray
 from rltui.store.branch import Branch
 from rltui.store.points import (
     GrowingPoints,
@@ -194,6 +194,14 @@ class Lineage:
             into._open[path] = moved[-1]
 
         return moved
+
+    def time(self, path: Path, times: Callable[[Sequence[Block]], list[FloatArray]]) -> list[str]:
+        """Give the rows of a file other times; returns its tags."""
+        self._structure += 1
+        filled = [branch for branch in self.branches_of(path) if branch.blocks]
+        for branch in filled:
+            branch.time(times(branch.blocks))
+        return [tag for branch in filled for tag in branch.columns]
 
     def clear(self) -> None:
         """Drop all points; what is known of the files stays."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.core.block import IntArray
+from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo
+from rltui.core.block import Block, IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lanes import RunLanes
 from rltui.store.lineage import Lineage
+from rltui.store.log_clock import shift_of
 from rltui.store.merge import filled
+from rltui.store.pace import Pace, PacedLog
 from rltui.store.points import Points, choose, concatenate, distinct, measured
 from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
@@ -31,6 +34,11 @@ class PointTable:
         """The derived series, by tag."""
         self._beside = RunLanes()
         """What was logged beside the training, in any format."""
+        self._shifts: dict[Path, float] = {}
+        """Log -> seconds from its times to the true ones."""
+        self._pace: Pace | None = None
+        self.paced: dict[Path, PacedLog] = {}
+        """The logs whose times are sums of durations."""
         self._clock: Points | None = None
         """See :meth:`_find_clock`; None once points have changed."""
         self._axes = AxisCheck(self.lineages)
@@ -72,9 +80,9 @@ class PointTable:
     def _add(self, batch: Batch) -> dict[str, None]:
         """Give the points to their lineage; returns the tags that changed."""
         changed: dict[str, None] = {}  # a set would lose the order of the log
-        if not batch.items and not batch.replaced:
-            return changed
         source = batch.source
+        if not batch.items and not batch.replaced and source.clock == NO_CLOCK:
+            return changed
         items, beside = self._beside.take(batch)
         changed.update(beside)
         if beside and not items and source.format not in self.lineages:
@@ -85,6 +93,8 @@ class PointTable:
         if batch.replaced:
             dropped = lineage.replace(source, batch.generation, older_too=batch.document)
             changed.update(dict.fromkeys(dropped))
+        items, others = self._timed(batch, lineage, items)
+        changed.update(dict.fromkeys(others))
         for item in items:
             if isinstance(item, Restart):
                 lineage.begin(source, batch.generation, item.step)
@@ -96,6 +106,61 @@ class PointTable:
 
         return changed
 
+    def time_by(self, pace: Pace, sources: Mapping[Path, SourceInfo]) -> None:
+        """Give the rows of logs without times those that a tag tells; the first one counts."""
+        if self._pace is not None:
+            return
+        self._pace = pace
+        for lineage in self.lineages.values():
+            for path in {b.path for b in lineage.branches} & sources.keys():
+                if not any(b.earliest <= b.latest for b in lineage.branches_of(path)):
+                    paced = self.paced[path] = PacedLog(pace)
+                    lineage.time(path, paced.times)
+                    self._set_clock(sources[path]._replace(clock=paced.clock), lineage)
+        self.touch(self._tags)
+
+    def _timed(
+        self, batch: Batch, lineage: Lineage, items: Sequence[Block | Restart]
+    ) -> tuple[list[Block | Restart], list[str]]:
+        """The items with their true times, and the tags whose older points get others."""
+        source, path = batch.source, batch.source.path
+        if batch.replaced:
+            self.paced.pop(path, None)
+        timed = any(b.earliest <= b.latest for b in lineage.branches_of(path))
+        if self._pace is not None and path not in self.paced and not timed:
+            blocks = (item for item in items if isinstance(item, Block))
+            if all(np.isnan(b.wall_times).all() for b in blocks):
+                self.paced[path] = PacedLog(self._pace)
+        paced = self.paced.get(path)
+        found: list[Block | Restart] = []
+        for restarts, group in groupby(items, lambda item: isinstance(item, Restart)):
+            some = list(group)
+            if paced is not None and not restarts:
+                own = [item for item in some if isinstance(item, Block)]
+                walls = paced.times(own)
+                some = [replace(b, wall_times=w) for b, w in zip(own, walls, strict=True)]
+            found += some
+        if paced is not None:
+            source = source._replace(clock=NO_CLOCK if batch.more else paced.clock)
+        changed = self._set_clock(source, lineage)
+        shift = self._shifts.get(path, 0.0)
+        for at, item in enumerate(found if shift else ()):
+            if isinstance(item, Block):
+                found[at] = replace(item, wall_times=item.wall_times + shift)
+
+        return found, changed
+
+    def _set_clock(self, source: SourceInfo, lineage: Lineage) -> list[str]:
+        """Learn how far the times in a log are off; returns the tags whose times this changes."""
+        if source.clock == NO_CLOCK:
+            return []
+        known = self._shifts.get(source.path)
+        shift = self._shifts[source.path] = shift_of(source, known)
+        by = shift - (known or 0.0)
+        if not by:
+            return []
+        return lineage.time(source.path, lambda blocks: [b.wall_times + by for b in blocks])
+
     def touch(self, tags: Iterable[str]) -> None:
         """Mark the points of some tags as changed."""
         self._stale.update(tags)
@@ -105,6 +170,7 @@ class PointTable:
         """Give the points of a file to another run."""
         moved = self._beside.move(source.path, into._beside)
         into._beside.sources[source.path] = source
+        into._shifts |= {p: s for p, s in self._shifts.items() if p == source.path}
         lineage = self.lineages.get(source.format)
         if lineage is not None or not source.lanes.tags:
             other = into.lineages.setdefault(source.format, Lineage())
@@ -130,6 +196,7 @@ class PointTable:
         """Drop what was read of every log, nothing else."""
         for log in self._logs:
             log.clear()
+        self.paced = {path: PacedLog(self._pace) for path in self.paced if self._pace}
 
     def _forget_lost_tags(self) -> None:
         kept = {t for b in self._branches() for t in b.columns}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from rltui.core.block import IntArray
 from rltui.store.branch import Branch, StepSpan
+from rltui.store.points import is_sorted
 
-#: Rows that come again, at least, and as a share of those that they repeat.
-_LEAST, _SHARE = 3, 0.5
-#: With this many returns to the first step it is a counter that begins anew.
+#: Rows that come again, at least, also from the first step on, and as a share of those that they
+#: repeat.
+_LEAST, _FROM_START, _SHARE = 3, 2, 0.5
+#: With this many returns to the first step it may be a counter that begins anew.
 _EPOCHS = 2
 #: Share of what a declared restart would supersede that a tag may leave out before it goes on.
 _GAP = 0.5
@@ -22,7 +25,8 @@ def resumptions(steps: IntArray) -> list[int]:
     step and went on from there.
 
     Then the rows come again, about as many as before. A row that is late alone, or a few that are,
-    show no restart; nor do writers that take turns, nor a counter that begins anew with each epoch.
+    show no restart; nor do writers that take turns, nor a counter that begins anew with each epoch,
+    which is as long as the one before it.
     """
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if not len(falls) or len(falls) * _LEAST > len(steps):
@@ -36,11 +40,15 @@ def resumptions(steps: IntArray) -> list[int]:
         last = min(high, again[-1])
         repeated = np.count_nonzero(again <= high)
         before = np.count_nonzero((old >= again[0]) & (old <= last))
-        if repeated >= _LEAST and repeated >= _SHARE * before > 0:
+        least = _FROM_START if steps[at] == steps[0] and is_sorted(again) else _LEAST
+        if repeated >= least and repeated >= _SHARE * before > 0:
             found.append(at)
     anew = [at for at in found if steps[at] <= steps[0]]
+    begun = [0, *anew, len(steps)]
+    *whole, last = (steps[a:b].max() for a, b in pairwise(begun))
+    is_counter = len(anew) >= _EPOCHS and len({*whole}) == 1 and last <= whole[0]
 
-    return found if len(anew) < _EPOCHS else [at for at in found if at not in anew]
+    return [at for at in found if at not in anew] if is_counter else found
 
 
 def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
@@ -94,7 +102,7 @@ def span(
             if start is not None:
                 limit = start if limit is None else min(limit, start)
 
-    return max(highest, default=None), tuple(sorted(set(begun.values())))
+    return max(highest, default=None), tuple(sorted(begun.values()))
 
 
 def _overlap(branches: Sequence[Branch]) -> bool:

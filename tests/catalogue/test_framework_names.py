@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from rltui.catalogue import Catalogue, TagInfo
+from rltui.catalogue.recognise import Names, seen_by
 
 LISTS = sorted((Path(__file__).parents[1] / "fixtures" / "names").glob("*.txt"))
 
@@ -77,3 +78,17 @@ def test_names_tell_the_framework(path: Path, catalogue: Catalogue) -> None:
         few = random.Random(seed).sample(logged.names, max(1, len(logged.names) // 10))
         found = catalogue.recognise(few)
         assert found.framework in allowed, (few, found.reasons)
+
+
+def test_a_strong_mark_is_written_by_no_other_framework(catalogue: Catalogue) -> None:
+    """A name that others write, too, is no proof of one."""
+    lists = [read(path) for path in LISTS]
+    shared = {
+        f"{dialect.id}: {mark.text} is {name} of {other.framework}"
+        for dialect in catalogue.dialects.values()
+        for other in lists
+        if dialect.head.fingerprint and dialect.id not in {other.framework, *other.built_on}
+        for mark in dialect.head.fingerprint.strong
+        if (name := seen_by(Names(other.names), dialect.prefixes).first(mark)) is not None
+    }
+    assert shared == set()

@@ -223,7 +223,7 @@ def test_name_behind_a_prefix(tag: str, prefix: str, name: str | None) -> None:
     [
         ("rewards/train/sum", "reward.raw.mean"),
         ("global/train/rewards/sum", "reward.raw.mean"),
-        ("rewards/eval/sum", "val.reward.raw.mean"),
+        ("rewards/eval/sum", "val.reward.mean"),
         ("completions/eval/max_length", "val.response_length.max"),
         ("perf/train/sum/rollout_time", "time.gen"),
     ],

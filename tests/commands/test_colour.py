@@ -6,8 +6,10 @@ import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from rltui.commands.terminal import choose_colour, has_colours, knows_links, wants_colour
+from rltui.tui.theming import depth_of
 from tests.commands.conftest import Cli, write_jsonl
 
 
@@ -39,6 +41,34 @@ def test_variables_decide_and_else_the_terminal(
     environ: dict[str, str], wanted: bool | None, terminal: bool
 ) -> None:
     assert wants_colour(Stream(terminal), environ) is (terminal if wanted is None else wanted)
+
+
+@pytest.mark.parametrize(
+    ("environ", "depth"),
+    [
+        ({"TERM": "xterm-256color"}, "truecolor"),
+        ({"TERM": "screen-256color", "STY": "7.pts-0"}, "256"),
+        ({"TERM": "screen.xterm-256color", "STY": "7.pts-0"}, "256"),
+        ({"TERM": "screen", "STY": "7.pts-0"}, "16"),
+        ({"TERM": "xterm-256color", "STY": "7.pts-0"}, "256"),
+        ({"TERM": "screen-256color"}, "256"),
+        ({"TERM": "screen-256color", "TMUX": "/tmp/tmux,1,0"}, "truecolor"),
+        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux,1,0"}, "truecolor"),
+        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux,1,0", "STY": "7.pts-0"}, "256"),
+    ],
+)
+@pytest.mark.parametrize("colorterm", ["truecolor", "24bit"])
+def test_gnu_screen_has_no_more_than_256_colours(
+    environ: dict[str, str], depth: str, colorterm: str
+) -> None:
+    there = {**environ, "COLORTERM": colorterm}
+    for _ in range(2):  # a program that it starts
+        choose_colour("auto", there)
+        console = Console(force_terminal=True, _environ=there)
+        assert depth_of(console.color_system, console.no_color) == depth
+    believed = there["COLORTERM"] == colorterm
+    assert believed is (depth == "truecolor")
+    assert believed or there["COLORTERM"] == f"{colorterm} (not believed in GNU screen)"
 
 
 def test_a_dumb_terminal_has_no_colours() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,6 +18,7 @@ import pyte
 import pytest
 
 from benchmarks import vanish
+from rltui.commands.departure import departing
 from tests.terminal import GONE_S, START_S, Terminal, environment
 
 _CTRL_Z = b"\x1a"
@@ -71,13 +73,55 @@ def test_a_terminal_that_vanishes_ends_every_verb(
     assert [vanish.line(o) for o in outcomes if vanish.is_bad(o)] == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+#: What stops or wakes a process, is ignored by default, is ctrl+c, or cannot be handled.
+_NO_ENDS = [
+    "KILL",
+    "STOP",
+    "TSTP",
+    "TTIN",
+    "TTOU",
+    "CONT",
+    "CHLD",
+    "URG",
+    "WINCH",
+    "PIPE",
+    "XFSZ",
+    "INT",
+]
+#: Signals whose default ends a process; of those without a name the first.
+ENDS = sorted(
+    {n for n in signal.Signals if n.name[3:] not in (*_NO_ENDS, "CLD", "RTMAX")}
+    if sys.platform == "linux"
+    else {signal.SIGTERM, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU, signal.SIGSEGV}
+)
+
+
+@pytest.mark.parametrize("number", ENDS, ids=lambda n: n.name)
 def test_a_signal_leaves_the_terminal_and_a_verdict(number: int, terminal: Terminal) -> None:
     terminal.process.send_signal(number)
     terminal.drain()
     assert terminal.wait() == 128 + number
     assert b"rltui: " in terminal.seen.partition(b"\x1b[?1049l")[2]
     assert termios.tcgetattr(terminal.slave) == terminal.modes
+
+
+def test_a_program_that_fails_ends_at_once(environ: dict[str, str]) -> None:
+    """No handler returns to the instruction that failed."""
+    script = (
+        "import ctypes, sys; from rltui.commands.departure import departing;"
+        "departing(lambda _: ctypes.string_at(0), None)"
+    )
+    found = subprocess.run([sys.executable, "-c", script], env=environ, timeout=GONE_S, check=False)
+    assert found.returncode == -signal.SIGSEGV
+
+
+def test_a_departure_leaves_no_thread_and_no_mask() -> None:
+    mask, threads = signal.pthread_sigmask(signal.SIG_BLOCK, ()), threading.active_count()
+    handler = signal.getsignal(signal.SIGUSR2)
+    assert departing(lambda _: 3, None) == 3
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == mask
+    assert threading.active_count() == threads
+    assert signal.getsignal(signal.SIGUSR2) == handler
 
 
 def test_a_terminal_that_takes_nothing_holds_nobody_up(terminal: Terminal) -> None:

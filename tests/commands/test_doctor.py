@@ -70,6 +70,18 @@ def test_without_logdir_it_shows_installation_and_terminal(
     assert doctor(capsys)[1]["terminal"]["colours"] == "none"
 
 
+def test_in_gnu_screen_it_says_which_variable_is_not_believed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "TMUX"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "screen", "STY": "1.pts", "COLORTERM": "truecolor"}.items():
+        monkeypatch.setenv(name, value)
+    shown = text(capsys)
+    assert "colours      16\n" in shown
+    assert "COLORTERM=truecolor (not believed in GNU screen)" in shown
+
+
 def test_runs_files_and_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     logdir = a_logdir(tmp_path)
     code, found = doctor(capsys, logdir)

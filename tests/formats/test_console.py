@@ -6,6 +6,7 @@ The points of a console do not depend on where its pieces end, whatever the byte
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -234,12 +235,15 @@ def test_a_second_training_with_epochs_begins_anew() -> None:
 # lines and bytes
 
 
-def test_times_with_a_zone_are_wall_times_and_others_are_not() -> None:
+def test_times_with_a_zone_are_wall_times_and_others_are_those_of_this_machine() -> None:
     zoned = "2026-01-01T12:00:00.250Z INFO step:1 - a:1.0\n2026-01-01 14:00:00+02:00 step:2 - a:1\n"
     found = encode.points_of(decode(zoned))["a"]
     assert [wall for _, wall, _ in found] == [1767268800.25, 1767268800.0]
     local = "2026-01-01 12:00:00,123 - INFO - step:1 - a:1.0\n"
-    assert encode.points_of(decode(local))["a"][0][1] == -1
+    assert (
+        encode.points_of(decode(local))["a"][0][1]
+        == datetime(2026, 1, 1, 12, 0, 0, 123000).timestamp()
+    )
 
 
 def test_a_giant_line_is_passed_over_and_noted_once() -> None:

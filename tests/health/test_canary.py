@@ -144,7 +144,9 @@ def test_zeros_and_rewards_at_the_bottom_are_said() -> None:
     assert (trial.rows, trial.why) == (None, "it is 0 now")
     low = [-48.0 + 10.0 * (i == 9) for i in range(60)]
     reward = {t: low if t == "critic/score/mean" else x for t, x in tags.items()}
-    assert tried(a_view(reward), "reward_crash")["reward_drop"].why == "it is near its lowest"
+    assert (
+        tried(a_view(reward), "reward_crash")["reward_drop.reward"].why == "it is near its lowest"
+    )
 
 
 def test_values_that_are_not_finite_are_left_out_of_the_copy() -> None:

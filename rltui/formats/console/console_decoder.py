@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rltui.core.batch import NO_CLOCK
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
@@ -16,6 +17,7 @@ from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows
 from rltui.formats.console.console_line import LinePrefix, TerminalTail
 from rltui.formats.console.line_dispatch import LineDispatch
 from rltui.formats.console.logger_record import ConfigDump
+from rltui.formats.console.phase import PhaseSearch
 from rltui.formats.last_line import NO_ROWS, LastLine, figure_lines
 
 #: The byte order mark that some Windows shells write first.
@@ -47,6 +49,7 @@ class ConsoleDecoder(LastLine):
         """Rows of engines."""
         self._dispatch = LineDispatch(self._rows, self._beside)
         self._tail = TerminalTail()
+        self._phases = PhaseSearch()
         self._dump = ConfigDump()
         self._stale = False
         """Whether the tail has changed since it was returned."""
@@ -69,7 +72,11 @@ class ConsoleDecoder(LastLine):
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if not data:
             stale, self._stale = self._stale, self._stale and more
-            return Decoded(tail=self._tail.tail()) if stale and not more else Decoded()
+            return (
+                Decoded(tail=self._tail.tail(self._phases.phase, self._phases.lasted_s))
+                if stale and not more
+                else Decoded()
+            )
 
         self._stale = more
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
@@ -82,6 +89,7 @@ class ConsoleDecoder(LastLine):
                 self._parts, self._skipping = [], True
 
         self._tail.feed(data, row_end)
+        self._phases.feed(data, row_end)
         decoded = self._decoded(more=more)
         return decoded if self._tags is None else self._look(data, decoded, self._tags, more=more)
 
@@ -118,10 +126,11 @@ class ConsoleDecoder(LastLine):
             hparams=hparams,
             notes=self._notes.take(),
             records=self._counted - counted,
-            tail=None if more else self._tail.tail(),
+            tail=None if more else self._tail.tail(self._phases.phase, self._phases.lasted_s),
             steps_are_row_numbers=rows.steps_are_row_numbers,
             guessed=rows.guessed,
             lanes=self._beside.lanes,
+            clock=NO_CLOCK if more else rows.clock.clock(),
         )
         return self._ranks.decoded().then(own) if self._ranks.found else own
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from rltui.core.batch import NO_LANES, Restart
 from rltui.core.block import Block
-from rltui.formats.console.console_line import wall_time
 from rltui.formats.row_sink import Layout, RowSink, layout_of
+from rltui.formats.row_times import RowClock
 
 #: Longer lines are dropped.
 MAX_LINE = 1 << 20
@@ -61,6 +61,7 @@ class ConsoleRows:
         """Rows so far, over all calls."""
         self.stamp = b""
         """What stood in front of the line that is being read."""
+        self.clock = RowClock()
         self.steps_are_row_numbers = False
         self.guessed: frozenset[str] = frozenset()
         """Tags with points whose steps the log does not give, over all calls."""
@@ -90,7 +91,8 @@ class ConsoleRows:
             self._names, self._layout = names, layout
 
         self._steps.append(step)
-        self._walls.append(wall_time(self.stamp) if self.stamp and math.isnan(wall) else wall)
+        wall = self.clock.stamp() if math.isnan(wall) else wall
+        self._walls.append(self.clock.bar(step) if math.isnan(wall) else wall)
         self._values.append(values)
         self.newest = step
         self.count += 1

@@ -144,7 +144,7 @@ class DescribedDialect(Dialect):
             return self._add_beside(self._values(known, found, text), text)
         if known.kind == "row" and own.steps == _OWN_STEP:
             pairs = self._values(known, found, text)
-            return self._add(int(found["step"]), pairs, console_line.wall_time(text))
+            return self._add(int(found["step"]), pairs, self.rows.clock.stamp())
 
         steps = {key: int(step) for key in own.steps if (step := found[key])}
         if known.kind == "heading":
@@ -158,7 +158,7 @@ class DescribedDialect(Dialect):
 
         pairs = self._values(known, found, text)
         if known.kind == "row":
-            return self._row(steps, pairs, console_line.wall_time(text))
+            return self._row(steps, pairs, self.rows.clock.stamp())
 
         # a row without a step of its own
         if self._step is not None:

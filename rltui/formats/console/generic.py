@@ -26,7 +26,6 @@ from rltui.formats.console.console_line import (
     plain,
     quantity,
     simplified,
-    wall_time,
 )
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
@@ -184,7 +183,7 @@ class Generic(Dialect):
             self._heading(text, position, extras)
             return False
 
-        return self._row(names, values, position, wall_time(text))
+        return self._row(names, values, position, self.rows.clock.stamp())
 
     def _bare_row(self, text: bytes) -> bool | None:
         """Whether a line with a counter without a name is a row, where no row has one with."""
@@ -194,7 +193,7 @@ class Generic(Dialect):
         names, values = self._known(text[position.end :])
         if not names:
             names, values = self._new_form(text[position.end :])
-        taken = self._row(names, values, position, wall_time(text)) if names else None
+        taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
         self._bare = self._bare or bool(taken)
         return taken
 

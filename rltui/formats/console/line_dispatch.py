@@ -62,6 +62,8 @@ class LineDispatch:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->
         what stood in front of it. Returns where the last line that completed a row ends."""
         rows, size, last, left = self._rows, len(text), None, _GUESSED - offset
+        clock = rows.clock
+        clock.piece(text, prefixes)
         if left < 0:
             self._drop_guesses()
         known = tuple(self._dialects)
@@ -83,6 +85,7 @@ class LineDispatch:
 
             end = text.find(b"\n", at)
             count, rows.stamp = rows.count, prefixes.get(at, b"")
+            clock.line(at, end)
             dialects = chosen.get(numbers)
             if dialects is None:
                 dialects = chosen[numbers] = [known[number] for number in numbers]

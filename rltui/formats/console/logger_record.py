@@ -17,7 +17,7 @@ from rltui.formats.console.console_dialect import (
     RestartDetector,
     Row,
 )
-from rltui.formats.console.console_line import ANSI, number, plain, wall_time
+from rltui.formats.console.console_line import ANSI, number, plain
 from rltui.formats.json_value import flat_settings, parsed
 
 _VERL = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
@@ -259,7 +259,7 @@ class Verl(Dialect):
             first = step if len(missing) < len(self._initial) else step - 1
             self.rows.add(Row(first, tuple(missing), tuple(missing.values())))
             self._initial = {}
-        self.add(Row(step, names, values, wall_time(line)))
+        self.add(Row(step, names, values, self.rows.clock.stamp()))
         return True
 
     def _fields(self, body: bytes) -> Pairs:
@@ -327,7 +327,7 @@ class LoggerRecord(Dialect):
         step = next((cells.pop(a) for a in _AXES if a in cells), float(found[2]))
         if not cells or not step.is_integer():
             return False
-        self._axis_row(found[1], int(step), cells, wall_time(text))
+        self._axis_row(found[1], int(step), cells, self.rows.clock.stamp())
         return True
 
     def _json(self, line: bytes) -> bool:
@@ -352,7 +352,7 @@ class LoggerRecord(Dialect):
         numbers = _numbers(inner if isinstance(inner, dict) else row, "", 0)
         cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
         if cells:
-            self._axis_row(b"json", step, cells, wall_time(line))
+            self._axis_row(b"json", step, cells, self.rows.clock.stamp())
         return bool(cells)
 
     def _axis_row(self, axis: bytes, step: int, cells: dict[bytes, float], wall: float) -> None:

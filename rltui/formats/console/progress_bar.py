@@ -135,7 +135,7 @@ class ProgressBar(Dialect):
         if not any(is_metric(pair.name) for pair in pairs):
             return False
         names = tuple(bar.prefix + pair.name for pair in pairs)
-        row = Row(step, names, [pair.value for pair in pairs])
+        row = Row(step, names, [pair.value for pair in pairs], self.rows.clock.stamp())
         if bar.prefix == _EVAL:
             return self._give(row._replace(step=self._newest))
         if counter is None and not step and not total and epoch is not None:

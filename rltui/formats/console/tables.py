@@ -298,7 +298,7 @@ class ColumnTable(Dialect):
         if found:
             self._left = _BETWEEN
             # the form is the header: cells without a number differ from row to row
-            row = Row(step, tuple(found), list(found.values()))
+            row = Row(step, tuple(found), list(found.values()), self.rows.clock.stamp())
             self.add_believed(self._forms.add(self._columns, row))
 
 

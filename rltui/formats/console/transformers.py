@@ -15,7 +15,7 @@ from bisect import bisect_left
 from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import ANSI, plain, simplified, wall_time
+from rltui.formats.console.console_line import ANSI, plain, simplified
 from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, dict_end, pairs
 from rltui.formats.console.pair_line import position_of
 from rltui.formats.words import EPISODE, transformers_tag
@@ -36,6 +36,8 @@ _MAX_HEADING, _MOST_WORDS = 300, 2
 _MOST_LINES = 40
 #: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
+#: Words behind a dict: it stands in a sentence.
+_QUOTED = re.compile(rb" +[a-zA-Z]")
 #: Rows held back for a bar; beyond that they are counted.
 _MAX_PENDING = 256
 #: The same when the bar has already ended.
@@ -344,7 +346,7 @@ class Transformers(Dialect):
         if position is None or position.rank >= EPISODE or b":" in before:
             return
         if len(before.split()) <= _MOST_WORDS:
-            self._above, self._stamp = position.step, wall_time(line)
+            self._above, self._stamp = position.step, self.rows.clock.stamp()
             self._wrapped, self.open = [], True
 
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
@@ -361,6 +363,8 @@ class Transformers(Dialect):
         found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
         prefix = plain(line[after:begin])
         if found is None or (self._bare and prefix.endswith(b">>")):
+            return False
+        if _QUOTED.match(line, end) and not {*_STEPS}.isdisjoint(found[0]):
             return False
         self._bare = self._bare or not prefix
         return self._row(line, begin, found)
@@ -379,7 +383,7 @@ class Transformers(Dialect):
 
     def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
-        wall = wall_time(line[:begin])
+        wall = self.rows.clock.stamp()
         above, self._above = self._above, None
         own = next((n for n in _STEPS if n in names), None)
         if own is not None:  # of a custom loop, whose names stay

@@ -23,7 +23,7 @@ from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
-@detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
+@detector(rising=True, roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
 def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
@@ -231,6 +231,39 @@ def jumped(rows: Rows, *, factor: float, floor: float = 0.0) -> Signal:
         facts={"start": base, "change": part, "middle": rows.x},
         evidence=lambda: relative(part, factor, beyond),
         silent=not np.isfinite(base).any(),
+    )
+
+
+@detector(facts=("start", "after"), higher=("times", "share"))
+def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
+    """The first rows after the newest restart are below the last ones before it, by ``times`` the
+    usual difference of neighbours and ``share`` of the range until then. It is over where the rows
+    that follow are back; later ones may have learned it once more."""
+    n, middle = rows.count, rows.median(EARLY)
+    onset = np.arange(n)
+    start, limit, after = (constant(n, np.nan) for _ in range(3))
+    for row in rows.restarts:
+        seen, settled = row + EARLY - 1, row + 2 * EARLY - 1
+        if row < 2 * EARLY or seen >= n:
+            continue
+        known, onset[row:] = rows.x[:row], row
+        usual = float(np.median(np.abs(np.diff(known))))
+        lost = max(times * usual, share * float(np.ptp(known)))
+        start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
+        limit[row:] = start[row] - lost
+        after[row:seen] = np.nan
+        if settled < n:
+            after[settled:] = max(middle[seen], middle[settled])
+    return Signal(
+        beyond=after < limit,
+        statistic=after,
+        threshold=limit,
+        name="first rows after the restart",
+        onset=onset,
+        facts={"start": start, "after": after},
+        certain=True,
+        window=EARLY,
+        silent=not np.isfinite(after).any(),
     )
 
 

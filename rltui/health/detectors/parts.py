@@ -181,6 +181,7 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
 
 @detector(
     anew=True,
+    rising=True,
     roles=("reward", "part*"),
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
     higher=("sure",),

@@ -47,6 +47,7 @@ def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
 
 @detector(
     anew=True,
+    rising=True,
     roles=("exploration", "spread"),
     facts=("start", "late", "gain", "count"),
     possible=_may_not_have_risen,
@@ -98,7 +99,7 @@ def never_rose(
                "count": np.arange(1.0, n + 1) - begins},
         notes=(
             (start == late, "no change at all"),
-            (size <= -gain, "it fell"),
+            (size <= -gain, "it got worse"),
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )  # fmt: skip
@@ -237,7 +238,9 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     return spread, (1 - memory) / (1 + memory)
 
 
-@detector(anew=True, facts=("best", "least", "lost", "middle", "count"), higher=("sure",))
+@detector(
+    anew=True, rising=True, facts=("best", "least", "lost", "middle", "count"), higher=("sure",)
+)
 def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from
     the best one before; ``sure``: three quarters.

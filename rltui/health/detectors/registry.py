@@ -47,6 +47,9 @@ class Detector:
     anew: bool = False
     """Whether it judges by what was won so far: it begins anew where a restart of the training has
     thrown the values back."""
+    rising: bool = False
+    """Whether it asks that values rise: of what is better when it is lower, see
+    :func:`~rltui.health.columns.lacking`."""
     strict: Mapping[str, int] = field(default_factory=dict)
     """Parameters that make it stricter the higher (1) or the lower (-1) they are: with a stricter
     one it finds nothing where it found nothing with the other."""
@@ -88,6 +91,7 @@ def detector(
     exact: bool = False,
     finite_is_quiet: bool = False,
     anew: bool = False,
+    rising: bool = False,
     higher: tuple[str, ...] = (),
     lower: tuple[str, ...] = (),
     possible: Condition | None = None,
@@ -110,9 +114,9 @@ def detector(
             if p.kind is p.KEYWORD_ONLY
         }
         strict = {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)}
-        given = (roles, facts, all_rows, reference, exact, finite_is_quiet, anew, strict, possible)
+        given = (roles, facts, all_rows, reference, exact, finite_is_quiet, anew, rising, strict)
         name = function.__name__
-        DETECTORS[name] = Detector(name, quiet, parameters, *given)
+        DETECTORS[name] = Detector(name, quiet, parameters, *given, possible)
         return quiet
 
     return register

@@ -103,8 +103,10 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
             *([] if before is None else [_Piece(last, 95)]),
         ]
     if wide or word != "live":
-        short = tail if wide or not tail.startswith(" for ") else f" {age}"
-        return [_Piece([*line, (short, MUTED)], _STATE)]
+        lasts, _, doing = tail.partition(", ")
+        lasts = lasts if wide or not lasts.startswith(" for ") else f" {age}"
+        stage = [_Piece([(doing, MUTED)], 65)] if doing else []
+        return [_Piece([*line, (lasts, MUTED)], _STATE), *stage]
     line.append((f" {age.removesuffix(' ago')}", MUTED))
 
     return [_Piece(line, _STATE), _Piece([("ago", MUTED)], 95, 1)]

@@ -317,7 +317,7 @@ class EventFileOwners:
 
     def __init__(self) -> None:
         self.known: dict[Path, dict[str, Any]] = {}
-        """Fields of :class:`LogFile` by path: ``directory`` of the run, ``series``,
+        """Fields of :class:`LogFile` by path: ``directory`` of the run, ``renamed``,
         ``hparams_only``."""
         self.roles: Recent[Path, tuple[_Role | str, int]] = Recent()
         """What each file is, and its size."""
@@ -355,8 +355,8 @@ class EventFileOwners:
             if isinstance(role, str):
                 for prefix in (role.replace("/", "_") + "_", role + "/"):
                     if relative.startswith(prefix) and len(relative) > len(prefix):
-                        series = clean(relative[len(prefix) :])
-                        return {"directory": parent, "series": (clean(role), series)}
+                        main, series = clean(role), clean(relative[len(prefix) :])
+                        return {"directory": parent, "renamed": ((main, f"{main}/{series}"),)}
             if role is _Role.EMPTY and all(self._role(f) is not _Role.RUN for f in events[name]):
                 return None  # no file of its directory shows that this is a run
         return {}

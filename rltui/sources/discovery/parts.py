@@ -124,16 +124,16 @@ def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
 
 
 def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
-    """Join logs whose names differ in what they hold: the metrics of what is held out may have the
-    names of others, and get a prefix. Returns the units that were taken in."""
-    groups: dict[str, list[_Part]] = defaultdict(list)
+    """Join logs whose names differ in what they hold; a tag that both have gets a prefix in the
+    one that holds less of the training. Returns the units that were taken in."""
+    groups: dict[tuple[str, str], list[_Part]] = defaultdict(list)
     for part in crowd:
-        base = without_parts(part.stem, "roles")
-        if base != part.stem or not part.stem:
-            groups[base].append(part)
+        base, name = without_parts(part.stem, "roles"), stem_of(part.file)
+        if base != part.stem or (not part.stem and without_parts(name, "roles") != name):
+            groups[part.unit.directory, base].append(part)
 
     taken: list[Unit] = []
-    for base, group in groups.items():
+    for (_, base), group in groups.items():
         group.sort(key=lambda p: (_is_held_out(p), not p.unit.names_directory))
         first, *others = group
         if _is_held_out(first) or not 0 < len(others) < _CROWD:
@@ -142,13 +142,15 @@ def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
             mine, theirs = opening(first.file), opening(other.file)
             if mine is None or theirs is None:
                 continue
-            prefix = "eval" if _is_held_out(other) else ""
-            if mine.tags & theirs.tags:
-                if not prefix:
-                    continue
-                at = other.unit.files.index(other.file)
-                other.unit.files[at] = other.file._replace(series=("", prefix))
-            if other.unit is not first.unit:
+            same, shared = other.unit is first.unit, mine.tags & theirs.tags
+            held_out, few = _is_held_out(other), 2 * len(shared) <= len(theirs.tags)
+            if not held_out and (same or not few):
+                continue
+            prefix = "eval" if held_out else stem_of(other.file)
+            renamed = tuple((tag, f"{prefix}/{tag}") for tag in shared)
+            at = other.unit.files.index(other.file)
+            other.unit.files[at] = other.file._replace(renamed=tuple(sorted(renamed)))
+            if not same:
                 first.unit.join(other.unit, Joined.SURELY)
                 first.rename(base)
                 taken.append(other.unit)

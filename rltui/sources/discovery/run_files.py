@@ -44,9 +44,9 @@ class LogFile(NamedTuple):
     """None for the run of a store, and for a pipe."""
     order: int = 0
     """Position among the files of the run, oldest first; never changes once given."""
-    series: tuple[str, str] | None = None
-    """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``.
-    Without a main tag the series is a prefix: ``loss`` in ``eval.log`` means ``eval/loss``."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(tag in the file, tag in the run): ``main`` of an ``add_scalars`` file means ``main/series``,
+    ``loss`` in an ``eval.log`` beside others ``eval/loss``."""
     hparams_only: bool = False
     """Whether only hyperparameters are taken from it."""
     size: int = 0

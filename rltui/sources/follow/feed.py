@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.core.batch import NO_LANES, Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import NO_CLOCK, NO_LANES, Batch, Note, RunKey, SourceInfo
 from rltui.core.level import Level
 from rltui.files.trouble import Notes, contained, reason_of
 from rltui.formats.base import Decoded, DecoderNote, Format
@@ -57,6 +57,7 @@ class Feed(ABC):
         self._steps_are_row_numbers = False
         self._guessed: frozenset[str] = frozenset()
         self._lanes = NO_LANES
+        self._log_clock = NO_CLOCK
 
     @property
     def behind(self) -> bool:
@@ -105,6 +106,7 @@ class Feed(ABC):
         self._steps_are_row_numbers = before or decoded.steps_are_row_numbers
         self._guessed |= decoded.guessed
         self._lanes = self._lanes.joined(decoded.lanes)
+        self._log_clock = self._log_clock if decoded.clock == NO_CLOCK else decoded.clock
 
     def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
         """The batch of what was decoded; ``notes`` concern the source as a whole."""
@@ -124,6 +126,7 @@ class Feed(ABC):
             file.alone,
             file.part,
             self._lanes,
+            self._log_clock,
         )
         found = [Note(file.path, None, level, message) for level, message in notes]
         found += [Note(file.path, n.offset, n.level, n.message) for n in decoded.notes]

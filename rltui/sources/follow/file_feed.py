@@ -234,26 +234,17 @@ class FileFeed(Feed):
         """The items under the tags that they have in the run."""
         if self.file.hparams_only:
             return ()
-        if self.file.series is None:
+        if not self.file.renamed:
             return items
-
-        main, series = self.file.series
-        if not main:
-            return tuple(_prefixed(item, f"{series}/") for item in items)
-        name = f"{main}/{series}"
-        return tuple(
-            item
-            if isinstance(item, Restart) or main not in item.tags or name in item.tags
-            else replace(item, tags=tuple(name if t == main else t for t in item.tags))
-            for item in items
-        )
+        return tuple(_renamed(item, dict(self.file.renamed)) for item in items)
 
 
-def _prefixed(item: Block | Restart, prefix: str) -> Block | Restart:
-    """An item whose tags have a prefix."""
+def _renamed(item: Block | Restart, names: Mapping[str, str]) -> Block | Restart:
+    """An item under the tags of the run, unless it has those already."""
     if isinstance(item, Restart):
         return item
-    return replace(item, tags=tuple(prefix + tag.removeprefix(prefix) for tag in item.tags))
+    new = [names.get(tag, tag) for tag in item.tags]
+    return replace(item, tags=tuple(new)) if len(set(new)) == len(new) else item
 
 
 # -- once more ----------------------------------------------------------------------------------
