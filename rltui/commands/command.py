@@ -88,12 +88,13 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
         tell(f"rltui: {session.naming.missed}\n")
         return Exit.NOTHING
     names = ", ".join(clean(str(p)) for p in options.logdirs)
-    died = [(r, r.verdict.crash) for r in session.runs()]
-    what = "no row of metrics" if any(crash for _, crash in died) else "no readable log"
+    runs = session.runs()
+    what = "no row of metrics" if runs else "no readable log"
     tell(f"rltui: {what} below {names}\n")
-    for run, crash in died:
-        if crash is not None:
-            tell(f"  {run.name}: {crash.kind.value}: {crash.reason}\n")
+    for run in runs:
+        crash, held = run.verdict.crash, sum(s.size for s in run.data.files.sources.values())
+        ended = f"{crash.kind.value}: {crash.reason}" if crash is not None else ""
+        tell(f"  {run.name}: {ended or f'logs of {held:,} bytes, no value in them yet'}\n")
     report_notes(session.troubles(), 10, "  ")
 
     return Exit.NOTHING

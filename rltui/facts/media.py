@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import PIL.Image
 
 _GONE = "its place in the log holds something else by now"
-#: Pixels of a picture that is decoded: larger ones may be made to fill the memory.
-_MOST_PIXELS = 1 << 24
+#: Pixels of a picture that is decoded, and of a side: larger ones may be made to fill the memory.
+_MOST_PIXELS, _MOST_SIDE = 1 << 24, 1 << 15
 #: Bytes of a record or an image, however many a remote reader says.
 _MOST_BYTES = 1 << 23
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
@@ -99,7 +99,7 @@ def pixels_of(
     try:
         with Image.open(BytesIO(picture), formats=_FORMATS) as image:
             across, down = image.size
-            if across * down > _MOST_PIXELS:
+            if across * down > _MOST_PIXELS or max(across, down) > _MOST_SIDE:
                 return f"{across:,} x {down:,} pixels are too many to be shown"
             share = min(columns * cell[0] / across, rows * cell[1] / down)
             share = float(int(share)) if share >= 1 else share

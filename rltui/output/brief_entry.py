@@ -32,6 +32,8 @@ from rltui.session import RunView, Session
 
 #: Characters of a text from a log.
 _QUOTED = 60
+#: Characters of a note about what was not read, which quotes a line.
+_NOTE = 160
 #: A name that can be no instruction, and would be marked where it is only a word.
 _WORD = re.compile(r"[A-Za-z]{1,20}|..?")
 #: Words that are cut in titles, which must be short on a screen.
@@ -51,10 +53,10 @@ _WHOLE = dict(
 _FACTS = 8
 
 
-def quoted(text: str) -> str:
-    """A text from a log: cleaned, at most 60 characters, in quotes that it has none of."""
+def quoted(text: str, most: int = _QUOTED) -> str:
+    """A text from a log: cleaned, at most ``most`` characters, in quotes that it has none of."""
     text = kept_clean(text).replace('"', "'")
-    return f'"{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"}"'
+    return f'"{text if len(text) <= most else text[: most - 1] + "…"}"'
 
 
 def _said(text: str) -> str:
@@ -68,10 +70,14 @@ def absolute(path: Path) -> str:
 
 
 def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
-    """What cannot be read now, and the reference run that is missing, in words; not of the
-    ``known`` paths."""
-    notes = (n for n in session.reach.notes if n.level >= Level.WATCH and n.path not in known)
-    told = [f"{quoted(str(n.path))}: {_said(n.message)}" for n in notes]
+    """What cannot be read or was not, the newest of each path, and the reference run that is
+    missing, in words; not of the ``known`` paths."""
+    notes = {n.path: n for n in session.troubles() if n.level >= Level.WATCH}
+    told = [
+        f"{quoted(str(path))}: {quoted(without_secrets(note.message), _NOTE)}"
+        for path, note in notes.items()
+        if path not in known
+    ]
     if session.reference.waits and session.reading() is None:
         told.append(quoted(str(session.reference.missing())))
     return told

@@ -26,6 +26,8 @@ from rltui.formats.words import are_figures, words
 #: Longest unfinished line that is parsed in case it is complete without its newline.
 _MAX_EAGER = 1 << 20
 _STEPLESS = "line without a step"
+#: Share of rows that are lost which is worth a word.
+_NOTICED = 0.2
 #: Names remembered at most.
 _MAX_NAMES = 10_000
 #: Rows after which those that were counted stay counted.
@@ -46,8 +48,9 @@ class JsonLinesDecoder(LastLine):
         self._order, self._open = RowOrder(), OpenObject()
         self._before = 0
         """Records before this call."""
-        self._lost, self._worth_a_word = 0, 10
-        """Rows with figures and without a step, and how many of them are said next."""
+        self._lost, self._worth_a_word, self._first_lost = 0, 3, 0
+        """Rows with figures and without a step, how many of them are said next, and where the
+        first is."""
         self._hparams: dict[str, object] = {}
         self._has_settings = False
         self._fine_step: int | None = None
@@ -68,6 +71,7 @@ class JsonLinesDecoder(LastLine):
             self._cut(data)
         if not more:
             self._try_tail()
+            self._say_lost()
         self._rows.flush()
         self._beside.flush()
         beside = self._beside.sink.take()
@@ -240,13 +244,17 @@ class JsonLinesDecoder(LastLine):
             self._hparams.update(settings)
         elif "log_history" not in row:  # ms-swift's summary repeats what was logged
             self._notes.add(offset, _STEPLESS, level=Level.OK)
-            self._lost += are_figures(jsonl_row.figures_of(row))
-            if self._lost == self._worth_a_word:
-                self._worth_a_word *= 10
-                records = self._before + self._records
-                if 2 * self._lost > records:
-                    lost = f"{self._lost} of {records} rows so far have figures and no step"
-                    self._notes.add(offset, f"{lost}, which others have: they are left out")
+            if are_figures(jsonl_row.figures_of(row)):
+                self._first_lost = offset if not self._lost else self._first_lost
+                self._lost += 1
+
+    def _say_lost(self) -> None:
+        """Say how many rows were lost, whenever they have doubled and are a noticeable share."""
+        records = self._before + self._records
+        if self._lost >= max(self._worth_a_word, _NOTICED * records):
+            self._worth_a_word = 2 * self._lost
+            lost = f"{self._lost} of {records} rows so far have figures and no step"
+            self._notes.add(self._first_lost, f"{lost}, which others have: they are left out")
 
     def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
         """The step of a row, removed from it, or its number; and its key where that is no more

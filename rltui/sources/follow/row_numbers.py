@@ -113,7 +113,7 @@ def _is_stepless(block: Block) -> bool:
     """Whether the steps of a block are all 0, or all times."""
     if not block.steps.any():
         return True
-    if block.steps.min(initial=0) < _FROM:
+    if block.steps.min() < _FROM:
         return False
     seconds = _seconds(block.steps)
     far = np.abs(seconds - block.wall_times) > _NEAR_S

@@ -52,13 +52,16 @@ _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: file elsewhere, which must be read whole.
 MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
 _MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
-#: Rows of a Parquet file and bytes of lines that are read at once.
+#: Rows between two looks at the clock, and bytes of lines that are read at once.
 _BATCH, _BUFFER = 256, 1 << 18
+#: Rows of a Parquet file that are read at once: each may unpack to megabytes.
+_FEW = 8
 #: Why a table is not whole yet.
 PART = "reading the rest"
 #: What reading a record raises that is not as expected: the files are of other people's programs.
 UNREADABLE = (
-    OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError
+    OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+    MemoryError,
 )  # fmt: skip
 
 Record = dict[str, Any]
@@ -250,8 +253,9 @@ def records(path: Path) -> Iterator[tuple[int, Record | None]]:
     record. Raises OSError when it cannot be read, ValueError when it is not what its name says."""
     if path.suffix == ".parquet":
         with _parquet_file(path) as file:
-            batches = file.iter_batches(batch_size=_BATCH, use_threads=False)
-            yield from enumerate(record for batch in batches for record in batch.to_pylist())
+            yield from enumerate(
+                record for rows in _unpacked(file, most=MOST_BYTES) for record in rows.to_pylist()
+            )
     elif path.name.endswith(".table.json"):
         yield from enumerate(_table(path))
     else:
@@ -266,7 +270,9 @@ def record_at(path: Path, position: int) -> Record:
             for group in range(file.num_row_groups):
                 count = file.metadata.row_group(group).num_rows
                 if position < count:
-                    found = file.read_row_group(group).slice(position, 1).to_pylist()[0]
+                    batches = _unpacked(file, [group])
+                    rows = next(islice(batches, position // _FEW, None), None)
+                    found = None if rows is None else rows.slice(position % _FEW, 1).to_pylist()[0]
                     break
                 position -= count
     elif path.name.endswith(".table.json"):
@@ -285,6 +291,16 @@ def record_at(path: Path, position: int) -> Record:
     if found is None:
         raise ValueError("the file was rewritten")
     return found
+
+
+def _unpacked(file: Any, groups: list[int] | None = None, most: float = math.inf) -> Iterator[Any]:
+    """A few rows of a Parquet file at a time. Raises ValueError once more than ``most`` bytes are
+    unpacked."""
+    for rows in file.iter_batches(batch_size=_FEW, row_groups=groups, use_threads=False):
+        most -= rows.nbytes
+        if most < 0:
+            raise ValueError("the rest unpacks to more than can be shown")
+        yield rows
 
 
 def _record(line: bytes) -> Record | None:

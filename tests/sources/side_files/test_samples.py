@@ -130,6 +130,24 @@ def test_without_pyarrow_it_says_what_is_missing(
     assert only(tmp_path).load(1).note == f"Parquet needs pyarrow: {to_add('pyarrow')}"
 
 
+def test_a_small_file_that_unpacks_to_gigabytes_is_read_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    texts = pyarrow.array(["x" * 1000] * 64)
+    steps = pyarrow.array(range(64))
+    path = tmp_path / "completions_00001.parquet"
+    parquet.write_table(pyarrow.table({"completion": texts, "step": steps}), path)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(sample_files, "MOST_BYTES", 20_000)
+    table = only(tmp_path).load(1)
+    assert 8 <= len(table.rows) < 32
+    assert table.note == "the rest unpacks to more than can be shown"
+    assert sample_files.record_at(path, 63)["step"] == 63
+
+
 def test_a_file_that_goes_is_an_error_that_is_caught(tmp_path: Path) -> None:
     path = write(tmp_path / "1.jsonl", verl_row(1))
     found = only(tmp_path)

@@ -1,0 +1,415 @@
+"""One run, healthy and with a reward that collapses, in the forms of JSON and of tables that people
+write: rows and verdict are the same in all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from rltui.session import Session
+
+Row = dict[str, float]
+Rows = list[Row]
+Form = Callable[[Rows], "str | bytes"]
+
+M = ("reward", "loss", "entropy", "kl")
+FORMS: dict[str, tuple[str, Form]] = {}
+
+
+def form(file_name: str) -> Callable[[Form], Form]:
+    """Register a form, under the name of its file."""
+
+    def register(write: Form) -> Form:
+        FORMS[write.__name__] = file_name, write
+        return write
+
+    return register
+
+
+def a_run(*, collapses: bool) -> Rows:
+    noise = random.Random(7)
+    rows = []
+    for n in range(1, 121):
+        reward = 0.2 + 0.6 * (1 - math.exp(-n / 40)) + noise.gauss(0, 0.03)
+        if collapses and n > 70:
+            reward = 0.08 + noise.gauss(0, 0.02)
+        row: Row = {"step": n, "reward": round(reward, 5)}
+        row["loss"] = round(1.2 * math.exp(-n / 60) + noise.gauss(0, 0.02), 5)
+        row["entropy"] = round(1.5 * math.exp(-n / 200) + noise.gauss(0, 0.02), 5)
+        row["kl"] = round(0.003 + 0.002 * n / 120 + abs(noise.gauss(0, 0.0005)), 6)
+        rows.append(row)
+    return rows
+
+
+def clock(row: Row) -> str:
+    """A time of day for each row."""
+    minutes, seconds = divmod(int(row["step"]), 60)
+    return f"2026-05-01 10:{minutes:02}:{seconds:02}"
+
+
+def jl(rows: Iterable[object]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def cs(rows: Rows, *, sep: str = ",", dec: str = ".", quote: bool = False, end: str = "\n") -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=sep, lineterminator=end)
+    if quote:
+        writer = csv.writer(out, delimiter=sep, quoting=csv.QUOTE_ALL, lineterminator=end)
+    writer.writerow(("step", *M))
+    for row in rows:
+        writer.writerow([str(row[name]).replace(".", dec) for name in ("step", *M)])
+    return out.getvalue()
+
+
+def cells(rows: Rows, head: str, line: Callable[[Row], str]) -> str:
+    return head + "\n" + "".join(line(row) + "\n" for row in rows)
+
+
+def evaluation(row: Row, at: int, gap: object) -> object:
+    """A score in every tenth row."""
+    return 0.5 + row["step"] / 1000 if row["step"] % 10 == at else gap
+
+
+# --- JSON
+
+
+@form("metrics.jsonl")
+def flat(rows: Rows) -> str:
+    return jl(rows)
+
+
+@form("metrics.jsonl")
+def numbers_as_texts(rows: Rows) -> str:
+    return jl({k: (v if k == "step" else str(v)) for k, v in r.items()} for r in rows)
+
+
+@form("metrics.jsonl")
+def step_as_text(rows: Rows) -> str:
+    return jl({k: str(v) for k, v in r.items()} for r in rows)
+
+
+@form("metrics.jsonl")
+def nested(rows: Rows) -> str:
+    return jl({"step": r["step"], "train": {k: r[k] for k in M}} for r in rows)
+
+
+@form("metrics.jsonl")
+def nested_data(rows: Rows) -> str:
+    return jl({"step": r["step"], "data": {k: r[k] for k in M}} for r in rows)
+
+
+@form("metrics.jsonl")
+def nested_metrics(rows: Rows) -> str:
+    return jl(
+        {"global_step": r["step"], "metrics": {k: r[k] for k in M}, "time": 1.8e9 + r["step"]}
+        for r in rows
+    )
+
+
+@form("metrics.jsonl")
+def nested_step(rows: Rows) -> str:
+    return jl({"progress": {"step": r["step"]}, "metrics": {k: r[k] for k in M}} for r in rows)
+
+
+@form("metrics.jsonl")
+def long_jsonl(rows: Rows) -> str:
+    return jl({"step": r["step"], "name": k, "value": r[k]} for r in rows for k in M)
+
+
+@form("metrics.jsonl")
+def long_key(rows: Rows) -> str:
+    return jl({"step": r["step"], "metric": k, "value": r[k]} for r in rows for k in M)
+
+
+@form("metrics.jsonl")
+def long_tag_text(rows: Rows) -> str:
+    return jl(
+        {"step": r["step"], "tag": k, "value": str(r[k]), "time": 1.8e9 + r["step"]}
+        for r in rows
+        for k in M
+    )
+
+
+@form("metrics.jsonl")
+def with_level(rows: Rows) -> str:
+    return jl(
+        {
+            "level": "INFO",
+            "msg": "train",
+            "ts": f"{clock(r)}Z",
+            **r,
+        }
+        for r in rows
+    )
+
+
+@form("metrics.jsonl")
+def arrays_of_episodes(rows: Rows) -> str:
+    return jl({**r, "reward": [r["reward"] - 0.1, r["reward"] + 0.1, r["reward"]]} for r in rows)
+
+
+@form("metrics.jsonl")
+def spaced(rows: Rows) -> str:
+    return "".join("  " + json.dumps(r) + "  \n\n" for r in rows)
+
+
+@form("metrics.jsonl")
+def crlf(rows: Rows) -> str:
+    return jl(rows).replace("\n", "\r\n")
+
+
+@form("metrics.jsonl")
+def bom(rows: Rows) -> str:
+    return "\ufeff" + jl(rows)
+
+
+@form("metrics.jsonl")
+def utf16(rows: Rows) -> bytes:
+    return jl(rows).encode("utf-16")
+
+
+@form("metrics.jsonl")
+def prefixed(rows: Rows) -> str:
+    return "".join(f"{clock(r)} INFO {json.dumps(r)}\n" for r in rows)
+
+
+@form("train.log")
+def prefixed_log(rows: Rows) -> str:
+    return "".join(f"{clock(r)},123 - trainer - INFO - {json.dumps(r)}\n" for r in rows)
+
+
+@form("train.log")
+def json_in_log(rows: Rows) -> str:
+    return jl(rows)
+
+
+@form("out.txt")
+def json_in_txt(rows: Rows) -> str:
+    return jl(rows)
+
+
+@form("training_log_v2.json")
+def lines_in_json(rows: Rows) -> str:
+    return jl(rows)
+
+
+@form("exp_7.json")
+def lines_in_any_json(rows: Rows) -> str:
+    return jl(rows)
+
+
+@form("exp_7.json")
+def array(rows: Rows) -> str:
+    return json.dumps(rows)
+
+
+@form("exp_7.json")
+def array_pretty(rows: Rows) -> str:
+    return json.dumps(rows, indent=2)
+
+
+@form("exp_7.json")
+def array_texts(rows: Rows) -> str:
+    return json.dumps([{k: (v if k == "step" else str(v)) for k, v in r.items()} for r in rows])
+
+
+@form("history.json")
+def parallel(rows: Rows) -> str:
+    return json.dumps({k: [r[k] for r in rows] for k in ("step", *M)})
+
+
+@form("history.json")
+def parallel_no_step(rows: Rows) -> str:
+    return json.dumps({k: [r[k] for r in rows] for k in M})
+
+
+@form("history.json")
+def by_step(rows: Rows) -> str:
+    return json.dumps({str(r["step"]): {k: r[k] for k in M} for r in rows})
+
+
+@form("history.json")
+def metric_by_step(rows: Rows) -> str:
+    return json.dumps({k: {str(r["step"]): r[k] for r in rows} for k in M})
+
+
+@form("history.json")
+def metric_pairs(rows: Rows) -> str:
+    return json.dumps({k: [[r["step"], r[k]] for r in rows] for k in M})
+
+
+@form("history.json")
+def metric_objects(rows: Rows) -> str:
+    return json.dumps({k: [{"step": r["step"], "value": r[k]} for r in rows] for k in M})
+
+
+@form("exp.json")
+def wrapped(rows: Rows) -> str:
+    return json.dumps({"config": {"lr": 1e-4, "seed": 3}, "history": rows})
+
+
+@form("results.json")
+def wrapped_pretty(rows: Rows) -> str:
+    return json.dumps({"config": {"lr": 1e-4, "seed": 3}, "history": rows}, indent=4)
+
+
+@form("metrics.json")
+def pretty_one_after_other(rows: Rows) -> str:
+    return "\n".join(json.dumps(r, indent=2) for r in rows) + "\n"
+
+
+@form("metrics.jsonl")
+def pretty_in_jsonl(rows: Rows) -> str:
+    return "\n".join(json.dumps(r, indent=2) for r in rows) + "\n"
+
+
+@form("metrics.jsonl")
+def array_in_jsonl(rows: Rows) -> str:
+    return "[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n"
+
+
+@form("metrics.json")
+def open_array(rows: Rows) -> str:
+    return "[\n" + ",\n".join(json.dumps(r) for r in rows) + ",\n"
+
+
+@form("metrics.jsonl")
+def concatenated(rows: Rows) -> str:
+    return "".join(json.dumps(r) for r in rows)
+
+
+@form("metrics.jsonl")
+def json_seq(rows: Rows) -> str:
+    return "".join("\x1e" + json.dumps(r) + "\n" for r in rows)
+
+
+@form("metrics.jsonl")
+def sparse_rows(rows: Rows) -> str:
+    return "".join(json.dumps({"step": r["step"], k: r[k]}) + "\n" for r in rows for k in M)
+
+
+@form("log.tsv")
+def tsv(rows: Rows) -> str:
+    return cs(rows, sep="\t")
+
+
+@form("log.tsv")
+def tsv_tidy(rows: Rows) -> str:
+    return "epoch\ttag\tvalue\n" + "".join(f"{r['step']}\t{k}\t{r[k]}\n" for r in rows for k in M)
+
+
+@form("metrics.jsonl")
+def gaps_null(rows: Rows) -> str:
+    return jl({**r, "eval_score": evaluation(r, 0, None)} for r in rows)
+
+
+@form("metrics.jsonl")
+def gaps_null_first(rows: Rows) -> str:
+    return jl({**r, "eval_score": evaluation(r, 1, None)} for r in rows)
+
+
+@form("metrics.jsonl")
+def gaps_nan(rows: Rows) -> str:
+    return jl({**r, "eval_score": evaluation(r, 1, math.nan)} for r in rows)
+
+
+@form("metrics.jsonl")
+def gaps_nan_text(rows: Rows) -> str:
+    return jl({**r, "eval_score": evaluation(r, 1, "nan")} for r in rows)
+
+
+@form("metrics.jsonl")
+def gaps_nested(rows: Rows) -> str:
+    return jl(
+        {"step": r["step"], "data": {**{k: r[k] for k in M}, "eval_score": evaluation(r, 1, None)}}
+        for r in rows
+    )
+
+
+@form("metrics.jsonl")
+def gaps_eval_loss(rows: Rows) -> str:
+    return jl(
+        {**r, "eval_loss": 0.5 - r["step"] / 1000 if r["step"] % 10 == 1 else math.nan}
+        for r in rows
+    )
+
+
+@form("log.csv")
+def csv_index(rows: Rows) -> str:
+    head, *lines = cs(rows).splitlines()
+    return f",{head}\n" + "".join(f"{n},{line}\n" for n, line in enumerate(lines))
+
+
+@form("log.csv")
+def csv_scientific(rows: Rows) -> str:
+    values = "{step:.0f},{reward:.5e},{loss:.5e},{entropy:.5e},{kl:.6e}"
+    return cells(rows, "step,reward,loss,entropy,kl", lambda r: values.format(**r))
+
+
+@form("log.csv")
+def csv_step_float(rows: Rows) -> str:
+    values = "{step:.1f},{reward},{loss},{entropy},{kl}"
+    return cells(rows, "step,reward,loss,entropy,kl", lambda r: values.format(**r))
+
+
+@form("log.csv")
+def csv_units(rows: Rows) -> str:
+    values = "{step},{reward},{loss},{entropy},{kl}"
+    return cells(rows, "Step,Reward,Loss (train),Entropy [nats],KL", lambda r: values.format(**r))
+
+
+@form("log.txt")
+def lined_up(rows: Rows) -> str:
+    values = "{step:>6} {reward:>10} {loss:>10} {entropy:>10} {kl:>10}"
+    return cells(rows, "step reward loss entropy kl", lambda r: values.format(**r))
+
+
+# --- what is read
+
+
+@pytest.mark.parametrize("collapses", [False, True], ids=["healthy", "collapses"])
+@pytest.mark.parametrize("name", FORMS)
+def test_rows_and_verdict(name: str, collapses: bool, tmp_path: Path) -> None:
+    file_name, write = FORMS[name]
+    rows = a_run(collapses=collapses)
+    written = write(rows)
+    logdir = tmp_path / "exp7"
+    logdir.mkdir()
+    (logdir / file_name).write_bytes(written if isinstance(written, bytes) else written.encode())
+    session = Session([logdir])
+    session.scan()
+    session.read_all()
+
+    (run,) = session.runs()
+    tags = {tag.rpartition("/")[2].lower().partition(" ")[0]: tag for tag in run.data.tags}
+    for metric in M:
+        series = run.data.series(tags[metric])
+        assert series.steps.tolist() == list(range(1, 121))
+        assert series.values.tolist() == pytest.approx([row[metric] for row in rows], abs=2e-5)
+    assert not [note for note in session.troubles() if note.offset is not None]
+    assert run.report is not None
+    found = {finding.rule for finding in run.report.firing()}
+    assert ("reward_drop" in found) if collapses else not found
+
+
+@pytest.mark.parametrize(("at", "gap"), [(1, math.nan), (1, "nan"), (0, None), (5, None)])
+def test_an_evaluation_now_and_then_never_alarms_while_the_log_grows(
+    at: int, gap: object, tmp_path: Path
+) -> None:
+    rows = [{**r, "eval_loss": evaluation(r, at, gap)} for r in a_run(collapses=False)]
+    for count in (*range(5, 35), 120):
+        (tmp_path / "metrics.jsonl").write_text(jl(rows[:count]), "utf-8")
+        session = Session([tmp_path])
+        session.scan()
+        session.read_all()
+        (run,) = session.runs()
+        assert run.report is not None
+        assert "nan" not in {finding.rule for finding in run.report.firing()}
