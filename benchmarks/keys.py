@@ -95,7 +95,7 @@ def _leave(terminal: Terminal) -> list[str]:
         wrong = [f"ctrl+c ended it with {code}"] if code != 0 else []
     else:
         wrong = [f"it ended by itself with {ended}: {bytes(terminal.seen[-1500:])!r}"]
-    if b"Traceback" in terminal.seen:
+    if b"Traceback" in terminal.seen.rpartition(b"\x1b[?1049l")[2]:
         wrong.append("a traceback on the terminal")
 
     return wrong + [str(x) for x in faults(bytes(terminal.seen), size=max(_SIZES))[:3]]

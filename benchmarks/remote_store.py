@@ -35,7 +35,7 @@ from rltui.core.address import parse_logdir
 from rltui.files import disk
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals, ReaderOptions
-from tests.remote.stores import FolderShelf, S3Shelf, Shelf, s3_server, sftp_server, web_server
+from tests.remote.stores import FolderShelf, S3Shelf, Shelf, s3_server, sftp_server
 
 _METRICS = [f"train/metric_{i}" for i in range(20)]
 _FIRST = 200
@@ -62,7 +62,7 @@ def main() -> None:
     options = parser.parse_args()
     load = Load(options.runs, options.every, options.seconds, options.pace)
     rows = []
-    for name, serve in (("s3", _s3), ("sftp", _sftp), ("http", _http)):
+    for name, serve in (("s3", _s3), ("sftp", _sftp)):
         rows += _served(name, serve, load)
     heads = (
         *("server", "delay s, median", "95 %", "bytes appended", "asked for", "more in a range"),
@@ -191,12 +191,6 @@ def _sftp(folder: Path) -> Iterator[Shelf]:
     os.environ["HOME"] = str(home)
     with sftp_server(logs, home) as address:
         yield FolderShelf(logs, address)
-
-
-@contextmanager
-def _http(folder: Path) -> Iterator[Shelf]:
-    with web_server(folder) as server:
-        yield WebShelf(folder, server.url)
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
                     {
                         "path": str(f.path),
                         "format": f.kind,
-                        "bytes": f.size if f.size >= 0 else None,  # some web servers tell no sizes
+                        "bytes": f.size if f.size >= 0 else None,
                     }
                     for f in run.files
                 ],

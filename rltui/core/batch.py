@@ -103,6 +103,8 @@ class LogTail(NamedTuple):
     """Number of lines after the last row of metrics."""
     phase: Phase | None = None
     """What the training is doing since that row, where the log says it."""
+    lasted_s: float = 0.0
+    """Seconds from the first to the last time that is printed after that row."""
 
 
 class Joined(Enum):

@@ -82,9 +82,6 @@ class Store(Protocol):
     def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
         """See :func:`expect`."""
 
-    def is_spent(self, *, begins: bool = False) -> bool:
-        """See :func:`is_spent`."""
-
     def costs(self) -> RemoteCosts | None:
         """Requests so far and expected; None where they are not counted."""
 
@@ -134,12 +131,6 @@ def expect(directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
     will be read from their beginnings, so that it is asked once for all. Never raises."""
     if is_remote(directories[0]):
         _store(directories[0]).expect(directories, wanted)
-
-
-def is_spent(path: Path, *, begins: bool = False) -> bool:
-    """Whether a search has used up the requests that it may send to the server of a path;
-    ``begins``: a new search begins."""
-    return is_remote(path) and _store(path).is_spent(begins=begins)
 
 
 @contextmanager

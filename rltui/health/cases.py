@@ -22,6 +22,8 @@ from rltui.store import RunData
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)"
 _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$", re.IGNORECASE)
+#: Begins the word of a restart.
+_RESTART = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class CaseResult:
 
 
 def parse_series(text: str) -> FloatArray:
-    """Terse notation to values: ``0.02x50 0.5x10``, ``0..1x20`` a line, ``1~0.3x40`` a zigzag.
+    """Terse notation to values: ``0.02x50 0.5x10``, ``0..1x20`` a line, ``1~0.3x40`` a zigzag;
+    ``@30``: a restart at step 30, which :func:`_steps_in` reads.
 
     Raises ValueError for anything else.
     """
@@ -50,6 +53,8 @@ def series_parts(text: str) -> list[FloatArray]:
     """The same, each word apart."""
     parts = []
     for word in text.split():
+        if word.startswith(_RESTART):
+            continue
         match = _PART.match(word)
         if match is None:
             raise ValueError(f"cannot read {word!r}; write VALUExCOUNT, A..BxCOUNT or A~BxCOUNT")
@@ -62,6 +67,20 @@ def series_parts(text: str) -> list[FloatArray]:
         else:
             parts.append(np.full(n, float(value)))
     return parts
+
+
+def _steps_in(text: str) -> IntArray:
+    """The steps of the values in the notation: 1, 2, ..., and so on from each restart."""
+    steps: list[int] = []
+    following = 1
+    for word in text.split():
+        if word.startswith(_RESTART):
+            following = int(word.removeprefix(_RESTART))
+            continue
+        end = following + len(parse_series(word))
+        steps += range(following, end)
+        following = end
+    return np.array(steps, dtype=np.int64)
 
 
 def _zigzag(n: int) -> FloatArray:
@@ -79,9 +98,10 @@ def run_cases(rules: Iterable[Rule]) -> list[CaseResult]:
 def _run_case(rule: Rule, case: Case) -> CaseResult:
     try:
         series = {key: parse_series(text) for key, text in case.series.items()}
+        steps = {key: _steps_in(text) for key, text in case.series.items()}
     except ValueError as problem:
         return CaseResult(rule.id, case.name, False, str(problem), rule.path, case.line)
-    run, infos, recognition = case_run(series, case.framework, case.scenario, case.estimator)
+    run, infos, recognition = case_run(series, case.framework, case.scenario, case.estimator, steps)
     recognition = recognition._replace(scope=case.scope)
     engine = Engine([rule])
     if case.reference:
@@ -115,9 +135,15 @@ def case_run(
     framework: str = "generic",
     scenario: str = "llm-rl",
     estimator: str | None = None,
+    steps: Mapping[str, IntArray] | None = None,
 ) -> tuple[RunData, dict[str, TagInfo], Recognition]:
-    """A run whose tags are metric keys, with steps 1, 2, ..., for cases and tests."""
-    rows = {key: (np.arange(1, len(x) + 1, dtype=np.int64), x) for key, x in series.items()}
+    """A run whose tags are metric keys, with steps 1, 2, ... unless others are given, for cases and
+    tests."""
+    given = steps or {}
+    rows = {
+        key: (given.get(key, np.arange(1, len(x) + 1, dtype=np.int64)), x)
+        for key, x in series.items()
+    }
     run = run_of(rows)
     infos = {key: case_info(key, estimator) for key in series}
     kind = Scenario(scenario, scenario, (), (), ())

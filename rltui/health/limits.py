@@ -67,6 +67,15 @@ class TrendLimits(NamedTuple):
     band_high: float
 
 
+class SeamLimits(NamedTuple):
+    """When a metric jumped at a restart; ``seam`` in ``data/movement.yaml``."""
+
+    rows: int
+    times: float
+    share: float
+    most: int
+
+
 class StoryLimits(NamedTuple):
     """Which findings belong together; ``story`` in ``data/movement.yaml``."""
 
@@ -81,6 +90,7 @@ class Movement(NamedTuple):
     moved: Annotated[MoveLimits, Keyed(read=limits_of(MoveLimits))]
     setting: Annotated[SettingLimits, Keyed(read=limits_of(SettingLimits))]
     trend: Annotated[TrendLimits, Keyed(read=limits_of(TrendLimits))]
+    seam: Annotated[SeamLimits, Keyed(read=limits_of(SeamLimits))]
     story: Annotated[StoryLimits, Keyed(read=limits_of(StoryLimits))]
 
 

@@ -129,6 +129,7 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
         parted = "; " if any("," in move for move in moves) else ", "
         told.line("    first moved: ", moves, 20 * place + 3, parted)
         told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
+    told.line("  ", filter(None, [run["seam"]]), 13)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
     wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
     more = [f"{left} more"] if left else []
@@ -190,7 +191,7 @@ def story_text(run: RunView, rule: str) -> str:
     stories = entry["story"]
     if rule:
         stories = [s for s in stories if any(e["rule"] == rule for e in s["evidence"])]
-    told = entry | {"name": run.name, "story": stories[:1], "odd": [], "not_judged": []}
+    told = entry | {"name": run.name, "story": stories[:1], "seam": "", "odd": [], "not_judged": []}
     return _run_told(1, told).text(MOST_OF_RUN, "").removeprefix("1 ") if stories else ""
 
 

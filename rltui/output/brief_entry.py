@@ -24,6 +24,7 @@ from rltui.facts.cache import per_version
 from rltui.facts.checkpoint import last_good_checkpoint
 from rltui.facts.odd import lacking, odd_facts
 from rltui.facts.runs import age_words, calm_words, why_unknown
+from rltui.facts.seams import seam_words
 from rltui.health.model import Diagnosis, Finding, lead_of
 from rltui.health.symptoms import SETTING_CHANGED, Harm
 from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
@@ -105,6 +106,7 @@ def _entry(run: RunView) -> Json:
         "calm": why_unknown(run) or _marked(run, calm_words(run)),
         "headline": _headline(run),
         "story": _told_stories(run, stories),
+        "seam": _marked(run, seam_words(run)),
         "odd": _odd(run, {id(f) for s in stories for d in s for f in d.findings}),
         "not_judged": list(map(_whole, lacking(run))),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],

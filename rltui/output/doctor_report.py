@@ -119,8 +119,6 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
             f"then {costs['least']} to {costs['most']} lists a minute, one read for each file that "
             "has grown",
         ]
-        if costs["whole_files"]:
-            texts.append("the server sends whole files only: each read costs all of the file")
         lines += _facts("requests", texts)
 
     lines += cluster

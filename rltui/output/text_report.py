@@ -16,7 +16,7 @@ from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, clean, counted, fit, hyperlink, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
-from rltui.facts import findings, numbers, sentences
+from rltui.facts import findings, numbers, seams, sentences
 from rltui.facts.checks import check_facts
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
@@ -300,7 +300,8 @@ def _when(run: RunView, finding: Finding) -> str:
 
 
 def _further_lines(run: RunView) -> list[str]:
-    """What moved first, one line per metric; which metrics are guesses; what is to come."""
+    """What moved first, one line per metric; what jumped at a restart; which metrics are guesses;
+    what is to come."""
     moves = findings.diagnosed_in(run).moves
     lines = ["    moved first:"] if moves else []
 
@@ -310,6 +311,7 @@ def _further_lines(run: RunView) -> list[str]:
         at = numbers.step(move.step)
         lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
 
+    lines += [f"    {words}"] if (words := seams.seam_words(run)) else []
     lines += [
         f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
         for tag, info in run.infos.items()

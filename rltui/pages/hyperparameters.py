@@ -26,6 +26,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.samples import folders_of
+from rltui.facts.seams import course_words, jumps
 from rltui.facts.settings import (
     LEAST,
     main_settings,
@@ -126,13 +127,19 @@ def setting_lines(
 
 
 def _moved(settings: Settings, view: View, width: int, text: str) -> list[Line]:
-    """What is logged as a metric, at the step, and what changed at a restart."""
+    """What is logged as a metric, at the step, and what changed and jumped at a restart."""
     run, step, lines = settings.run, settings.step, list[Line]()
     if step is not None:
         title = f"Logged at {run.step_word} {numbers.step(step)}"
         lines = _section(title, settings_at(run, step, text), view, width)
-    changed = _section("Changed at a restart", settings_changed(run, text), view, width)
-    return [*lines, *([[]] if lines and changed else []), *changed]
+    jumped = [(run.infos[j.tag].title, course_words(j)) for j in jumps(run)]
+    for title, rows in (
+        ("Changed at a restart", settings_changed(run, text)),
+        ("Jumped at a restart", [row for row in jumped if words_match(" ".join(row), text)]),
+    ):
+        section = _section(title, rows, view, width)
+        lines += ([[]] if lines and section else []) + section
+    return lines
 
 
 def _differences(

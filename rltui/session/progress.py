@@ -42,6 +42,8 @@ OLD_S = 86_400.0
 _RECENT = 200
 #: Clocks of two machines differ by less, and writers hold rows back for less, seconds.
 _SKEW_S = 900.0
+#: Times from here on are dates, seconds since the epoch.
+_DATED_S = 1e8
 #: ... or for this many usual intervals: a file may be written between two rows.
 _INTERVALS = 5.0
 #: The same while there is no usual interval.
@@ -281,11 +283,14 @@ def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
     tags = [t for t in run.tags if t not in run.off_axis] or run.tags
     longest = sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]
+    found = None
     for tag in filter(run.table.may_have_times, longest):
         series = run.series(tag)
         if series.count and np.isfinite(series.wall_times[-1]):
-            return series
-    return None
+            found = found or series
+            if series.count > 1:
+                return series
+    return found
 
 
 def _intervals(clock: Series | None) -> tuple[float | None, float | None, float | None]:
@@ -371,8 +376,9 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
     whether the change times of its files are those of a copy. ``interval``: usual seconds between
     two rows."""
     files = run.files
-    # a time in the future is no time
-    walls = {p: t for p, t in run.extent.last_wall_times.items() if t <= now + _SKEW_S}
+    # a time in the future is no time, nor one that counts from another begin
+    walls = run.extent.last_wall_times
+    walls = {p: t for p, t in walls.items() if _DATED_S < t <= now + _SKEW_S}
     own = max(walls.values(), default=None)
 
     if own is not None:
@@ -388,8 +394,8 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
             own = None  # a time zone explains it
         copied = own is not None
 
-    times = [] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
-    return _newest(own, *files.grown, *times), copied
+    times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
+    return _newest(*files.grown, *times), copied
 
 
 def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
@@ -409,8 +415,11 @@ def _row_time(file: LogFile, wall: float | None) -> float | None:
     lines with times stand behind them."""
     if file.row_modified is None:
         return wall
-    apart = 0.0 if wall is None else file.row_modified - wall
-    return wall if apart > (_SKEW_S if file.tail is None else 0.0) else file.row_modified
+    latest = file.row_modified
+    if file.tail is not None:
+        latest = min(latest, file.source.modified - file.tail.lasted_s)
+    apart = 0.0 if wall is None else latest - wall
+    return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest
 
 
 @lru_cache(maxsize=16)

@@ -54,10 +54,12 @@ class RunData:
     def apply(self, batch: Batch) -> bool:
         """Store one batch; returns whether the set of tags grew."""
         self.version += 1
-        self.files.update(batch)
         self.media.add(batch)
         before = self.table.tag_count
         self.table.add(batch)
+        blocks = batch.blocks
+        apart = batch.source.lanes.tags | self.off_axis if blocks else frozenset()
+        self.files.update(batch, has_rows=any(not apart.issuperset(b.tags) for b in blocks))
         return self.table.tag_count != before
 
     def move(self, path: Path, into: RunData) -> None:
@@ -187,7 +189,7 @@ class LogFile:
     _complete: bool = False
     """Whether it had been read to its end when the exit status came."""
 
-    def update(self, batch: Batch) -> bool:
+    def update(self, batch: Batch, *, has_rows: bool) -> bool:
         """Note the state in a batch; returns whether the file was written since it was read."""
         before, now = self.source, batch.source
         moved = now.modified > before.modified or now.size > before.size
@@ -198,7 +200,7 @@ class LogFile:
         self.has_more, self.gone = batch.more, batch.gone
         if batch.tail is not None:
             self.tail = batch.tail
-        if batch.items:
+        if has_rows:
             self.row_modified = now.modified
         if batch.exit_code is not None:
             self.exit_code, self._complete = batch.exit_code, not batch.more
@@ -258,10 +260,11 @@ class RunFiles:
         """Note a file that will be read: until then the run is not complete."""
         self.by_path.setdefault(source.path, LogFile(source)).has_more = True
 
-    def update(self, batch: Batch) -> None:
-        """Store everything but the points of a batch."""
+    def update(self, batch: Batch, *, has_rows: bool) -> None:
+        """Store everything but the points of a batch; ``has_rows``: whether it has some of the
+        training, not only of the machines or engines beside it."""
         file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
-        self.grew = file.update(batch) and bool(batch.items)
+        self.grew = file.update(batch, has_rows=has_rows) and has_rows
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
         self.notes.extend(n for n in batch.notes if n.offset is None or n not in self.notes)

@@ -22,7 +22,6 @@ from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.hostile import PAYLOADS
 from tests.remote.ssh.far_host import FarHost, far_host
-from tests.remote.stores import need_extra, web_server
 
 __all__ = ["far_host"]
 
@@ -223,13 +222,6 @@ def test_on_another_host_it_says_the_same(cli: Cli, far_host: FarHost) -> None:
     for same in ("name", "level", "step", "story", "odd", "not_judged"):
         assert there["runs"][0][same] == here["runs"][0][same]
     assert far_host.connections
-
-
-def test_on_a_web_server_it_says_the_same(cli: Cli) -> None:
-    need_extra("fsspec")
-    with web_server(BLOWUP) as server:
-        there = told(cli, server.url)
-    assert [run["story"] for run in there["runs"]] == [told(cli, BLOWUP)["runs"][0]["story"]]
 
 
 def test_a_host_that_wants_a_password_is_out_of_reach_and_nothing_is_gone(

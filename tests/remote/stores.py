@@ -11,9 +11,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 from uuid import uuid4
@@ -159,18 +158,6 @@ class AzureShelf:
 
 
 @contextmanager
-def web_server(folder: Path) -> Iterator[WebServer]:
-    """A web server of a directory; skips without aiohttp, which its readers need."""
-    need_extra("fsspec", "aiohttp")
-    with WebServer(folder) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-@contextmanager
 def s3_server() -> Iterator[str]:
     """The address of a local S3; skips where moto or s3fs is missing."""
     for module in ("s3fs", "moto", "flask"):
@@ -261,81 +248,3 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-class WebServer(ThreadingHTTPServer):
-    """Shows a directory: lists of names as pages, files in ranges with tags."""
-
-    daemon_threads = True
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _WebHandler)
-        self.folder = folder
-        self.busy = 0
-        """The status code of every answer, while it is not 0."""
-        self.slashes = True
-        """Whether the address of a directory ends with a slash: one without leads there."""
-        self.ranges = True
-        """Whether it sends ranges of files: Python's own does not."""
-        self.asked: list[str] = []
-        """What was asked for."""
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _WebHandler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, *, body: bool) -> None:
-        assert isinstance(self.server, WebServer)
-        self.server.asked.append(self.path)
-        path = self.server.folder / self.path.strip("/")
-        fits = self.path == "/" or self.path.endswith("/") == self.server.slashes
-        if self.server.busy:
-            self._send(self.server.busy, b"", "text/plain", body, {})
-        elif path.is_dir() and not fits and self.server.slashes:
-            self._send(301, b"", "text/plain", body, {"Location": f"{self.path}/"})
-        elif path.is_dir() and fits:
-            names = [f"{p.name}/" if p.is_dir() else p.name for p in path.iterdir()]
-            page = "".join(f'<a href="{n}">{n}</a>' for n in ["../", *names]).encode()
-            self._send(200, page, "text/html", body, {})
-        elif path.is_file() and not self.path.endswith("/"):
-            self._send_file(path, body)
-        else:
-            self._send(404, b"", "text/plain", body, {})
-
-    def _send_file(self, path: Path, body: bool) -> None:
-        data = path.read_bytes()
-        headers: dict[str, Any] = {"ETag": f'"{len(data)}-{path.stat().st_mtime_ns}"'}
-        code = 200
-        assert isinstance(self.server, WebServer)
-        wanted = self.headers.get("Range") if self.server.ranges else None
-        if wanted:
-            begin, _, end = wanted.removeprefix("bytes=").partition("-")
-            if int(begin) >= len(data):
-                self._send(416, b"", "text/plain", body, {})
-                return
-            whole = len(data)
-            data = data[int(begin) : int(end) + 1 if end else None]
-            headers["Content-Range"] = f"bytes {begin}-{int(begin) + len(data) - 1}/{whole}"
-            code = 206
-        self._send(code, data, "application/octet-stream", body, headers)
-
-    def _send(self, code: int, data: bytes, kind: str, body: bool, headers: dict[str, Any]) -> None:
-        self.send_response(code)
-        for name, value in {"Content-Type": kind, "Content-Length": len(data), **headers}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        if body:
-            self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass

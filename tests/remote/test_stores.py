@@ -31,7 +31,6 @@ from tests.remote.stores import (
     need_extra,
     s3_server,
     sftp_server,
-    web_server,
 )
 
 #: Polled as fast as possible: what is tested is that everything comes, not when.
@@ -66,7 +65,7 @@ def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield connection
 
 
-@pytest.fixture(params=["memory", "s3", "gs", "abfs", "hf", "sftp", "http"])
+@pytest.fixture(params=["memory", "s3", "gs", "abfs", "hf", "sftp"])
 def shelf(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Shelf]:
@@ -102,13 +101,10 @@ def shelf(
             monkeypatch.setattr(constants, "ENDPOINT", url)
             monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
             yield FolderShelf(folder, f"hf://{repository}/runs")
-    elif request.param == "sftp":
+    else:
         monkeypatch.setenv("HOME", str(home))
         with sftp_server(folder, home) as address:
             yield FolderShelf(folder, address)
-    else:
-        with web_server(folder) as server:
-            yield FolderShelf(folder, server.url)
 
 
 class Following:
@@ -217,41 +213,6 @@ def test_an_unknown_host_key_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         (home / ".ssh" / "known_hosts").write_text("")
         with pytest.raises(SourceError, match="connect to it once with ssh"):
             Reader([parse_logdir(address)]).scan()
-
-
-def test_a_server_that_is_down() -> None:
-    need_extra("fsspec", "aiohttp")
-    with pytest.raises(SourceError, match="cannot be read: "):
-        Reader([parse_logdir("http://127.0.0.1:9/runs")]).scan()
-
-
-@pytest.mark.parametrize(("slashes", "requests"), [(True, 1), (False, 2)])
-def test_a_page_of_names_takes_one_request(tmp_path: Path, slashes: bool, requests: int) -> None:
-    with web_server(tmp_path) as server:
-        shelf = FolderShelf(tmp_path, server.url)
-        for run in "abc":
-            shelf.put(f"{run}/metrics.jsonl", rows(0, 3))
-        server.slashes = slashes
-        reader = Reader([parse_logdir(server.url)])
-        reader.scan()
-        assert reader.state.run_count == 3
-        pages = Counter(path.strip("/") for path in server.asked)
-        assert {pages[run] for run in "abc"} == {requests}
-
-
-@pytest.mark.parametrize("code", [429, 503])
-def test_a_busy_server_is_left_alone_for_a_while(tmp_path: Path, code: int) -> None:
-    with web_server(tmp_path) as server:
-        shelf = FolderShelf(tmp_path, server.url)
-        shelf.put("a/metrics.jsonl", rows(0, 100))
-        with Following(shelf) as live:
-            live.until("a", 99)
-            server.busy = code
-            shelf.append("a/metrics.jsonl", rows(100, 110))
-            assert "asks for fewer requests" in live.until_noted(Level.WATCH)
-            server.busy = 0
-            assert live.until("a", 109) == list(range(110))
-            assert live.until_noted(Level.OK) == "can be read again"
 
 
 def test_mlflow_files_are_read_and_followed(shelf: Shelf) -> None:

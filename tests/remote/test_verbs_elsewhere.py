@@ -34,7 +34,7 @@ from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.side_files import sample_files
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
-from tests.remote.stores import MemoryShelf, need_extra, web_server
+from tests.remote.stores import MemoryShelf, need_extra
 from tests.remote.test_stores import rows
 
 NO_TABLE = "looks like a database of a tracker, which is read from a local disk only"
@@ -86,30 +86,6 @@ def test_doctor_counts_requests(shelf: MemoryShelf, capsys: pytest.CaptureFixtur
     assert 0 < requests["least"] < requests["most"]
     assert [n["reason"] for n in found["not_read"]] == [NO_TABLE]
     assert "lists a minute" in run(capsys, "doctor", shelf.address)[1]
-
-
-def test_doctor_counts_no_bytes_where_a_server_lists_no_sizes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "metrics.jsonl").write_bytes(rows(0, 100))
-    with web_server(tmp_path) as server:
-        (found,) = document(capsys, "doctor", "--json", server.url)["logdirs"]
-        shown = run(capsys, "doctor", server.url)[1]
-    assert [f["bytes"] for r in found["runs"] for f in r["files"]] == [None]
-    assert "1, from 1 file\n" in shown
-
-
-@pytest.mark.parametrize("ranges", [True, False])
-def test_doctor_says_that_a_server_sends_whole_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ranges: bool
-) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "metrics.jsonl").write_bytes(rows(0, 5000))
-    with web_server(tmp_path) as server:
-        server.ranges = ranges
-        shown = run(capsys, "doctor", server.url)[1]
-    assert ("the server sends whole files only" in shown) is not ranges
 
 
 def test_doctor_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,10 +37,6 @@ class RangeError(OSError):
     """A range lies behind the end of the file."""
 
 
-class BoundError(OSError):
-    """A response exceeds a bound: its size, or where it redirects to."""
-
-
 #: How asyncio's messages begin, which have an address in place of the reason.
 _OF_ASYNCIO = "Connect call failed"
 
@@ -48,9 +44,6 @@ _OF_ASYNCIO = "Connect call failed"
 def translated(error: Exception) -> OSError:
     """Convert an error of a library to one of ours, FileNotFoundError or PermissionError."""
     causes = list(_causes(error))
-    bound = next((c for c in causes if isinstance(c, BoundError)), None)
-    if bound is not None:
-        return BoundError(bound.errno, redacted(bound.strerror or ""))
     statuses = {s for c in causes if (s := _http_status(c))}
     if statuses & _THROTTLED or any(_THROTTLES.search(str(c)) for c in causes):
         return ThrottledError(errno.EBUSY, "the server asks for fewer requests")

@@ -26,9 +26,6 @@ from rltui.files.trouble import READABLE
 
 #: Requests that are under way at the same time.
 _TOGETHER = 16
-_WHOLE = "sends whole files only: each read costs all of the file"
-#: Appended to addresses of directories: most web servers redirect a request without it.
-_SLASH = {"http": "/", "https": "/"}
 #: Names that a directory may have, and notes that are kept.
 MOST_NAMES, _MOST_NOTES = 100_000, 100
 
@@ -57,8 +54,6 @@ class RemoteServer:
         self.asked = self.reads = self.bytes_read = 0
         """Listing pages and single look-ups requested; ranges received, and their bytes. Providers
         charge for these."""
-        self.whole_files = False
-        """Whether it sent a whole file where a range was asked for."""
         self._address = address
         self._open = open_filesystem
         self._jitter = jitter
@@ -89,30 +84,14 @@ class RemoteServer:
         """Whether several questions take little longer than one."""
         return self._fs is not None and bool(self._fs.async_impl)
 
-    @property
-    def requests(self) -> int:
-        """Sent to a web server so far."""
-        return getattr(self._fs, "requests", 0)
-
     def lists(self, paths: Sequence[Path]) -> list[list[Info] | OSError]:
         """The names in directories. Raises StoreError."""
-        asked: list[tuple[Path, dict[str, Any]]] = [(p, {"detail": True}) for p in paths]
-        ending = _SLASH.get(self.root.scheme, "")
-        found = self._round("ls", asked, ending)
-        lost = [n for n, names in enumerate(found) if isinstance(names, FileNotFoundError)]
-        if lost and ending:
-            for n, names in zip(lost, self._round("ls", [asked[n] for n in lost]), strict=True):
-                found[n] = names
-
-        cut_short = getattr(self._fs, "noted", {})
+        found = self._round("ls", [(path, {"detail": True}) for path in paths])
         for path, answer in zip(paths, found, strict=True):
             self.asked += pages(len(answer) if isinstance(answer, list) else 1)
             if isinstance(answer, list) and len(answer) > MOST_NAMES:
                 del answer[MOST_NAMES:]
                 self.limit(path, f"lists more than {MOST_NAMES:,} names: the others are not read")
-            for name in (self.name_of(path), self.name_of(path) + ending):
-                if name in cut_short:
-                    self.limit(path, f"{cut_short.pop(name)}: the others are not read")
         return found
 
     def tree(self, top: Path) -> dict[str, Info] | OSError:
@@ -132,27 +111,20 @@ class RemoteServer:
         """Bytes of files, fewer where they end. Raises StoreError."""
         asked = [(p, {"start": b, "end": e} if b or e is not None else {}) for p, b, e in ranges]
         found = self._round("cat_file", asked)
-        for n, (_, begin, end) in enumerate(ranges):
-            if isinstance(found[n], OSError):
-                continue
-            data = bytes(found[n])
-            self.reads, self.bytes_read = self.reads + 1, self.bytes_read + len(data)
-            whole = end is not None and len(data) > end - begin
-            if whole or getattr(self._fs, "sent_whole", False):
-                self.whole_files = True
-                self._notes = self._notes or (Note(self.root, None, Level.OK, _WHOLE),)
-            found[n] = data[begin:end] if whole else data
+        for n, answer in enumerate(found):
+            if not isinstance(answer, OSError):
+                found[n] = bytes(answer)
+                self.reads += 1
+                self.bytes_read += len(found[n])
         return found
 
     def name_of(self, path: Path) -> str:
         """How the file system calls a path."""
         return str(self._fs._strip_protocol(str(path)))
 
-    def _round(
-        self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]], ending: str = ""
-    ) -> list[Any]:
+    def _round(self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]]) -> list[Any]:
         """Call ``method`` for each (path, options); the result for a path may be an OSError.
-        ``ending`` is appended to each path. Raises StoreError."""
+        Raises StoreError."""
         with self._lock:
             now = self.clock.monotonic()
             if now < self._retry_at:
@@ -162,7 +134,7 @@ class RemoteServer:
                     self._fs = self._open(self._address)
                 if method != "cat_file":
                     self._fs.invalidate_cache()
-                calls = [(self.name_of(path) + ending, options) for path, options in asked]
+                calls = [(self.name_of(path), options) for path, options in asked]
                 answers = _results(self._fs, method, calls)
             except Exception as error:  # noqa: BLE001 - each package has errors of its own
                 answers = [error]
@@ -244,8 +216,6 @@ class RemoteCosts:
     """Listings and look-ups per minute while everything is quiet."""
     most: int
     """The same while every directory changes."""
-    whole_files: bool = False
-    """Whether the server knows no ranges: each read costs all of the file."""
 
 
 def pages(names: int) -> int:

@@ -54,12 +54,6 @@ MOST_KEPT, KEPT_BYTES = 256, 1 << 16
 #: Files whose new bytes are requested in one round, and bytes of each.
 _NEWS_FILES, _NEWS_BYTES = 64, 1 << 18
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
-#: Most requests of one search to a web server about unknown paths.
-_WEB, MOST_SEARCHED = ("http", "https"), 2000
-_SPENT = (
-    f"the search ended after {MOST_SEARCHED:,} requests: there may be more logs; name a directory "
-    "further down"
-)
 
 Names = dict[str, RemoteStatus]
 #: Looks some paths up; an OSError in the place of a result concerns that path alone.
@@ -85,8 +79,6 @@ class RemoteStore:
         """File -> where its next read begins, and the stamp up to which it has been read."""
         self._news: dict[Path, tuple[RemoteStatus, int, bytes]] = {}
         """New bytes of followed files, requested together with those of another one."""
-        self._search_cost = self._searches = 0
-        """Requests of the present search about unknown paths; number of searches."""
         self._lock = threading.RLock()
 
     def use(self, clock: Clock, pace_s: float) -> None:
@@ -102,20 +94,6 @@ class RemoteStore:
         """Present or past trouble with the server."""
         return self._server.notes
 
-    def is_spent(self, *, begins: bool = False) -> bool:
-        """Whether a search has reached its limit of requests: a web server may invent names without
-        end. ``begins``: count anew, unless the last search was ended by the limit."""
-        root = self._server.root
-        cost = self._server.requests if self._searches <= 1 else self._search_cost
-        spent = root.scheme in _WEB and cost >= MOST_SEARCHED
-        if spent:
-            self._server.limit(root, _SPENT)
-        elif begins:
-            self._search_cost = 0
-            self._searches += 1
-
-        return spent
-
     def costs(self) -> RemoteCosts:
         """Requests so far, and those that following costs from now on. Does no I/O."""
         known, server = self._directories, self._server
@@ -129,7 +107,6 @@ class RemoteStore:
             bytes_read=server.bytes_read,
             least=round(low),
             most=round(high),
-            whole_files=server.whole_files,
         )
 
     # -- what is there ------------------------------------------------------------------------
@@ -179,7 +156,7 @@ class RemoteStore:
         ``wanted`` names, where concurrent requests are quicker. Never raises."""
         with self._lock:
             fresh = [p for p in directories if p not in self._directories]
-            if self.is_spent() or not self._server.asks_together or len(fresh) < 2:
+            if not self._server.asks_together or len(fresh) < 2:
                 return
             try:
                 self._renew(self._directories, fresh, self._list)
@@ -232,7 +209,6 @@ class RemoteStore:
     def _read_together(self, ranges: Sequence[Range]) -> bytes:
         """Read ranges, cache the others and return the first. Raises OSError of the first."""
         states = [self._known(path) for path, _, _ in ranges]
-        self._search_cost += sum(path not in self._followed for path, _, _ in ranges)
         answers = self._server.ranges(ranges) if ranges else [b""]
         for (path, begin, _), status, data in zip(ranges, states, answers, strict=False):
             if isinstance(data, OSError) or status is None:
@@ -345,7 +321,6 @@ class RemoteStore:
 
     def _renew(self, known: dict[Path, CachedLookup], paths: Sequence[Path], ask: AskAll) -> None:
         """Request some paths and cache the results. Raises StoreError."""
-        self._search_cost += sum(p not in known for p in paths)
         answers = ask(paths)
         now, wall = self.monotonic(), self._server.clock.now()
         for path, found in zip(paths, answers, strict=True):
@@ -420,7 +395,7 @@ def connect(path: Path, clock: Clock, pace_s: float) -> RemoteStore:
 def needs(scheme: str) -> tuple[str, ...]:
     """The packages that an address with this protocol needs, as far as they are known."""
     own = _PACKAGES.get(scheme)
-    return ("fsspec[http]",) if own is None else ("fsspec[http]", own)
+    return ("fsspec",) if own is None else ("fsspec", own)
 
 
 def check_installed(path: RemotePath) -> None:
@@ -453,6 +428,4 @@ def filesystem_of(path: RemotePath) -> Any:
     if by_sftp:
         return importlib.import_module("rltui.files.remote.sftp").connected(path)
     options = {"use_listings_cache": False, "skip_instance_cache": True}
-    if path.scheme in ("http", "https"):
-        return importlib.import_module("rltui.files.remote.web").BoundedWeb(**options)
     return url_to_fs(str(path), **options)[0]

@@ -73,7 +73,7 @@ class ConsoleDecoder(LastLine):
         if not data:
             stale, self._stale = self._stale, self._stale and more
             return (
-                Decoded(tail=self._tail.tail(self._phases.phase))
+                Decoded(tail=self._tail.tail(self._phases.phase, self._phases.lasted_s))
                 if stale and not more
                 else Decoded()
             )
@@ -126,7 +126,7 @@ class ConsoleDecoder(LastLine):
             hparams=hparams,
             notes=self._notes.take(),
             records=self._counted - counted,
-            tail=None if more else self._tail.tail(self._phases.phase),
+            tail=None if more else self._tail.tail(self._phases.phase, self._phases.lasted_s),
             steps_are_row_numbers=rows.steps_are_row_numbers,
             guessed=rows.guessed,
             lanes=self._beside.lanes,

@@ -392,15 +392,15 @@ class TerminalTail:
         self._raw.extend(line[-LINE_BYTES:] for line in lines)
         self._rest = data[end + 1 :][-LINE_BYTES:]
 
-    def tail(self, phase: Phase | None = None) -> LogTail:
-        """The current state, with what the training is doing."""
+    def tail(self, phase: Phase | None = None, lasted_s: float = 0.0) -> LogTail:
+        """The current state, with what the training is doing since its row, and for how long."""
         self._lines.extend(shown(line) for line in self._raw)
         self._raw.clear()
         last = shown(self._rest)
         lines = (*self._lines, last) if last else tuple(self._lines)
         after = self._count - 1 - self._row_line + bool(last)
         lines = lines[-MAX_LINES:]
-        return LogTail(lines, max(0, min(len(lines), after)), phase)
+        return LogTail(lines, max(0, min(len(lines), after)), phase, lasted_s)
 
 
 def shown(line: bytes) -> str:

@@ -6,6 +6,7 @@ The patterns are in ``data/phases.yaml``. Lines that differ in digits alone are 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
@@ -16,7 +17,8 @@ from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.formats.console.console_line import ANSI
 
 _DIGITS = bytes.maketrans(b"0123456789", b"##########")
-_CLOCK = re.compile(rb"\b(\d\d:\d\d):\d\d\b")
+_CLOCK = re.compile(rb"\b((\d\d):(\d\d)):(\d\d)\b")
+_DAY_S = 86400
 #: Bytes of the end of a piece of a log, and before its newest row, that are looked at, bytes of a
 #: line, and kinds of lines that are remembered.
 _END, _BEFORE, _LINE, _MOST_SHAPES = 1 << 18, 1 << 15, 400, 2000
@@ -51,6 +53,8 @@ class PhaseSearch:
         self.phase: Phase | None = None
         """The newest one that began after the newest row."""
         self._name = ""
+        self._times: list[int] = []
+        """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
         self._shapes: dict[bytes, re.Pattern[bytes] | None] = {}
@@ -63,9 +67,19 @@ class PhaseSearch:
         if row_end is not None:
             for line in data[max(begin, row - _BEFORE) : row].splitlines():
                 self._take(line)
-            self.phase, self._name = None, ""
-        for line in data[max(begin, row) :].splitlines():
+            self.phase, self._name, self._times = None, "", []
+        lines = data[max(begin, row) :].splitlines()
+        for line in lines:
             self._take(line)
+        if not self._times:
+            self._times = _times(lines)[:1]
+        if self._times:
+            self._times[1:] = _times(reversed(lines)) or self._times[1:]
+
+    @property
+    def lasted_s(self) -> float:
+        """Seconds from the first to the last time after the newest row, of a day at most."""
+        return float((self._times[-1] - self._times[0]) % _DAY_S) if self._times else 0.0
 
     def _take(self, raw: bytes) -> None:
         line = raw[:_LINE]
@@ -93,3 +107,13 @@ class PhaseSearch:
         self._name = name
         done, total = (int(parts[part]) if parts.get(part) else None for part in ("done", "total"))
         self.phase = Phase(name, since, done, total, self._took.get(name))
+
+
+def _times(lines: Iterable[bytes]) -> list[int]:
+    """The time of day of the first line that has one, in seconds; empty without one."""
+    for line in lines:
+        found = _CLOCK.search(line, 0, _LINE)
+        if found:
+            hour, minute, second = map(int, found.groups()[1:])
+            return [3600 * hour + 60 * minute + second]
+    return []

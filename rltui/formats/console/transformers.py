@@ -36,6 +36,8 @@ _MAX_HEADING, _MOST_WORDS = 300, 2
 _MOST_LINES = 40
 #: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
+#: Words behind a dict: it stands in a sentence.
+_QUOTED = re.compile(rb" +[a-zA-Z]")
 #: Rows held back for a bar; beyond that they are counted.
 _MAX_PENDING = 256
 #: The same when the bar has already ended.
@@ -361,6 +363,8 @@ class Transformers(Dialect):
         found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
         prefix = plain(line[after:begin])
         if found is None or (self._bare and prefix.endswith(b">>")):
+            return False
+        if _QUOTED.match(line, end) and not {*_STEPS}.isdisjoint(found[0]):
             return False
         self._bare = self._bare or not prefix
         return self._row(line, begin, found)

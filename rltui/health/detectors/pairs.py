@@ -234,6 +234,39 @@ def jumped(rows: Rows, *, factor: float, floor: float = 0.0) -> Signal:
     )
 
 
+@detector(facts=("start", "after"), higher=("times", "share"))
+def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
+    """The first rows after the newest restart are below the last ones before it, by ``times`` the
+    usual difference of neighbours and ``share`` of the range until then. It is over where the rows
+    that follow are back; later ones may have learned it once more."""
+    n, middle = rows.count, rows.median(EARLY)
+    onset = np.arange(n)
+    start, limit, after = (constant(n, np.nan) for _ in range(3))
+    for row in rows.restarts:
+        seen, settled = row + EARLY - 1, row + 2 * EARLY - 1
+        if row < 2 * EARLY or seen >= n:
+            continue
+        known, onset[row:] = rows.x[:row], row
+        usual = float(np.median(np.abs(np.diff(known))))
+        lost = max(times * usual, share * float(np.ptp(known)))
+        start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
+        limit[row:] = start[row] - lost
+        after[row:seen] = np.nan
+        if settled < n:
+            after[settled:] = max(middle[seen], middle[settled])
+    return Signal(
+        beyond=after < limit,
+        statistic=after,
+        threshold=limit,
+        name="first rows after the restart",
+        onset=onset,
+        facts={"start": start, "after": after},
+        certain=True,
+        window=EARLY,
+        silent=not np.isfinite(after).any(),
+    )
+
+
 @detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))
 def off_centre(rows: Rows, *, share: float, factor: float) -> Signal:
     """A mean that belongs near zero lies ``share`` of the spread away from it, and ``factor`` times

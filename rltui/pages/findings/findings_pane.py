@@ -317,7 +317,9 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         found[-1] = fit_line(found[-1], width - cell_width(more))
         found[-1] = [*found[-1], (more, MUTED)]
 
-    lines = [*top, *found, *middle, *story]
+    above = [*top, *found, *middle]
+    story = indented(story_lines(run, view, width - 2, height, tallest=limit - len(above)), 2)
+    lines = [*above, *story]
 
     return [fit_line(x, width) for x in lines[:limit]]
 
@@ -338,10 +340,17 @@ def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]
 
 
 def findings_pane(
-    run: RunView, width: int, height: int, view: View, *, has_checks: bool = False
+    run: RunView,
+    width: int,
+    height: int,
+    view: View,
+    *,
+    tallest: int = 0,
+    has_checks: bool = False,
 ) -> list[Line]:
     """The pane of Overview right of the vital signs: causes, findings, and what to check unless the
-    list beside it ``has_checks``."""
+    list beside it ``has_checks``. ``tallest``: lines that it may have where the next step would be
+    cut."""
     report = run.report
     lines: list[Line] = [heading("Findings", width, view, counts(run))]
     troubles = file_lines(run, width, view)
@@ -358,8 +367,10 @@ def findings_pane(
     most = max(left, height * 2 // 5) if height >= 5 else 0
     story = story_lines(run, view, width, most, has_checks=has_checks)
     lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
+    lines += troubles
+    rest = max(height, tallest) - len(lines)
 
-    return [*lines, *troubles, *story]
+    return [*lines, *story_lines(run, view, width, most, tallest=rest, has_checks=has_checks)]
 
 
 def file_lines(run: RunView, width: int, view: View) -> list[Line]:

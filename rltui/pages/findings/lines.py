@@ -274,17 +274,24 @@ def first_mover_sentence(run: RunView, view: View) -> str:
 
 
 def story_lines(
-    run: RunView, view: View, width: int, height: int, *, has_checks: bool = False
+    run: RunView,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    tallest: int = 0,
+    has_checks: bool = False,
 ) -> list[Line]:
     """What to do about a run in at most ``height`` lines: the next step, and above it as much as
     fits of the likely cause and of what to check, which is left out where it ``has_checks`` beside
-    it. Empty for a run without a finding."""
+    it. ``tallest``: lines that it may have where the next step would be cut. Empty for a run
+    without a finding."""
     step = view.glyphs.text(next_step(run))
     if not step or height < 1 or width < 2 * STORY_NAMES:
         return []
     room = width - STORY_NAMES
     most = 1 if height < 3 else max(1, height // 2)
-    last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most)]
+    last = whole_clauses(step, room, most)
     story = findings.worst_story(run)
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     facts = [f for f in facts if not has_checks or f[0] not in ("check first", "then")]
@@ -301,7 +308,9 @@ def story_lines(
         spare -= len(body)
         lines += _named(name, body)
 
-    return [*lines, *_named("next step", last)]
+    free = max(height, tallest) - len(lines)
+    last = whole_clauses(step, room, max(most, free))
+    return [*lines, *_named("next step", [[(x, STRONG)] for x in last])]
 
 
 def _named(name: str, body: list[Line]) -> list[Line]:

@@ -116,9 +116,14 @@ def overview_entries(
     The row of the tag ``kept`` is shown in any case."""
     height, width = layout.list_height, layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
-    top = _short_findings(run, sections, view, layout)
-    room = height - len(top) - (step is not None and not layout.side)
-    chosen, blanks = fitted(sections, room, kept)
+    room = height - (step is not None and not layout.side)
+    top = _short_findings(run, view, layout, room - sum(1 + len(s.rows) for s in sections))
+    chosen, blanks = fitted(sections, room - len(top), kept)
+    free = room - len(top) - sum(1 + len(s.rows) for s in chosen)
+    if top and free > 0:
+        top = _short_findings(run, view, layout, len(top) + free)
+        free = room - len(top) - sum(1 + len(s.rows) for s in chosen)
+        blanks = blanks and free >= len(chosen) - 1
     columns = columns_of([r for s in sections for r in s.rows], width, view)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
@@ -159,17 +164,13 @@ def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
     return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
-def _short_findings(
-    run: RunView, sections: Sequence[metrics.Section], view: View, layout: PaneLayout
-) -> list[Line]:
+def _short_findings(run: RunView, view: View, layout: PaneLayout, least: int = 0) -> list[Line]:
     """The worst findings and what moved first, above the list of a screen without a side pane; in
-    more lines where the list leaves some and nothing stands below it."""
+    more than a few lines where the list leaves ``least``."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
-    troubles, limit = file_lines(run, width, view), 5 if height >= 20 else 3
-    if width < _LIST_WIDE:
-        limit = max(limit, height - 1 - sum(1 + len(s.rows) for s in sections))
+    troubles, limit = file_lines(run, width, view), max(least, 5 if height >= 20 else 3)
     lines = short_lines(run, width, view, limit - len(troubles))
     return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 
@@ -248,9 +249,8 @@ def side_lines(
     lines: list[Line] = []
     if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
-        lines = findings_pane(
-            run, width, max(4, height * share // 100), view, has_checks=has_checks
-        )
+        pane = max(4, height * share // 100)
+        lines = findings_pane(run, width, pane, view, tallest=height, has_checks=has_checks)
         lines.append([])
     room = height - len(lines)
 

@@ -110,10 +110,6 @@ class SshFiles:
         """Why the host did not answer the last question; nothing when it did."""
         return (Note(self._root, None, Level.WATCH, self._why),) if self._why else ()
 
-    def is_spent(self, *, begins: bool = False) -> bool:  # noqa: ARG002 - as of Store
-        """False: only web servers may invent names without end."""
-        return False
-
     def costs(self) -> None:
         """None: it is no server that counts requests."""
 

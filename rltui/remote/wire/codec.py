@@ -17,7 +17,7 @@ from sys import float_info
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from rltui.core.batch import Batch, LogClock, MediaPlace, SourceInfo, TextPoint
+from rltui.core.batch import Batch, MediaPlace, SourceInfo, TextPoint
 from rltui.core.text import kept_clean
 from rltui.formats.json_value import fits_memory
 from rltui.sources.options import Intervals
@@ -49,7 +49,6 @@ _BOUNDED: dict[type, dict[str, Any]] = {
     Batch: {"items": tuple[object, ...], "exit_code": Int64 | None},
     SourceInfo: {"order": Signed, "precision_rank": Signed},
     MediaPlace: {"step": Int64},
-    LogClock: {"newest": AnyFloat, "unit": AnyFloat},
     TextPoint: {"step": Int64, "wall_time": AnyFloat, "text": LongText},
     Intervals: dict.fromkeys(
         ("fast_s", "slow_s", "rescan_s", "remote_s"), Annotated[float, Bounds(0.01, 1e9)]

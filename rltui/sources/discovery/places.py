@@ -30,6 +30,7 @@ class Places(NamedTuple):
     nameless: _Patterns
     leavings: _Patterns
     tracker_logs: _Patterns
+    dropped: _Patterns
     rotated: _Patterns
     ranks: _Patterns
     roles: _Patterns

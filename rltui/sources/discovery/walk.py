@@ -22,14 +22,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import is_remote
+from rltui.core.batch import Note
+from rltui.core.level import Level
 from rltui.core.text import counted
-from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, is_spent, listing, opened
+from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
 from rltui.formats.last_line import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
-from rltui.sources.discovery.places import is_leaving, is_tracker_log, unrotated
+from rltui.sources.discovery.places import is_leaving, is_tracker_log, places, unrotated
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
@@ -289,8 +291,6 @@ class Walk:
     def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
         path, within = directory.path, directory.depth > 0
-        if is_spent(path, begins=not within) and within:
-            return None
         if is_remote(path):
             following = (d.path for d in islice(self._pending, _EXPECTED))
             formats = [f for f in self._walker.formats if not f.name_decides]
@@ -318,9 +318,6 @@ class Walk:
         """Sort one entry of a directory into the tree, or note why it cannot be read."""
         self._walker.go_on()
         path, name = directory.path / entry.name, directory.name
-        if is_spent(directory.path):
-            return
-
         try:
             if not entry.is_dir():
                 if entry.is_symlink() and not self._follows_files:
@@ -338,7 +335,10 @@ class Walk:
                 self.tree.trouble(path, reason_of(error))
 
     def _sort(self, directory: Directory, path: Path, entry: Entry) -> None:
-        if is_leaving(entry.name) or is_tracker_log(path):
+        if is_leaving(entry.name):
+            return
+        if is_tracker_log(path):
+            self._note_dropped(path, entry.stat())
             return
         name, walker = unrotated(path)[0].name, self._walker
         forms = [f for f in walker.formats if f.claims_name(name)]
@@ -359,6 +359,17 @@ class Walk:
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
             self._log_or_store(Found(directory, path, status, forms), trackers)
+
+    def _note_dropped(self, path: Path, status: Status) -> None:
+        """Say how many rows a tracker dropped, by what it printed of itself."""
+        if self._was_seen(status) or not stat.S_ISREG(status.st_mode) or is_remote(path):
+            return
+        self._note_seen(status)
+        with opened(path) as read:
+            text = read(_PIECE, max(0, status.st_size - _PIECE)).decode(errors="replace")
+        if count := sum(1 for _ in places().dropped.finditer(text)):
+            what = f"its tracker dropped {counted(count, 'row')}: step behind"
+            self.tree.notes.append(Note(path, None, Level.WATCH, what))
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
         """Add a regular file whose name fits some formats or ``trackers``."""

@@ -177,7 +177,7 @@ def test_one_command_adds_all_that_an_address_needs(
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError) as found:
         check_installed(ROOT)
-    said = f"s3://b/runs: needs fsspec and s3fs: {to_add('fsspec[http]', 's3fs')}"
+    said = f"s3://b/runs: needs fsspec and s3fs: {to_add('fsspec', 's3fs')}"
     assert str(found.value) == said
 
 
@@ -187,7 +187,6 @@ def test_one_command_adds_all_that_an_address_needs(
     [
         ("gs", "gcsfs", "fsspec and gcsfs"),
         ("sftp", "paramiko", "fsspec and paramiko"),
-        ("https", "aiohttp", "fsspec and aiohttp"),
         ("oci", "ocifs", "fsspec and ocifs"),
     ],
 )

@@ -20,6 +20,7 @@ from rltui.core.batch import (
     Batch,
     Joined,
     Lanes,
+    LogClock,
     LogTail,
     MediaKind,
     MediaPlace,
@@ -61,6 +62,7 @@ def blocks(draw: st.DrawFn) -> Block:
 
 
 SETTINGS = st.none() | st.booleans() | st.integers(-(1 << 63), 1 << 63) | TEXTS
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SOURCES = st.builds(
     SourceInfo,
     PATHS,
@@ -69,7 +71,7 @@ SOURCES = st.builds(
     WHOLE,
     WHOLE,
     WHOLE,
-    st.floats(allow_nan=False, allow_infinity=False),
+    FINITE,
     st.integers(0, 5),
     st.booleans(),
     st.frozensets(TEXTS, max_size=2),
@@ -77,6 +79,7 @@ SOURCES = st.builds(
     TEXTS,
     TEXTS,
     st.builds(Lanes, *[st.frozensets(TEXTS, max_size=2)] * 3, local=st.booleans()),
+    st.builds(LogClock, FINITE, FINITE, st.booleans()),
 )
 BATCHES = st.builds(
     Batch,
@@ -279,8 +282,8 @@ def test_endless_noise_is_no_stream() -> None:
 
 
 def test_another_version_is_refused() -> None:
-    with pytest.raises(VersionError, match="version 3"):
-        list(FrameReader().feed(b"rltui-stream 3\n"))
+    with pytest.raises(VersionError, match="version 4"):
+        list(FrameReader().feed(b"rltui-stream 4\n"))
 
 
 def test_a_frame_that_claims_to_be_huge_is_refused() -> None:

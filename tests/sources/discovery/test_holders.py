@@ -86,8 +86,9 @@ def test_a_process_with_an_accelerator_may_write_anywhere(
     path, device = tmp_path / "run" / "a.jsonl", tmp_path / "nvidia0"
     path.parent.mkdir()
     monkeypatch.setattr(holders, "_ACCELERATORS", re.compile(re.escape(str(device))))
-    child = [sys.executable, "-c", f"{OPENS}; input()", str(device)]
-    for code in (OPENS, f"import subprocess; p = subprocess.Popen({child}, stdin=-1)"):
+    child = [sys.executable, "-c", f"{OPENS}; print(1, flush=True); input()", str(device)]
+    parent = f"import subprocess; p = subprocess.Popen({child}, stdin=-1, stdout=-1)"
+    for code in (OPENS, f"{parent}; p.stdout.readline()"):
         with running(code, device):
             path.touch()
             assert look({path: "jsonl"}) == {path: SEEN_CLOSED}
