@@ -25,6 +25,7 @@ from pathlib import Path
 
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.normal import word_set
+from scripts.name_coverage import is_known
 
 #: Words of variables, attributes and arguments that hold figures by name.
 _HOLDERS = word_set(
@@ -422,8 +423,8 @@ def main(arguments: list[str] | None = None) -> int:
     resolver = load_catalogue().resolver(options.framework)
     unknown = 0
     for name, path in found.items():
-        ways = (resolver.resolve(head + example(name)).metric for head in options.prefix)
-        metric = next(filter(None, ways), None)
+        ways = (resolver.resolve(head + example(name)) for head in options.prefix)
+        metric = next((info.metric for info in ways if is_known(info)), None)
         unknown += metric is None
         if metric is None or options.all:
             where = path.relative_to(options.checkout)

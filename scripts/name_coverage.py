@@ -41,10 +41,18 @@ class Coverage:
         return tuple(info for info in self.infos if faults(info))
 
 
+def is_known(info: TagInfo) -> bool:
+    """Whether a tag has a meaning: neither a guess nor a catch-all (``actor.other`` under a
+    wildcard), which says no more than the section."""
+    if info.metric is None or info.guessed:
+        return False
+    return not (info.metric.is_other and info.labels)
+
+
 def faults(info: TagInfo) -> tuple[str, ...]:
     """What is missing from the meaning of a tag; empty for a known one."""
     out = []
-    if info.metric is None or info.guessed:
+    if not is_known(info):
         out.append("no metric")
     if info.category is Category.OTHER:
         out.append("other")

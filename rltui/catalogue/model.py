@@ -120,7 +120,7 @@ class Metric(NamedTuple):
     @property
     def is_other(self) -> bool:
         """Whether it stands for whatever has no metric of its own: a catch-all is no meaning."""
-        return self.key.endswith("other") or self.key == "val.score"
+        return self.key.endswith("other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,10 @@ class TagInfo:
     @property
     def is_held_out(self) -> bool:
         """Whether it is known what of held-out data it is."""
-        held_out = self.metric is not None and self.metric.category is Category.VALIDATION
-        return held_out and self.metric is not None and not self.metric.is_other
+        metric = self.metric
+        if metric is None or metric.is_other or metric.key == "val.score":
+            return False
+        return metric.category is Category.VALIDATION
 
     def logged_limits(
         self, low: float | None, high: float | None

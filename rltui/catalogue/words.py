@@ -38,7 +38,7 @@ class _Better(NamedTuple):
 
 class _HeldOut(NamedTuple):
     anywhere: _Words
-    at_end: _Words
+    begins: _Words
 
 
 class _Concept(NamedTuple):
@@ -99,9 +99,11 @@ def better(words: Sequence[str]) -> Direction | None:
 def meant_by(tag: str) -> Meant | None:
     """What a tag stands for by its words; None where they do not say."""
     words, known = words_of(tag), _known()
-    ends = {0} if "loss" not in words else {0, len(words) - 1}  # Loss/Valid, but reward/test
+    heads = (tag[: slash.start()] for slash in re.finditer("/", tag))
+    begins = {0, *(len(words_of(head)) for head in heads)}
+    begins |= {len(words) - 1} if "loss" in words else set()  # Loss/Valid, but reward/test
     held_out = [
-        _is(known.held_out.anywhere, word) or (at in ends and _is(known.held_out.at_end, word))
+        _is(known.held_out.anywhere, word) or (at in begins and _is(known.held_out.begins, word))
         for at, word in enumerate(words)
     ]
     if any(held_out) and len(words) > 1:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.catalogue import Catalogue, TagInfo
+from rltui.catalogue import Catalogue
 from rltui.catalogue.recognise import Names, seen_by
+from scripts.name_coverage import is_known
 
 LISTS = sorted((Path(__file__).parents[1] / "fixtures" / "names").glob("*.txt"))
 
@@ -36,14 +37,6 @@ def read(path: Path) -> Logged:
     names = tuple(row for row in rows if row and not row.startswith("# "))
     built_on = frozenset(said.get("built on", "").split())
     return Logged(said.get("framework", path.stem), built_on, names)
-
-
-def is_known(info: TagInfo) -> bool:
-    """Whether a name has a meaning: it is not one of the names for which nothing better is
-    known than the section (``actor.other`` under a wildcard)."""
-    if info.metric is None or info.guessed:
-        return False
-    return not (info.metric.key.split(".")[-1] == "other" and info.labels)
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)

@@ -7,6 +7,7 @@ Recognition on logs that real frameworks wrote (skipped where they are absent).
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -106,6 +107,67 @@ def test_names(
         scenario,
     )
     assert found.reasons
+
+
+BESIDE = ["learning_rate", "grad_norm", "epoch", "eval_loss", "loss"]
+
+
+@pytest.mark.parametrize(
+    ("own", "algorithm", "scenario"),
+    [
+        (["rewards/chosen", "rewards/rejected", "rewards/margins"], "DPO", "preference"),
+        (["loss/dpo", "rewards/accuracy"], "DPO", "preference"),
+        (["rewards/margin", "rewards/chosen"], "DPO", "preference"),
+        (["rm/loss", "rm/accuracy"], "RM", "reward-model"),
+        (["rm/reward_margin"], "RM", "reward-model"),
+        (["reward"], "PPO", "llm-rl"),
+        ([], "SFT", "sft"),
+    ],
+)
+def test_companions_do_not_outvote_what_tells_the_algorithm(
+    own: list[str], algorithm: str, scenario: str, catalogue: Catalogue
+) -> None:
+    for beside in (BESIDE, [f"train/{name}" for name in BESIDE[:3]] + ["eval/loss", "train/loss"]):
+        found = catalogue.recognise([*own, *beside])
+        assert (found.algorithm, found.scenario.id) == (algorithm, scenario), found.reasons
+    if len(own) > 1:
+        assert catalogue.recognise(own).algorithm == algorithm
+
+
+@pytest.mark.parametrize("beside", [[], BESIDE])
+@pytest.mark.parametrize(
+    "tag",
+    ["rm/eval_accuracy", "eval_accuracy", "eval/accuracy", "rm/val_accuracy", "val_accuracy",
+     "eval/rm/accuracy", "eval_rm_accuracy", "rm/heldout_accuracy", "test/accuracy", "val/acc"],
+)  # fmt: skip
+def test_the_held_out_accuracy_of_a_reward_model(
+    tag: str, beside: list[str], catalogue: Catalogue
+) -> None:
+    known = catalogue.recognise(["rm/loss", "rm/accuracy", tag, *beside])
+    info = catalogue.resolver(known.framework, known.algorithm, known.scenario.id).resolve(tag)
+    assert info.metric is not None
+    assert info.metric.key == "val.rm.accuracy"
+
+
+@pytest.mark.parametrize(
+    ("framework", "tags"),
+    [
+        ("skrl", ["Reward / Total reward (mean)", "Loss / Value loss", "Learning / Learning rate"]),
+        ("verl", ["val-core/gsm8k/acc/mean@8", "actor/pg_loss", "critic/score/mean"]),
+        ("ms-swift", ["memory(GiB)", "train/loss", "train/learning_rate"]),
+    ],
+)
+def test_tensorboardx_replaces_signs_in_tags(
+    framework: str, tags: list[str], catalogue: Catalogue
+) -> None:
+    written = [re.sub(r"[^-/\w.]", "_", tag) for tag in tags]
+    assert catalogue.recognise(tags).framework == framework
+    assert catalogue.recognise(written).framework == framework
+    resolver = catalogue.resolver(framework)
+    for tag, cleaned in zip(tags, written, strict=True):
+        meant = resolver.resolve(tag).metric
+        assert meant is not None
+        assert resolver.resolve(cleaned).metric == meant, cleaned
 
 
 def test_the_user_wins(catalogue: Catalogue) -> None:
