@@ -15,7 +15,6 @@ from rltui.core.clock import Clock
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.core.yaml_document import nearest
-from rltui.health.crash import complaints
 from rltui.health.model import Evidence, Finding, FindingState, Report, Words
 from rltui.health.stalled import StallRule, WarnsRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
@@ -286,6 +285,8 @@ def with_warning(
     report: Report, tails: Iterable[LogTail], known: WarnsRule, mute: Collection[str]
 ) -> Report:
     """``report`` with the finding that the log warns of it again and again, where it does."""
+    from rltui.health.crash import complaints  # heavy: most logs warn of nothing
+
     every = (c for tail in tails for c in complaints(tail))
     often = (c for c in every if c.times >= known.least and known.fits(c.text))
     said = None if known.rule.id in mute else next(often, None)
