@@ -60,15 +60,7 @@ class _Part(NamedTuple):
 def whole(found: list[Unit], opening: Open) -> list[Unit]:
     """The units, those joined that are parts of one training."""
     found = _of_one_id(found)
-    crowds: dict[tuple[str, str], list[_Part]] = defaultdict(list)
-    ranks: dict[tuple[str, str], list[_Part]] = defaultdict(list)
-    for unit in found:
-        above = _above_ranks(unit) if unit.names_directory else None
-        for file in unit.files:
-            if file.tracker is None:
-                crowds[unit.directory, file.kind].append(_Part(unit, file))
-                if above is not None:
-                    ranks[above, file.kind].append(_Part(unit, file))
+    crowds, ranks = _crowds(found, lambda u: u.directory), _crowds(found, _above_ranks)
 
     gone: set[int] = set()
     joins = (_with_the_same_rows, _with_other_roles, _continuing)
@@ -80,18 +72,36 @@ def whole(found: list[Unit], opening: Open) -> list[Unit]:
                 gone.update(id(unit) for unit in join(left, opening))
 
     found = _resumed([unit for unit in found if id(unit) not in gone], opening)
+    _count(found)
+    return found
+
+
+def _crowds(
+    found: Sequence[Unit], place_of: Callable[[Unit], str | None]
+) -> dict[tuple[str, str], list[_Part]]:
+    """The logs of one format at each place, but for those of trackers' databases."""
+    crowds: dict[tuple[str, str], list[_Part]] = defaultdict(list)
+    for unit in found:
+        place = place_of(unit)
+        for file in unit.files if place is not None else ():
+            if file.tracker is None:
+                crowds[place or "", file.kind].append(_Part(unit, file))
+    return crowds
+
+
+def _count(found: Sequence[Unit]) -> None:
+    """Note which units are one of several of their format in a directory."""
     named = [unit for unit in found if not unit.names_directory]
     count = Counter((unit.directory, unit.files[0].kind) for unit in named)
     for unit in named:
         unit.crowded = count[unit.directory, unit.files[0].kind] > 1
-    return found
 
 
 def _above_ranks(unit: Unit) -> str | None:
     """The directory above that of a rank; None where a unit lies in no such directory."""
     above, _, last = unit.directory.rpartition("/")
     is_rank = last.isdecimal() or without_parts(last, "ranks") != last
-    return above if last and is_rank else None
+    return above if last and is_rank and unit.names_directory else None
 
 
 def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
@@ -109,15 +119,20 @@ def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
             ranks = base != place and base == other
             akin = head.unit is not part.unit and (ranks or part.stem.startswith(head.stem))
             if akin and rows.is_of(mine, _OF_RANKS if ranks else _OF_ANY):
-                head.unit.join(part.unit, Joined.MAYBE)
+                _join_copy(head, part, base if ranks else head.stem)
                 taken.append(part.unit)
-                head.rename(base if ranks else head.stem)
-                if head.unit.directory != part.unit.directory:
-                    head.unit.name = _above_ranks(head.unit) or head.unit.name
                 break
         else:
             heads.append((part, base, mine))
     return taken
+
+
+def _join_copy(head: _Part, part: _Part, stem: str) -> None:
+    """Join a log with the same rows, which may turn out to be of another training after all."""
+    head.unit.join(part.unit, Joined.MAYBE)
+    head.rename(stem)
+    if head.unit.directory != part.unit.directory:
+        head.unit.name = _above_ranks(head.unit) or head.unit.name
 
 
 def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
@@ -133,25 +148,30 @@ def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
     for (_, base), group in groups.items():
         group.sort(key=lambda p: (_is_held_out(p), not p.unit.names_directory))
         first, *others = group
-        if _is_held_out(first) or not 0 < len(others) < _CROWD:
+        if _is_held_out(first) or len(others) >= _CROWD:
             continue
         for other in others:
-            mine, theirs = opening(first.file), opening(other.file)
-            if mine is None or theirs is None:
-                continue
-            same, shared = other.unit is first.unit, mine.tags & theirs.tags
-            held_out, few = _is_held_out(other), 2 * len(shared) <= len(theirs.tags)
-            if not held_out and (same or not few):
-                continue
-            prefix = "eval" if held_out else stem_of(other.file)
-            renamed = tuple((tag, f"{prefix}/{tag}") for tag in shared)
-            at = other.unit.files.index(other.file)
-            other.unit.files[at] = other.file._replace(renamed=tuple(sorted(renamed)))
-            if not same:
+            if _fits(first, other, opening) and other.unit is not first.unit:
                 first.unit.join(other.unit, Joined.SURELY)
                 first.rename(base)
                 taken.append(other.unit)
     return taken
+
+
+def _fits(first: _Part, other: _Part, opening: Open) -> bool:
+    """Whether a log holds something else than another one. What is held out does, and so does what
+    has few tags in common; those get a prefix."""
+    mine, theirs = opening(first.file), opening(other.file)
+    if mine is None or theirs is None:
+        return False
+    shared, held_out = mine.tags & theirs.tags, _is_held_out(other)
+    few = 2 * len(shared) <= len(theirs.tags)
+    if not held_out and (other.unit is first.unit or not few):
+        return False
+    prefix = "eval" if held_out else stem_of(other.file)
+    renamed = tuple(sorted((tag, f"{prefix}/{tag}") for tag in shared))
+    other.unit.files[other.unit.files.index(other.file)] = other.file._replace(renamed=renamed)
+    return True
 
 
 def _is_held_out(part: _Part) -> bool:

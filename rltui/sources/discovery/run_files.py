@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,14 +14,19 @@ from rltui.core.address import is_remote
 from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import clean, counted
+from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging, Format
 from rltui.sources.discovery.log_head import Recent
-from rltui.sources.discovery.places import unrotated
+from rltui.sources.discovery.places import places, unrotated
 from rltui.trackers import TRACKERS, TrackedRun, Tracker
 
+#: Bytes of a file that is not understood whose lines are counted, and of one piece of them.
+_MOST_BYTES, _MOST_REMOTE_BYTES, _PIECE = 64 << 20, 1 << 20, 1 << 20
+#: Bytes at the end of what a tracker printed of itself that are searched.
+_OWN_BYTES = 1 << 20
 #: Files that are not read are named up to this number; the rest is counted.
 MAX_REFUSED = 20
 #: Directories that never hold logs of their own, or hold copies.
@@ -186,6 +192,17 @@ class Tree:
         """Add a note about a path that cannot be read."""
         self.notes.append(Note(path, None, Level.WATCH, reason))
 
+    def note_dropped(self, path: Path, status: Status) -> None:
+        """Note how many rows a tracker dropped, by the end of what it printed of itself. Raises
+        OSError."""
+        if is_remote(path) or not stat.S_ISREG(status.st_mode):
+            return
+        with opened(path) as read:
+            text = read(_OWN_BYTES, max(0, status.st_size - _OWN_BYTES)).decode(errors="replace")
+        if count := sum(1 for _ in places().dropped.finditer(text)):
+            rows = counted(count, "row")
+            self.trouble(path, f"{rows} that the tracker dropped, step behind earlier ones")
+
     def refuse(self, path: Path, reason: str, *, lost: bool = False) -> None:
         """Note a file that is not read. ``lost``: it looks like the log of a training, which is
         said before all others."""
@@ -270,3 +287,22 @@ def _stamp(path: Path) -> tuple[int, ...]:
             status = status_of(file)
             found += [status.st_ino, status.st_size, status.st_mtime_ns]
     return tuple(found)
+
+
+def content_of(path: Path) -> str:
+    """What a file holds, for people; empty when it holds nothing."""
+    lines, size, ended, blank = 0, 0, True, True
+    most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
+    with opened(path) as read:
+        while size < most and (piece := read(_PIECE, size)):
+            if b"\0" in piece:
+                return "holds bytes that are no text"
+            blank = blank and not piece.strip()
+            lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
+        more = "more than " if size >= most and read(1, size) else ""
+
+    lines += not ended
+    if blank:
+        return ""
+
+    return f"{more}{counted(lines, 'line')} of text, no row with a step and numbers was recognised"

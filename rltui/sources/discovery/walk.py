@@ -22,16 +22,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import is_remote
-from rltui.core.batch import Note
-from rltui.core.level import Level
-from rltui.core.text import counted
 from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
 from rltui.formats.last_line import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
-from rltui.sources.discovery.places import is_leaving, is_tracker_log, places, unrotated
+from rltui.sources.discovery.places import is_leaving, is_tracker_log, unrotated
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
@@ -42,14 +39,13 @@ from rltui.sources.discovery.run_files import (
     LogFile,
     SearchStoppedError,
     Tree,
+    content_of,
 )
 from rltui.trackers import TrackedRun, Tracker
 
 #: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened
 #: without being logs.
 MOST_ALIKE_STRANGERS, MOST_STRANGERS = 40, 200
-#: Bytes of a file that is not understood whose lines are counted, and of one piece of them.
-_MOST_BYTES, _MOST_REMOTE_BYTES, _PIECE = 64 << 20, 1 << 20, 1 << 20
 #: Directories that a server may be asked for at once.
 _EXPECTED = 100
 _ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
@@ -116,7 +112,7 @@ class Walker:
         own = (self.heads.answer(form, path) for form in self.formats)
         if reason := next((answer.reason for answer in own if answer.own), ""):
             return LogdirError(path, reason)
-        found = _content(path)
+        found = content_of(path)
         if not found:
             return EmptyLogError(path)
 
@@ -322,7 +318,7 @@ class Walk:
             if not entry.is_dir():
                 if entry.is_symlink() and not self._follows_files:
                     self._linked_files.append((directory, entry))
-                else:
+                elif not self._is_no_log(path, entry):
                     self._sort(directory, path, entry)
             elif directory.depth < self.most_depth and self._enters(entry):
                 child = f"{name}/{entry.name}" if name else entry.name
@@ -335,11 +331,6 @@ class Walk:
                 self.tree.trouble(path, reason_of(error))
 
     def _sort(self, directory: Directory, path: Path, entry: Entry) -> None:
-        if is_leaving(entry.name):
-            return
-        if is_tracker_log(path):
-            self._note_dropped(path, entry.stat())
-            return
         name, walker = unrotated(path)[0].name, self._walker
         forms = [f for f in walker.formats if f.claims_name(name)]
         trackers = [t for t in walker.trackers if t.claims_name(name)]
@@ -360,16 +351,16 @@ class Walk:
         if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
             self._log_or_store(Found(directory, path, status, forms), trackers)
 
-    def _note_dropped(self, path: Path, status: Status) -> None:
-        """Say how many rows a tracker dropped, by what it printed of itself."""
-        if self._was_seen(status) or not stat.S_ISREG(status.st_mode) or is_remote(path):
-            return
-        self._note_seen(status)
-        with opened(path) as read:
-            text = read(_PIECE, max(0, status.st_size - _PIECE)).decode(errors="replace")
-        if count := sum(1 for _ in places().dropped.finditer(text)):
-            what = f"{counted(count, 'row')} that the tracker dropped, step behind earlier ones"
-            self.tree.notes.append(Note(path, None, Level.WATCH, what))
+    def _is_no_log(self, path: Path, entry: Entry) -> bool:
+        """Whether the name of a file says that it is no log; a tracker's own may say what of
+        another log is missing."""
+        if is_tracker_log(path):
+            status = entry.stat()
+            if not self._was_seen(status):
+                self._note_seen(status)
+                self.tree.note_dropped(path, status)
+            return True
+        return is_leaving(entry.name)
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
         """Add a regular file whose name fits some formats or ``trackers``."""
@@ -490,22 +481,3 @@ def _modified(entry: Entry) -> float:
         return entry.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _content(path: Path) -> str:
-    """What a file holds, for people; empty when it holds nothing."""
-    lines, size, ended, blank = 0, 0, True, True
-    most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
-    with opened(path) as read:
-        while size < most and (piece := read(_PIECE, size)):
-            if b"\0" in piece:
-                return "holds bytes that are no text"
-            blank = blank and not piece.strip()
-            lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
-        more = "more than " if size >= most and read(1, size) else ""
-
-    lines += not ended
-    if blank:
-        return ""
-
-    return f"{more}{counted(lines, 'line')} of text, no row with a step and numbers was recognised"
