@@ -94,7 +94,7 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     for run in runs:
         crash, held = run.verdict.crash, sum(s.size for s in run.data.files.sources.values())
         ended = f"{crash.kind.value}: {crash.reason}" if crash is not None else ""
-        tell(f"  {run.name}: {ended or f'logs of {held:,} bytes, no value in them yet'}\n")
+        tell(f"  {run.name}: {ended or f'logs of {held:,} bytes, no value yet'}\n")
     report_notes(session.troubles(), 10, "  ")
 
     return Exit.NOTHING

@@ -36,8 +36,9 @@ _UNITS = re.compile(
     r"(?=\d)(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d+)?)s)?"
 )
 _FRACTION = re.compile(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
-#: NaN and the infinities as quoted in strict JSON.
+#: NaN and the infinities as quoted in strict JSON, and by ``str``.
 WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+WORDS |= {text: float(text) for text in ("nan", "inf", "-inf")}
 #: Settings of one document, nesting, characters of a text, items of a list that are kept.
 MOST_SETTINGS = 5000
 _MAX_DEPTH = 16

@@ -80,9 +80,7 @@ _TRAINING = 5
 
 
 #: Texts that are numbers, whatever their name. Without a point they may number a thing.
-_DECIMAL = re.compile(
-    r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e[-+]))(?:e[-+]?\d+)?|nan|[-+]?inf(?:inity)?", re.IGNORECASE
-)
+_DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e[-+]))(?:e[-+]?\d+)?", re.IGNORECASE)
 #: The key of the figure of a row that has one, and its name.
 VALUE_KEY = "value"
 
@@ -234,24 +232,23 @@ def flatten(
             if depth < _MAX_DEPTH:
                 for number, one in enumerate(value):
                     yield from flatten(one, f"{name}/{number}/", depth + 1)
-        elif isinstance(value, str) and value in WORDS:
-            yield name, WORDS[value]
-        elif not ray and (told := _number_in(name, value)) is not None:
+        elif (told := _told(name, value, ray=ray)) is not None:
             yield name, told
 
 
-def _number_in(name: str, value: object) -> float | None:
-    """The number in a text, or the mean of a list of episodes."""
+def _told(name: str, value: object, *, ray: bool) -> float | None:
+    """The number in a text, which must have a point where its name is none of a figure; or the
+    mean of what came out of several episodes."""
     if isinstance(value, str):
+        if ray or value[:1].isalpha() or value in WORDS:
+            return WORDS.get(value)
         return number_of(value) if _DECIMAL.fullmatch(value) or is_figure(name) else None
-    if not isinstance(value, list) or not value or not all(map(_is_number_or_truth, value)):
+    if ray or not isinstance(value, list) or not value:
         return None
     told = words().outcomes.search(plain(name).encode()) is not None
-    return float_of(sum(value)) / len(value) if told else None
-
-
-def _is_number_or_truth(value: object) -> bool:
-    return isinstance(value, (int, float))
+    if not told or not all(isinstance(v, (int, float)) for v in value):
+        return None
+    return float_of(sum(value)) / len(value)
 
 
 def are_records(values: list[Any]) -> bool:
