@@ -42,12 +42,14 @@ _PARTS = (
 #: What stamps stand behind, and how many bytes at most: others are part of a sentence.
 _LEAD, _LEAD_BYTES = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?"), 24
 #: Found fast in most stamps, and only there.
-_QUICK = re.compile(rb"\d:[0-5]\d:[0-6]\d")
+_QUICK = re.compile(rb":[0-5]\d:[0-6]\d(?! ?<)")
 #: Seconds or milliseconds since the epoch, from 2014 on, before a line.
 _EPOCH = re.compile(
     _FRONT + rb"(?:ts=|time=)?(1[4-9]\d{8}|2\d{9})(?:\.(\d{1,9})|(\d{3}))?(?=[\])]|[:,|]? )"
 )
-_BAR = re.compile(rb"([\d,]{1,18})/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
+#: What is behind the steps of a bar; a pattern that begins with a digit would be slow.
+_BAR = re.compile(rb"/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
+_DONE = re.compile(rb"[\d,]{1,18}$")
 #: Bytes of a line in which its time is, and of the log before a row in which its stamp or bar is.
 _HEAD_BYTES, _NEAR_BYTES = 160, 4096
 #: Rows without any stamp after which none is looked for between rows, and how many in a row have
@@ -85,13 +87,13 @@ class StampReader:
     def moment(self, line: bytes) -> Moment | None:
         """The time in the head of a line; None without one."""
         found = _STAMP.search(line) if _QUICK.search(line) else None
-        lead = _LEAD.match(line)
-        if found is not None and lead is not None and found.start() > lead.end() + _LEAD_BYTES:
-            return None
         if found is None:
             epoch = _EPOCH.match(line)
             return epoch and (0.0, float(b"%b.%b" % (epoch[1], epoch[2] or epoch[3] or b"0")))
 
+        lead = _LEAD.match(line)
+        if lead is not None and found.start() > lead.end() + _LEAD_BYTES:
+            return None
         hour, minute, second, zone = found.group("hour", "minute", "second", "zone")
         seconds = int(hour) * _HOUR_S + int(minute) * 60 + float(second.replace(b",", b"."))
         printed = tuple(next(filter(None, found.group(*names)), b"") for names in _PARTS)
@@ -192,15 +194,17 @@ class RowClock:
         if end <= lowest:
             return self._wall
         self._rows += 1
-        moment = self._moment(begin)
-        if moment is None and (self._streak or self._rows < _MOST_BARE):
+        if self._unit is None and self._rows > _MOST_BARE:
+            return math.nan
+        moment = self._moment(begin) if self._unit != _BAR_UNIT else None
+        if moment is None and (self._streak or self._unit is None):
             moment = self._between(lowest, begin)
             self._since = self._since + 1 if moment is None else 0
             if begin - lowest < _BESIDE_BYTES and 0 < self._since < _STREAK:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
-        if moment is None:
+        if moment is None and self._unit in (None, _BAR_UNIT):
             self._read_bars(end)
             known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
             if known and self._total in (None, *known):
@@ -213,7 +217,7 @@ class RowClock:
     def bar(self, step: int) -> float:
         """The time of a row of this step by the bar near the line that is read which counts the
         steps; NaN without one."""
-        if self._unit not in (None, _BAR_UNIT):
+        if self._unit != _BAR_UNIT and (self._unit is not None or self._rows > _MOST_BARE):
             return math.nan
         self._read_bars(self._line[1])
         if self._total is not None and step > self._total + self._bars[self._total].base:
@@ -283,11 +287,15 @@ class RowClock:
         """Read the bars up to a place in the text."""
         begin = max(self._bar_end - self._begin, end - _NEAR_BYTES, 0)
         self._bar_end = max(self._bar_end, self._begin + end)
-        if self._text.find(b"<", begin, end) < 0:
+        first, last = self._text.find(b"<", begin, end), self._text.rfind(b"<", begin, end)
+        if first < 0:
             return
-        for found in _BAR.finditer(self._text, begin, end):
-            done, total = (int(number.replace(b",", b"") or 0) for number in found.group(1, 2))
-            hours, minutes, seconds = (int(part or 0) for part in found.groups()[2:])
+        for found in _BAR.finditer(self._text, max(begin, first - _HEAD_BYTES), last + 1):
+            before = _DONE.search(self._text[max(0, found.start() - 20) : found.start()])
+            printed = before[0] if before is not None else b"", *found.groups()
+            done, total, hours, minutes, seconds = (
+                int((number or b"").replace(b",", b"") or 0) for number in printed
+            )
             if total in self._bars or len(self._bars) < _MOST_BARS:
                 elapsed = hours * _HOUR_S + minutes * 60 + seconds
                 bar = self._bars.get(total, _Bar())
