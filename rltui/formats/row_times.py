@@ -41,13 +41,18 @@ _PARTS = (
 )
 #: What stamps stand behind, and how many bytes at most: others are part of a sentence.
 _LEAD, _LEAD_BYTES = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?"), 24
+_CLOCK = re.compile(rb"[012]\d:[0-5]\d:[0-6]\d(?:[.,]\d{1,9})?")
 #: Found fast in most stamps, and only there.
-_QUICK = re.compile(rb"\d:[0-5]\d:[0-6]\d")
+_QUICK = re.compile(rb":[0-5]\d:[0-6]\d(?! ?<)")
 #: Seconds or milliseconds since the epoch, from 2014 on, before a line.
 _EPOCH = re.compile(
     _FRONT + rb"(?:ts=|time=)?(1[4-9]\d{8}|2\d{9})(?:\.(\d{1,9})|(\d{3}))?(?=[\])]|[:,|]? )"
 )
-_BAR = re.compile(rb"([\d,]{1,18})/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
+#: What is behind the steps of a bar; a pattern that begins with a digit would be slow.
+_BAR = re.compile(rb"/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
+_DONE = re.compile(rb"[\d,]{1,18}$")
+#: Rows after which the bar is read here and there, for what lies between by its pace.
+_MANY_ROWS = 1000
 #: Bytes of a line in which its time is, and of the log before a row in which its stamp or bar is.
 _HEAD_BYTES, _NEAR_BYTES = 160, 4096
 #: Rows without any stamp after which none is looked for between rows, and how many in a row have
@@ -81,19 +86,27 @@ class StampReader:
         self._east: float | None = None
         """Seconds by which this machine is east of UTC at the first stamp without a zone: always
         the same, so that no hour comes twice."""
+        self._form = b"", b"", 0, 0.0, 0.0
+        """Of the newest stamp: what stands before and behind its time of day, where that ends, its
+        unit, and the seconds at midnight."""
 
     def moment(self, line: bytes) -> Moment | None:
         """The time in the head of a line; None without one."""
+        lead, behind, end, unit, midnight = self._form
+        if end and line.startswith(lead) and line.startswith(behind, end):
+            clock = line[len(lead) : end]
+            if _CLOCK.fullmatch(clock):
+                return unit, midnight + _seconds_of(clock[:2], clock[3:5], clock[6:])
         found = _STAMP.search(line) if _QUICK.search(line) else None
-        lead = _LEAD.match(line)
-        if found is not None and lead is not None and found.start() > lead.end() + _LEAD_BYTES:
-            return None
         if found is None:
             epoch = _EPOCH.match(line)
             return epoch and (0.0, float(b"%b.%b" % (epoch[1], epoch[2] or epoch[3] or b"0")))
 
+        front = _LEAD.match(line)
+        if front is not None and found.start() > front.end() + _LEAD_BYTES:
+            return None
         hour, minute, second, zone = found.group("hour", "minute", "second", "zone")
-        seconds = int(hour) * _HOUR_S + int(minute) * 60 + float(second.replace(b",", b"."))
+        clock_s = seconds = _seconds_of(hour, minute, second)
         printed = tuple(next(filter(None, found.group(*names)), b"") for names in _PARTS)
         if printed not in self._days:
             self._days[printed] = self._day_of(*printed) if printed[1] else _EPOCH_DAY
@@ -104,12 +117,16 @@ class StampReader:
         seconds += (day - _EPOCH_DAY) * _DAY_S
         if zone:
             east = int(zone[1:3]) * _HOUR_S + int(zone[-2:]) * 60 if zone[:1] in b"+-" else 0.0
-            return 0.0, seconds + east if zone[:1] == b"-" else seconds - east
-        if self._east is None:
+            unit, seconds = 0.0, seconds + east if zone[:1] == b"-" else seconds - east
+        elif self._east is None:
             offset = datetime.fromtimestamp(seconds or time.time()).astimezone().utcoffset()
             self._east = 0.0 if offset is None else offset.total_seconds()
+        if not zone:
+            unit, seconds = _ZONELESS if printed[1] else _DAY_S, seconds - (self._east or 0.0)
+        at, end = found.start("hour"), found.end("second")
+        self._form = line[:at], line[end : found.end() + 1], end, unit, seconds - clock_s
 
-        return _ZONELESS if printed[1] else _DAY_S, seconds - self._east
+        return unit, seconds
 
     def _day_of(self, year: bytes, month: bytes, day: bytes) -> int:
         """The ordinal of a day, 0 where there is none. Without a year it is in the one that is
@@ -125,6 +142,10 @@ class StampReader:
                 if year or ordinal <= latest:
                     return ordinal
         return 0
+
+
+def _seconds_of(hour: bytes, minute: bytes, second: bytes) -> float:
+    return int(hour) * _HOUR_S + int(minute) * 60 + float(second.replace(b",", b"."))
 
 
 class _Bar(NamedTuple):
@@ -192,15 +213,17 @@ class RowClock:
         if end <= lowest:
             return self._wall
         self._rows += 1
-        moment = self._moment(begin)
-        if moment is None and (self._streak or self._rows < _MOST_BARE):
+        if self._unit is None and self._rows > _MOST_BARE:
+            return math.nan
+        moment = self._moment(begin) if self._unit != _BAR_UNIT else None
+        if moment is None and (self._streak or self._unit is None):
             moment = self._between(lowest, begin)
             self._since = self._since + 1 if moment is None else 0
             if begin - lowest < _BESIDE_BYTES and 0 < self._since < _STREAK:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
-        if moment is None:
+        if moment is None and self._unit in (None, _BAR_UNIT) and self._has_bar(begin, end):
             self._read_bars(end)
             known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
             if known and self._total in (None, *known):
@@ -213,15 +236,17 @@ class RowClock:
     def bar(self, step: int) -> float:
         """The time of a row of this step by the bar near the line that is read which counts the
         steps; NaN without one."""
-        if self._unit not in (None, _BAR_UNIT):
+        if self._unit != _BAR_UNIT and (self._unit is not None or self._rows > _MOST_BARE):
             return math.nan
         self._read_bars(self._line[1])
         if self._total is not None and step > self._total + self._bars[self._total].base:
             self._total = None
         for total, bar in self._bars.items():
             ahead = step - bar.steps
-            fits = 0 <= ahead <= 1 if self._total is None else self._total == total and ahead <= 1
-            if fits and bar.steps and bar.at >= self._begin + self._line[1] - _NEAR_BYTES:
+            fits = 0 <= ahead <= 1
+            if self._total is not None:
+                fits = total == self._total and (ahead <= 1 or self._rows > _MANY_ROWS)
+            if fits and bar.steps and bar.at >= self._begin + self._line[1] - 2 * _NEAR_BYTES:
                 self._total = total
                 return self._settled(_BAR_UNIT, bar.seconds / bar.steps * step)
 
@@ -231,8 +256,10 @@ class RowClock:
         """The clock of the rows so far, after the end of the piece."""
         end, newest = len(self._text), self._newest
         if self._unit == _BAR_UNIT:
-            self._read_bars(end)
+            known = self._bars.copy(), self._bar_end
+            self._read_bars(end, now=True)
             newest = self._bars[self._total].seconds if self._total else newest
+            self._bars, self._bar_end = known  # the pieces decide nothing
             return LogClock(newest, _BAR_UNIT)
         lowest = end
         for _ in range(_LAST_LINES):
@@ -279,15 +306,27 @@ class RowClock:
 
         return seconds
 
-    def _read_bars(self, end: int) -> None:
-        """Read the bars up to a place in the text."""
-        begin = max(self._bar_end - self._begin, end - _NEAR_BYTES, 0)
-        self._bar_end = max(self._bar_end, self._begin + end)
-        if self._text.find(b"<", begin, end) < 0:
+    def _has_bar(self, begin: int, end: int) -> bool:
+        return self._text.find(b"<", begin, end) >= 0
+
+    def _read_bars(self, end: int, *, now: bool = False) -> None:
+        """Read the bars up to a place in the text; those of a long log only here and there, unless
+        ``now``."""
+        gone, many = self._begin + end - self._bar_end, self._rows > _MANY_ROWS
+        if many and gone < _NEAR_BYTES and not now:
             return
-        for found in _BAR.finditer(self._text, begin, end):
-            done, total = (int(number.replace(b",", b"") or 0) for number in found.group(1, 2))
-            hours, minutes, seconds = (int(part or 0) for part in found.groups()[2:])
+        begin = max(end - gone, end - _NEAR_BYTES, 0)
+        self._bar_end = max(self._bar_end, self._begin + end)
+        last = self._text.rfind(b"<", begin, end)
+        first = last if many else self._text.find(b"<", begin, end)
+        if last < 0:
+            return
+        for found in _BAR.finditer(self._text, max(begin, first - _HEAD_BYTES), last + 1):
+            before = _DONE.search(self._text[max(0, found.start() - 20) : found.start()])
+            printed = before[0] if before is not None else b"", *found.groups()
+            done, total, hours, minutes, seconds = (
+                int((number or b"").replace(b",", b"") or 0) for number in printed
+            )
             if total in self._bars or len(self._bars) < _MOST_BARS:
                 elapsed = hours * _HOUR_S + minutes * 60 + seconds
                 bar = self._bars.get(total, _Bar())
