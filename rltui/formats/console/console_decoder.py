@@ -89,7 +89,7 @@ class ConsoleDecoder(LastLine):
                 self._parts, self._skipping = [], True
 
         self._tail.feed(data, row_end)
-        self._phases.feed(data, row_end)
+        self._phases.feed(data, row_end, more=more)
         decoded = self._decoded(more=more)
         return decoded if self._tags is None else self._look(data, decoded, self._tags, more=more)
 

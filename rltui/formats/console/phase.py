@@ -60,12 +60,12 @@ class PhaseSearch:
         self._shapes: dict[bytes, re.Pattern[bytes] | None] = {}
         """Line with "#" for every digit -> the pattern that it matches."""
 
-    def feed(self, data: bytes, row_end: int | None) -> None:
+    def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
         """Look at the next piece; ``row_end``: where the newest row in it ends, negative when that
-        is before it."""
+        is before it; ``more``: whether others are known to follow."""
         begin, row = max(0, len(data) - _END), max(0, row_end or 0)
         if row_end is not None:
-            for line in data[max(begin, row - _BEFORE) : row].splitlines():
+            for line in data[max(begin, row if more else row - _BEFORE) : row].splitlines():
                 self._take(line)
             self.phase, self._name, self._times = None, "", []
         lines = data[max(begin, row) :].splitlines()
