@@ -197,7 +197,7 @@ class Generic(Dialect):
 
     def _trusted(self, text: bytes, position: Position, counters: Mapping[bytes, int]) -> Position:
         """The position by a counter that counts; the first line is read again with a new one."""
-        if len(counters) == 1:
+        if len(counters) < 2:
             return position
         none = self._rises.see(counters) | self._none
         first, self._first = self._first, self._first or text
