@@ -11,14 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rltui.formats.console.console_dialect import (
-    ConsoleRows,
-    Dialect,
-    Rank,
-    Row,
-    RowForms,
-    leading,
-)
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
     QUANTITY,
     RULE_ENDS,
@@ -255,7 +248,7 @@ class Generic(Dialect):
                 break
 
         rank = position.rank
-        form: tuple[bytes | int, ...] = (rank, *leading(names))
+        form: tuple[bytes | int, ...] = (rank, *RowForms.leading(names))
         step, total = self._counter.finer_than(rank), None
         carried = step is not None and form not in self._forms.own
         if step is None or not carried:

@@ -337,8 +337,8 @@ def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
         if best is None or rank < best.rank or best.word in none:
             length = best is not None and best.rank == EPISODE and found[1] == b"steps"
             if not (length and rank == STEP):
-                place = found.start(), found.end()
-                best = Position(rank, step, total, None, None, *place, found[1], counters)
+                begin, end = found.span()
+                best = Position(rank, step, total, None, None, begin, end, found[1], counters)
         else:
             best.end = max(best.end, found.end())
     if best is None and b" " in head and (behind := _BEHIND.search(head)):
