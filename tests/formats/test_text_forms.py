@@ -67,3 +67,93 @@ def test_the_verdict_is_that_of_the_run(tmp_path: Path) -> None:
     }
     assert not wrong
     assert len(FORMS) > ENOUGH
+
+
+# counters
+
+
+def steps_of(text: str, tag: str) -> list[int]:
+    return [step for step, _ in read(text.encode())[tag]]
+
+
+def test_a_counter_in_thousands_has_all_its_rows() -> None:
+    text = "".join(
+        f"step:{f'{n}00' if n < 10 else f'{n // 10}K'} smpl:{8 * n}K ep:{n} loss:{1 / n:.3f}\n"
+        for n in range(1, 151)
+    )
+    found = steps_of(text, "loss")
+    assert len(found) == 150
+    assert found[-1] == 15_000
+
+
+def test_many_rows_of_one_step_wait_for_another() -> None:
+    text = "".join(f"step:{1 + n // 30}K loss:{n}.5 reward:{n}.25\n" for n in range(60))
+    assert steps_of(text, "loss") == [1000] * 30 + [2000] * 30
+
+
+def test_a_bar_with_a_counter_from_0_has_its_first_row() -> None:
+    text = "".join(
+        f"\rEpoch 1: {n}%|#   | {n}/40 [00:01<00:09,  9.9it/s, step={n}, loss={n}.5]"
+        for n in range(40)
+    )
+    assert steps_of(text + "\n", "loss") == list(range(40))
+
+
+def test_a_row_is_believed_by_its_leading_names() -> None:
+    text = "step=0 loss=9.5 reward=0.5 start_score=0.1\n"
+    text += "".join(f"step={n} loss={n}.5 reward={n}.25\n" for n in range(1, 9))
+    text += "step=9 reward=9.25 loss=9.5 eval_acc=0.7\n"
+    assert steps_of(text, "loss") == list(range(10))
+    assert steps_of(text, "eval_acc") == [9]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Episode {n} | Training iteration 1000 | reward {n}.5\n",
+        "Training iteration: 50, Episode: {n}, reward: {n}.5\n",
+        "batch 64, episode {n}, reward {n}.5\n",
+        "----------------\nUpdate: \t{n}\nFrames: \t2048\nreward: \t{n}.5 +- 0.2\n",
+        "----------------\nUpdate: \t{n}\nFrames: \t{odd}\nreward: \t{n}.5 +- 0.2\n",
+    ],
+)
+def test_what_stands_still_or_falls_counts_nothing(form: str) -> None:
+    text = "".join(form.format(n=n, odd=1000 + 37 * n % 101) for n in range(1, 21))
+    assert steps_of(text, "reward") == list(range(1, 21))
+
+
+def test_a_heading_right_above_a_dict_has_its_step() -> None:
+    text = "".join(
+        f"[STEP {5 * n:>4}]  loss=2.5\n{{'loss': '2.{n:02}', 'epoch': '0.{n:02}'}}\n"
+        for n in range(1, 9)
+    )
+    assert steps_of(text, "train/loss") == [5 * n for n in range(1, 9)]
+    told = "".join(
+        f"Tried to log to step {40 + n}, which is too late\n{{'loss': {n}.5, 'epoch': {n}.0}}\n"
+        for n in range(1, 9)
+    )
+    assert steps_of(told, "train/loss") == list(range(1, 9)), "a sentence is no heading"
+
+
+def test_several_numbers_of_one_name_are_several_series() -> None:
+    text = "".join(
+        f"[Update {n}/40] Step: {n}/640 | FPS: 90{n}\n"
+        f" └─ WinRate: 0.{n} | Loss(P/V/E): -0.00{n}/0.07/0.39\n"
+        for n in range(1, 9)
+    )
+    assert {"WinRate", "Loss(P)", "Loss(V)", "Loss(E)"} <= set(read(text.encode()))
+    uneven = "".join(f"step {n} Loss(P/V): 0.1/0.2/0.3 reward {n}.5\n" for n in range(1, 9))
+    assert set(read(uneven.encode())) == {"reward"}
+
+
+def test_a_sentence_with_a_comma_is_no_fraction() -> None:
+    text = "".join(f"step {n}: loss 0.5, betas 0,9, tokens 1,024\n" for n in range(1, 9))
+    assert [value for _, value in read(text.encode())["tokens"]] == [1024.0] * 8
+
+
+def test_utf_16_may_come_in_any_pieces() -> None:
+    whole = FORMS["UTF-16"](ROWS)
+    assert isinstance(whole, bytes)
+    pieces = encode.points_of(encode.feed_all(Console().decoder(), whole, piece=1))
+    assert pieces == encode.points_of(encode.feed_all(Console().decoder(), whole))
+    assert pieces

@@ -157,11 +157,6 @@ class RestartDetector:
         return found
 
 
-def leading(names: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """The names by which a row is believed: those behind them may come now and then."""
-    return tuple(sorted(names[:_LEADING]))
-
-
 class RowForms:
     """Believes rows by their form: two with the same leading names and different steps.
 
@@ -175,6 +170,11 @@ class RowForms:
         self._waiting = 0
         self.own: set[tuple[bytes | int, ...]] = set()
         """Forms that were believed by counters of their own."""
+
+    @staticmethod
+    def leading(names: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """The names by which a row is believed: those behind them may come now and then."""
+        return tuple(sorted(names[:_LEADING]))
 
     def add(
         self, form: tuple[bytes | int, ...], row: Row, *, own: bool = True, once: bool = False

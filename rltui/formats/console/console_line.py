@@ -34,6 +34,8 @@ _MAY_BE_GROUPED = re.compile(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
 _FRACTION = re.compile(rb"(?<![\w.,\[(])[-+]?(?:0,\d|\d{1,9},(?!\d{3}(?!\d))\d)\d*(?![\d,.]\d|:)")
 _COMMA = re.compile(rb"(?<=\d),(?=\d)")
 _POINT = re.compile(rb"\d\.\d")
+#: What a line has whose names and numbers are not plain.
+_SPECIAL = re.compile(rb"['\"(\[<>/+\xc2\xef]|\.(?:\.\.\.|py:)")
 #: A number as a library prints its own: ``np.float64(0.5)``, ``tensor([0.5], device='cuda:0')``.
 _CALLED = re.compile(
     rb"(?<![\w.])(?:[a-z]{2,5}\.)?(?:Device|b|u)?(?:[Tt]ensor|[Aa]rray|float|int|bool_?|Decimal)\d*"
@@ -96,6 +98,8 @@ def simplified(line: bytes) -> bytes:
     """The line with plain numbers and names: ``tensor(0.5, device='cuda:0')``, ``[0.5]``,
     ``0.5 ± 0.1`` and ``'0.5'`` are ``0.5``, and several numbers of one name are several pairs."""
     line = ungrouped(line)
+    if _SPECIAL.search(line) is None:
+        return line
     if b"\xc2\xa0" in line or b"\xef\xbc\x9a" in line:
         line = line.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")
     if b"(" in line or b"<tf." in line:

@@ -11,14 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rltui.formats.console.console_dialect import (
-    ConsoleRows,
-    Dialect,
-    Rank,
-    Row,
-    RowForms,
-    leading,
-)
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
     QUANTITY,
     RULE_ENDS,
@@ -197,7 +190,7 @@ class Generic(Dialect):
 
     def _trusted(self, text: bytes, position: Position, counters: Mapping[bytes, int]) -> Position:
         """The position by a counter that counts; the first line is read again with a new one."""
-        if len(counters) == 1:
+        if len(counters) < 2:
             return position
         none = self._rises.see(counters) | self._none
         first, self._first = self._first, self._first or text
@@ -255,7 +248,7 @@ class Generic(Dialect):
                 break
 
         rank = position.rank
-        form: tuple[bytes | int, ...] = (rank, *leading(names))
+        form: tuple[bytes | int, ...] = (rank, *RowForms.leading(names))
         step, total = self._counter.finer_than(rank), None
         carried = step is not None and form not in self._forms.own
         if step is None or not carried:

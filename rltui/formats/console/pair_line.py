@@ -254,7 +254,7 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
 HEAD_BYTES = 160
 #: Patterns of small letters: matching any case takes several times as long.
 _INDEX = re.compile(
-    rb"(steps?|timesteps?|frames?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
+    rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
     rb"[:=#_]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
     rb"(?![\d.\w%])[\])]?"
 )
@@ -289,7 +289,6 @@ _ORDER = {
     b"iter": STEP,
     b"upda": STEP,
     b"fram": FINE,
-    b"time": FINE,
     b"batc": BATCH,
     b"epis": EPISODE,
     b"ep": EPISODE,
@@ -326,20 +325,20 @@ def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
         return Position(STEP, step or 0, total, epoch, epochs, end=within.end())
     best: Position | None = None
     epoch = epochs = None
-    counters: dict[bytes, int] = {}
-    for rank, found in _counters(head):
-        step, total = int(quantity(found[2].upper())), int(found[3]) if found[3] else None
+    several = list(_counters(head))
+    counters = _within_epoch(several) if len(several) > 1 else None
+    for rank, found in several:
+        step = int(found[2] if found[2].isdigit() else quantity(found[2].upper()))
+        total = int(found[3]) if found[3] else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        elif found[2].isdigit():
-            counters[found[1]] = step
         if best is not None and found[1] in none:
             continue
         if best is None or rank < best.rank or best.word in none:
             length = best is not None and best.rank == EPISODE and found[1] == b"steps"
             if not (length and rank == STEP):
-                best = Position(rank, step, total, begin=found.start(), end=found.end())
-                best.word, best.counters = found[1], counters
+                begin, end = found.span()
+                best = Position(rank, step, total, None, None, begin, end, found[1], counters)
         else:
             best.end = max(best.end, found.end())
     if best is None and b" " in head and (behind := _BEHIND.search(head)):
@@ -361,6 +360,11 @@ def bare_position(text: bytes) -> Position | None:
         return None
     place = found.start(), found.end()
     return Position(STEP, int(step), int(total) if total else None, None, None, *place)
+
+
+def _within_epoch(several: list[tuple[int, re.Match[bytes]]]) -> dict[bytes, int]:
+    whole = ((found[1], found[2]) for rank, found in several if rank < EPOCH)
+    return {word: int(text) for word, text in whole if text.isdigit()}
 
 
 def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:

@@ -12,14 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rltui.formats.console.console_dialect import (
-    ConsoleRows,
-    Dialect,
-    Rank,
-    Row,
-    RowForms,
-    leading,
-)
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import NUMBER, plain, quantity
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.words import STEP
@@ -171,7 +164,7 @@ class ProgressBar(Dialect):
         return bar
 
     def _give(self, row: Row) -> bool:
-        believed = self._forms.add(leading(row.names), row)
+        believed = self._forms.add(RowForms.leading(row.names), row)
         planned = max((one.total or 0 for one in believed), default=0)
         if planned > (self.rows.total or 0):
             self.rows.total = planned

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
@@ -89,6 +88,8 @@ class BoxedTable(Dialect):
         self._above: int | None = None
         """The step on a line above the box."""
         self._rises = Rises()
+        self._none: frozenset[bytes] = frozenset()
+        """Counters that count nothing."""
         self._held: list[tuple[int | None, list[tuple[int, bytes]], dict[bytes, float]]] = []
         """Boxes that wait: the step above, ranks and names of the counters, and the values."""
         self._sure = False
@@ -220,7 +221,7 @@ class BoxedTable(Dialect):
         """A box with another counter, or below a line with one."""
         ranks = [(rank_of_counter(k), k) for k in values if whole(cells[k]) is not None]
         known = [(rank, key) for rank, key in ranks if rank is not None]
-        none = self._rises.see({key: values[key] for _, key in known}) if known else ()
+        none = self._rises.see({key: values[key] for _, key in known}) if known else frozenset()
         self._held.append((self._above, sorted(known), values))
         if known and len(values) == 1:  # a frame with a rule between all cells
             self._above = int(values[known[0][1]])
@@ -228,13 +229,14 @@ class BoxedTable(Dialect):
         if not self._sure and shared and len(self._held) > (_DOUBTED if len(known) > 1 else 1):
             self._sure = True
         if self._sure:
-            self._give(none)
+            self._none |= none
+            self._give()
         self._held = self._held[-_MOST_HELD:]
 
-    def _give(self, none: Collection[bytes]) -> None:
-        """Add the boxes that wait. ``none``: counters that count nothing."""
+    def _give(self) -> None:
+        """Add the boxes that wait."""
         for above, known, values in self._held:
-            key = min((pair for pair in known if pair[1] not in none), default=(0, b""))[1]
+            key = min((pair for pair in known if pair[1] not in self._none), default=(0, b""))[1]
             self._key = key or self._key
             step = int(values.pop(key)) if key else above
             if step is not None and values:

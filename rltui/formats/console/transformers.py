@@ -287,8 +287,6 @@ class Transformers(Dialect):
         """Whether rows without a logger prefix were seen."""
         self._above: int | None = None
         """The step on the line before."""
-        self._stamp = math.nan
-        """The time there."""
 
     def follow(self, line: bytes) -> None:
         """Read the next part of a wrapped row; a row or a bar instead shows that it was torn."""
@@ -346,7 +344,7 @@ class Transformers(Dialect):
         if position is None or position.rank >= EPISODE or b":" in before:
             return
         if len(before.split()) <= _MOST_WORDS:
-            self._above, self._stamp = position.step, self.rows.clock.stamp()
+            self._above = position.step
             self._wrapped, self.open = [], True
 
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
@@ -401,7 +399,7 @@ class Transformers(Dialect):
         progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
         if b"epoch" not in names and progress is None:
             if above is not None:
-                self._give(Row(above, names, values, self._stamp if math.isnan(wall) else wall))
+                self._give(Row(above, names, values, wall))
             return above is not None
         if names != self._names:
             self._learn(names)
