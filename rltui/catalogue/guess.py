@@ -12,60 +12,10 @@ from functools import lru_cache
 from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
 from rltui.catalogue.normal import normal, usual_words, word_set
+from rltui.catalogue.words import category_ranks
 
-_C = Category
 #: Words that start a tag (or a part of it) of evaluation.
 _HELD_OUT = word_set("val eval evaluation valid validation test heldout dev")
-#: Words of a tag part and the categories they suggest, most reliable first.
-_WORDS: tuple[tuple[Category, frozenset[str]], ...] = tuple(
-    (category, word_set(words))
-    for category, words in (
-        (_C.HYPER, "lr coef beta gamma lambda epsilon temperature hparam hparams hyperparameters"),
-        (_C.HYPER, "discount seed decay schedule threshold hyper cliprange"),
-        (_C.TIMING, "time times timing timer timers duration latency elapsed runtime seconds secs"),
-        (_C.LENGTH, "length token tokens completion completions truncated seqlen"),
-        (_C.PERF, "perf performance throughput mfu fps sps flops tflops tps idle"),
-        (_C.ROLLOUT, "prefix kv vllm sglang preempted speculative draft staleness"),
-        (_C.BALANCE, "balance imbalance moe expert experts router routed"),
-        (_C.TURNS, "turn turns tool tools termination"),
-        (_C.SYSTEM, "gpu cpu mem memory ram vram system disk network host worker workers"),
-        (_C.SYSTEM, "restarts requests reqs outstanding queue thread threads"),
-        (_C.CRITIC, "value return reward advantage score scores success win won winrate"),
-        (_C.CRITIC, "q qf q1 q2 qf1 qf2 td explained_variance accuracy acc correct fitness elo"),
-        (_C.ACTOR, "policy ppo grpo entropy kl approxkl grad gradnorm clip clipfrac perplexity"),
-        (_C.ACTOR, "ppl logp logprob logprobs logits action actions surrogate teacher"),
-        (_C.PREFERENCE, "dpo kto orpo preference chosen rejected margin margins"),
-        (_C.PROGRESS, "epoch epochs iteration counter counters progress updates done replay"),
-        (_C.PROGRESS, "timestep timesteps transitions frames version"),
-    )
-)
-#: Words that decide only where no other word of the tag does: they sort, or say little.
-_WEAK: tuple[tuple[Category, frozenset[str]], ...] = tuple(
-    (category, word_set(words))
-    for category, words in (
-        (_C.PROGRESS, "step steps samples buffer count"),
-        (_C.CRITIC, "pass passed match solve solved"),
-        (_C.PERF, "speed rate"),
-        (_C.CRITIC, "cost costs penalty bonus intrinsic goal distance collision collisions task"),
-        (_C.CRITIC, "curriculum difficulty terrain episode env environment"),
-        (_C.ACTOR, "loss ratio learner optim optimizer norm weight weights param params"),
-        (_C.HYPER, "batch size eps alpha learning"),
-    )
-)
-
-
-def _ranked(
-    table: tuple[tuple[Category, frozenset[str]], ...],
-) -> dict[str, tuple[int, Category]]:
-    """Word -> the first line of a table that has it."""
-    found: dict[str, tuple[int, Category]] = {}
-    for rank, (category, words) in enumerate(table):
-        for word in words:
-            found.setdefault(word, (rank, category))
-    return found
-
-
-_RANKS, _WEAK_RANKS = _ranked(_WORDS), _ranked(_WEAK)
 #: First words of counters, and what they count.
 _NUMBER = word_set("num n total count number nb")
 _COUNTED = word_set(
@@ -99,7 +49,7 @@ _PARTIAL = word_set(
 
 #: Categories that the name of an experiment may seem to have (``ppo_seed_1``), and the fewest tags
 #: that show what all of them have in front.
-_MAY_NAME_RUNS = frozenset({_C.OTHER, _C.HYPER, _C.ACTOR, _C.PREFERENCE})
+_MAY_NAME_RUNS = frozenset({Category.OTHER, Category.HYPER, Category.ACTOR, Category.PREFERENCE})
 _ENOUGH = 3
 
 #: Where a word of lower case is followed by a capital: ``LossPi``, but not ``GB`` or ``mW``.
@@ -133,7 +83,7 @@ def guess_category(tag: str) -> Category:
         return Category.PROGRESS
     if _RATE.search(tag):
         return Category.PERF
-    for ranks in (_RANKS, _WEAK_RANKS):
+    for ranks in category_ranks():
         for words in parts:
             best = min((ranks[word] for word in words if word in ranks), default=None)
             if best is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Annotated, NamedTuple
 
+from rltui.catalogue.model import Category
 from rltui.catalogue.normal import normal, usual_words
 from rltui.core.level import Direction
 from rltui.core.yaml_document import Node
@@ -49,6 +50,11 @@ class _Concept(NamedTuple):
     guessed: bool = False
 
 
+class _Section(NamedTuple):
+    category: Category
+    words: str
+
+
 class _Document(NamedTuple):
     """``data/words.yaml``; see there for the meaning of each field."""
 
@@ -58,11 +64,23 @@ class _Document(NamedTuple):
     scored: _Words
     sorts: _Words
     concepts: tuple[_Concept, ...]
+    categories: tuple[_Section, ...]
+    weak_categories: tuple[_Section, ...]
 
 
 @cache
 def _known() -> _Document:
     return shipped_record(_Document, "catalogue", "data", "words.yaml")
+
+
+@cache
+def category_ranks() -> tuple[dict[str, tuple[int, Category]], ...]:
+    """Word -> its rank and the category that it suggests; then the same of weak words."""
+    both = (_known().categories, _known().weak_categories)
+    return tuple(
+        {w: (rank, s.category) for rank, s in reversed([*enumerate(part)]) for w in s.words.split()}
+        for part in both
+    )
 
 
 class Meant(NamedTuple):
@@ -95,10 +113,21 @@ def better(words: Sequence[str]) -> Direction | None:
     return weak
 
 
+@cache
+def _telling() -> re.Pattern[str]:
+    """What a name has in it that may stand for something."""
+    known = _known()
+    needed = (concept.needs[0] for concept in known.concepts)
+    every = (known.held_out.anywhere, known.held_out.begins, known.benchmarks, *needed)
+    return re.compile(rf"(?:^|_)(?:{'|'.join(p.pattern for p in every)})\d*(?:_|$)")
+
+
 @lru_cache(maxsize=8192)
 def meant_by(tag: str) -> Meant | None:
     """What a tag stands for by its words; None where they do not say."""
     words, known = words_of(tag), _known()
+    if not _telling().search("_".join(words)):  # as most tags of no framework
+        return None
     heads = (tag[: slash.start()] for slash in re.finditer("/", tag))
     begins = {0, *(len(words_of(head)) for head in heads)}
     begins |= {len(words) - 1} if "loss" in words else set()  # Loss/Valid, but reward/test
