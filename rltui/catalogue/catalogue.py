@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
-from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
+from rltui.catalogue.dialect import Entry, Head, Prefixes, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios, read_tabs
 from rltui.catalogue.model import (
     Explanation,
@@ -205,7 +205,7 @@ class Catalogue:
 
     def _found(self, tags: Names, formats: Iterable[str]) -> tuple[Dialect, tuple[str, ...]]:
         formats = tuple(formats)
-        seen: dict[tuple[tuple[str, bool], ...], Names] = {}
+        seen: dict[Prefixes, Names] = {}
         best, found = (0, 0), self.dialects[GENERIC]
         reasons: tuple[str, ...] = ("no framework is recognised",)
         for dialect in self.suspects:

@@ -65,7 +65,11 @@ class AlgorithmMark(NamedTuple):
     none: _Patterns = ()
 
 
-def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
+#: Text that trackers put in front of tags, and whether it marks evaluation.
+Prefixes = tuple[tuple[str, bool], ...]
+
+
+def _prefixes(node: Node) -> Prefixes:
     roles = [
         (text, role.choice(("training", "validation")) == "validation")
         for text, role in node.table().pairs()
@@ -85,7 +89,7 @@ class Head(NamedTuple):
     """Order among look-alikes: the lower is tried first."""
     scenario: str | None = None
     """Fixed scenario of this framework, whatever the algorithm."""
-    prefixes: Annotated[tuple[tuple[str, bool], ...] | None, Keyed(read=_prefixes)] = None
+    prefixes: Annotated[Prefixes | None, Keyed(read=_prefixes)] = None
     """Text that trackers put in front of tags, and whether it marks evaluation. ``*/eval/`` follows
     the first part of a tag."""
     fingerprint: Fingerprint | None = None

@@ -171,6 +171,11 @@ class TagInfo:
     """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
 
     @property
+    def key(self) -> str:
+        """That of the metric; empty for a tag that the catalogue does not know."""
+        return "" if self.metric is None else self.metric.key
+
+    @property
     def is_held_out(self) -> bool:
         """Whether it is known what of held-out data it is."""
         metric = self.metric
@@ -252,9 +257,9 @@ class Environments(NamedTuple):
                 columns.setdefault(key, []).append((column, rank))
         for tag, info in infos.items():
             name = next((info.labels[x] for x in self.labels if x in info.labels), "")
-            if not name or name in self.whole or info.metric is None:
+            if not name or name in self.whole:
                 continue
-            for column, rank in columns.get(info.metric.key, ()):
+            for column, rank in columns.get(info.key, ()):
                 place = rank, len(info.labels), tag  # of parts of it, what has the fewest labels
                 tags = found.setdefault(name, {})
                 tags[column] = min(place, tags.get(column, place))

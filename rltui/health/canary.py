@@ -100,7 +100,7 @@ def failures(rules: Iterable[Rule], infos: Infos, run: Recognition) -> tuple[Fai
     Not those of what it does not have: of whose metrics it logs none, and its kind of training is
     asked for none.
     """
-    keys = {i.metric.key for i in infos.values() if i.metric is not None}
+    keys = {i.key for i in infos.values()} - {""}
     plan = make_plan(rules, infos, infos, run)
     gaps_of = _Gaps(plan, keys, run)
     known = [s for s in symptoms().values() if s.together == 1 and s.is_about(keys)]
@@ -161,8 +161,7 @@ def _shown(task: Task, infos: Infos, known: Sequence[Symptom]) -> dict[str, tupl
     would show -> the metrics that would."""
     found: dict[str, tuple[str, ...]] = {}
     for name in task.tags or [k for k in task.variant.metrics if "*" not in k]:
-        metric = infos[name].metric if task.tags else None
-        key = name if not task.tags else None if metric is None else metric.key
+        key = infos[name].key if task.tags else name
         for symptom in known:
             if symptom.shown_by(task.rule.id, key, task.variant.title):
                 found[symptom.id] = (*found.get(symptom.id, ()), name)

@@ -35,6 +35,7 @@ _COMPLAINT = re.compile(
     r"(?:\b(?:WARN(?:ING)?|ERROR|CRITICAL)\b|\b(?!Future|\w*Deprecation)\w+(?:Warning|Error):|"
     r"^(?:Warning|Error):)(?: [\d-]+ [\d:]+ \[[^\]]+\])?\W*(.+)"
 )
+_Patterns = tuple[re.Pattern[str], ...]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
@@ -89,14 +90,14 @@ class _Sign(NamedTuple):
     kind: ExitKind
     weight: Annotated[int, Keyed(read=_weight)]
     place: Annotated[str, Keyed("in", lambda node: node.choice(("line", "exception")))]
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: _Patterns
     reason: str
     advice: str
     source: str
     certain: bool = True
     rowless: bool = False
     """Whether it counts only in a log without any row."""
-    says: tuple[re.Pattern[str], ...] = ()
+    says: _Patterns = ()
     """Of complaints about the same while the training goes on."""
 
 
@@ -113,8 +114,8 @@ class _Document(NamedTuple):
 
     endings: tuple[_Sign, ...]
     exit_codes: Mapping[str, _Code]
-    aftermath: tuple[re.Pattern[str], ...]
-    caught: tuple[re.Pattern[str], ...]
+    aftermath: _Patterns
+    caught: _Patterns
 
 
 class _Seen(NamedTuple):

@@ -58,8 +58,8 @@ class Facts(NamedTuple):
         """Metric key -> its first tag that has points."""
         found: dict[str, str] = {}
         for tag, info in self.infos.items():
-            if info.metric is not None and self.run.count(tag):
-                found.setdefault(info.metric.key, tag)
+            if info.key and self.run.count(tag):
+                found.setdefault(info.key, tag)
         return found
 
     def series(self, tag: str) -> Series:

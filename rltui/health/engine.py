@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from rltui.catalogue.model import Infos, Recognition
 from rltui.core.batch import RunKey
@@ -43,8 +44,7 @@ class _Memory:
     waiting: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Item:
+class _Item(NamedTuple):
     """A variant that is to judge a tag."""
 
     task: Task
@@ -169,10 +169,7 @@ class Engine:
         compared: bool,
     ) -> tuple[Task, ...]:
         """The tasks of a run; kept, for the runs of a sweep have the same ones."""
-        meant = tuple(
-            (info.metric.key if info.metric else None, info.estimator, info.guessed)
-            for info in infos.values()
-        )
+        meant = tuple((info.key, info.estimator, info.guessed) for info in infos.values())
         known = recognition
         kind = (known.framework, known.algorithm, known.scenario.id, known.scope)
         key = (tags, meant, kind, compared)

@@ -53,9 +53,9 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
     known = [
-        (rank[i.metric.key], t)
+        (rank[i.key], t)
         for t, i in infos.items()
-        if i.metric and i.metric.key in rank and not i.guessed  # a guess excuses nothing
+        if i.key in rank and not i.guessed  # a guess excuses nothing
     ]
     for _, tag in sorted(known):
         values = run.series(tag).values
@@ -81,10 +81,10 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
         level = min(said.judgement.level, Level.OK)
         waits = said.judgement.level > Level.OK
         judged = replace(said.judgement, level=level, pending=waits)
-        return replace(said, findings=(), judgement=judged)
+        return said._replace(findings=(), judgement=judged)
     findings = tuple(_milder(f) for f in said.findings)
     level = min(said.judgement.level, Level.WATCH)
-    return replace(said, findings=findings, judgement=replace(said.judgement, level=level))
+    return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
 
 
 def _milder(finding: Finding) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -133,8 +133,7 @@ def _weight(signal: Signal) -> FloatArray:
 _UNJUDGED = Judgement(Level.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(NamedTuple):
     """The answer of a variant for a tag."""
 
     judged: bool
@@ -253,7 +252,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         title=case.variant.title,
         level=level,
         state=FindingState.FIRING if span.open else FindingState.RESOLVED,
-        metric=case.info.metric.key if case.info.metric else None,
+        metric=case.info.key or None,
         tag=case.info.tag,
         since_step=None if signal.whole else int(case.rows.steps[begin]),
         certain_step=int(case.rows.steps[span.sure]),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Limits, TagInfo
 from rltui.core.block import FloatArray
@@ -24,8 +23,7 @@ _LEVELS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+class Evaluation(NamedTuple):
     """One variant of a rule on the rows of one tag, with the answers of its detector."""
 
     rule: Rule

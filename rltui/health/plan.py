@@ -30,7 +30,7 @@ class _Logged:
         for tag in tags:
             info = infos.get(tag)
             if info is not None:
-                key = f"~{tag.lower()}" if info.metric is None else info.metric.key
+                key = info.key or f"~{tag.lower()}"
                 self.by_key.setdefault(key, []).append(tag)
         self._known = [key for key in self.by_key if not key.startswith("~")]
 
@@ -100,7 +100,7 @@ def out_of_scope(rules: Iterable[Rule], infos: Infos, run: Recognition) -> froze
     return frozenset(
         tag
         for tag, info in infos.items()
-        if info.metric and any(v.reads(info.metric.key) is not None for v in unfit)
+        if info.key and any(v.reads(info.key) is not None for v in unfit)
     )
 
 

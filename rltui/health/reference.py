@@ -7,10 +7,10 @@ a rule to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,7 @@ class Alignment(str, Enum):
     TOKENS = "tokens"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Course:
+class _Course(NamedTuple):
     """One metric of the reference, in its unit: (n,) each."""
 
     place: FloatArray
@@ -86,7 +85,9 @@ class Reference:
         self.name = name
         self.alignment = alignment
         self._tokens = tokens
-        self._courses = dict(self._all_courses(infos))
+        meant = (info for info in infos.values() if info.metric is not None)
+        courses = ((info.tag, self._course(info, infos)) for info in meant)
+        self._courses = {tag: course for tag, course in courses if course is not None}
         self._infos = {tag: infos[tag] for tag in self._courses}
 
     def at_rows(self, run: RunData, infos: Infos, tag: str) -> dict[str, FloatArray]:
@@ -115,12 +116,6 @@ class Reference:
             "worse": np.full(len(places), _WORSE.get(info.direction, 0.0)),
         }
         return {role: np.where(known, x, np.nan) for role, x in numbers.items()}
-
-    def _all_courses(self, infos: Infos) -> Iterator[tuple[str, _Course]]:
-        for tag, info in infos.items():
-            course = None if info.metric is None else self._course(info, infos)
-            if course is not None:
-                yield tag, course
 
     def _course(self, info: TagInfo, infos: Infos) -> _Course | None:
         series = self.run.series(info.tag)

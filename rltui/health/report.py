@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Infos
 from rltui.core.level import Level, worst
@@ -34,8 +34,7 @@ OVER_LISTED = 3
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class Answer(NamedTuple):
     """The answer of a variant for one tag, or the error it raised instead."""
 
     tag: str
@@ -105,7 +104,7 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
         (
             task,
             tuple(
-                replace(a, outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
+                a._replace(outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
                 for a in own
             ),
         )

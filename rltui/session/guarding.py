@@ -51,11 +51,9 @@ def reason_to_stop(report: Report | None) -> Reason | None:
 
 def _proof(diagnosis: Diagnosis) -> Finding | None:
     """Its first finding that is bad, certain and holds."""
-    for finding in diagnosis.findings:
-        holds = finding.fires and finding.error is None
-        if holds and finding.level is Level.BAD and finding.certain_step is not None:
-            return finding
-    return None
+    holding = (f for f in diagnosis.findings if f.fires and f.error is None)
+    bad = (f for f in holding if f.level is Level.BAD and f.certain_step is not None)
+    return next(bad, None)
 
 
 class Hold(NamedTuple):

@@ -94,9 +94,9 @@ def distinguished(infos: Infos) -> dict[str, TagInfo]:
 
 def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     """``infos`` where no tag of the user means a metric that the framework logs itself."""
-    logged = {info.metric.key for info in infos.values() if info.metric and not info.added}
+    logged = {info.key for info in infos.values() if not info.added}
     for tag, info in infos.items():
-        if info.added and info.metric is not None and info.metric.key in logged:
+        if info.added and info.key in logged:
             infos = infos | {tag: replace(info, metric=None)}
     return infos
 
@@ -107,7 +107,7 @@ def _also_shown(infos: dict[str, TagInfo], catalogue: Catalogue) -> dict[str, Ta
     asked, out = catalogue.questions, dict(infos)
     by_key: dict[str, list[str]] = {}
     for tag, info in infos.items():
-        by_key.setdefault(info.metric.key if info.metric else "", []).append(tag)
+        by_key.setdefault(info.key, []).append(tag)
     for category in {info.category for info in infos.values()} & asked.tabs.keys():
         keys = select(tuple(k for q in asked.tabs[category] for k in q.metrics), by_key)
         tags = {tag for key in keys for tag in by_key[key]}
@@ -123,7 +123,7 @@ def _with_guess(
     infos: dict[str, TagInfo], scenario: Scenario, catalogue: Catalogue
 ) -> dict[str, TagInfo]:
     """``infos`` with the best guess at the reward, where the run logs none that has a name."""
-    logged = {info.metric.key for info in infos.values() if info.metric}
+    logged = {info.key for info in infos.values()}
     if not scenario.reward or select(scenario.reward, logged):
         return infos
     reward = guess.likely_reward(
@@ -131,7 +131,7 @@ def _with_guess(
             tag
             for tag, info in infos.items()
             if info.category is not Category.VALIDATION
-            and (info.metric is None or info.metric.key.endswith(".other"))
+            and (not info.key or info.key.endswith(".other"))
         ]
     )
     if reward is None:

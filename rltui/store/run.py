@@ -14,6 +14,7 @@ from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
 from rltui.core.block import FloatArray
 from rltui.store.media import Media
 from rltui.store.point_table import PointTable, PrefixTable, RunExtent
+from rltui.store.restarts import first_step
 from rltui.store.series import Series
 
 #: The most decimals that a log is said to print alone, so many tags besides the one in question
@@ -157,8 +158,7 @@ class RunData:
 
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
-        found = (b.whole for s in self.table.lineages.values() for b in s.branches_of(path))
-        return min((whole.first for whole in found if whole is not None), default=None)
+        return first_step(b for s in self.table.lineages.values() for b in s.branches_of(path))
 
 
 def _has_decimals(x: FloatArray, decimals: int) -> bool:

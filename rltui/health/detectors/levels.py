@@ -69,7 +69,8 @@ def outside(
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
         beyond &= ~(np.abs(x) / length < per_unit)
-    beyond &= ~_excused(rows, x, least_other) & ((x > 0) | (not positive))
+    excused = np.abs(rows.other("other")) < least_other * np.abs(x)
+    beyond &= ~excused & ((x > 0) | (not positive))
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -95,12 +96,6 @@ def outside(
         event=event,
         evidence=little if explained else None,
     )
-
-
-def _excused(rows: Rows, x: FloatArray, least_other: float) -> BoolArray:
-    """(n,) whether the ``other``, sign dropped, is less than so many times the value."""
-    other = rows.other("other")
-    return np.asarray(np.abs(other) < least_other * np.abs(x))
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
