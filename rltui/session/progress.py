@@ -379,7 +379,9 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
-        logs = (f.source for f in files.by_path.values() if f.source.clock.newest > _DATED_S)
+        # many a log has times at its start alone, and then runs on for days
+        sources = [f.source for f in files.by_path.values() if f.source.clock.at_end]
+        logs = (source for source in sources if source.clock.newest > _DATED_S)
         last = max(logs, key=lambda source: source.modified, default=None)
         copied = last is not None and last.modified - last.clock.newest > _ZONES_S
         own = last.clock.newest if copied and last is not None else None
