@@ -19,7 +19,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, Roles, TagInfo
 from rltui.core.batch import LogTail, Phase
-from rltui.core.block import FloatArray
+from rltui.core.block import MACHINE, FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
 from rltui.health.stalled import StallLimits
@@ -273,7 +273,8 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
 
 def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
-    tags = [t for t in run.tags if t not in run.off_axis] or run.tags
+    tags = [t for t in run.tags if t not in run.off_axis and not t.startswith(MACHINE)]
+    tags = tags or list(run.tags)
     longest = sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]
     found = None
     for tag in filter(run.table.may_have_times, longest):
@@ -402,11 +403,13 @@ def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None
 def _row_time(file: LogFile, wall: float | None) -> float | None:
     """When the newest row of a file was written, None for a file without rows; ``wall``: its time
     in the log. Rows come late by the delay of the writer and by what two clocks differ, unless
-    lines with times stand behind them."""
+    lines with times or measurements of the machine stand behind them."""
     if file.row_modified is None:
         return wall
     latest = file.row_modified
     if file.tail is not None:
         latest = min(latest, file.source.modified - file.tail.lasted_s)
+    if wall is not None:
+        latest = min(latest, file.source.modified - max(0.0, file.measured - wall))
     apart = 0.0 if wall is None else latest - wall
     return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest

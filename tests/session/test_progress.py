@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rltui.catalogue import load_catalogue
@@ -396,6 +397,32 @@ def test_lines_without_rows_are_no_signs_of_life() -> None:
     chatter = replace(rows(20), items=())
     found = [state(10, chatter) for _ in range(12)]
     assert found == [RunState.LIVE] * 6 + [RunState.STALLED] * 6
+
+
+def measured(count: int, *, every: float, step: int) -> Batch:
+    """What a tracker measures of the machine, beside a training that stands at a step."""
+    walls = [START + every * i for i in range(count)]
+    block = a_block({"system/cpu": [0.5] * count}, steps=[step] * count, walls=walls)
+    return a_batch(block, source=a_source("e", modified=walls[-1]))
+
+
+def test_what_a_tracker_measures_is_no_sign_of_life() -> None:
+    """A training of 20 steps hangs; the helper of its tracker goes on."""
+    at = 190 + 61.0
+    found = progress_of(rows(20), measured(17, every=15.0, step=20), at=at)
+    assert (found.state, found.written_at) == (RunState.STALLED, START + 190)
+
+    state = watching(rows(20), at=190)
+    assert [state(15, measured(1, every=1, step=20)) for _ in range(5)].count(RunState.STALLED) == 1
+
+
+def test_what_a_tracker_measures_is_no_pace() -> None:
+    """Ten times in each step of ten minutes."""
+    machine = measured(200, every=60.0, step=1)
+    block = machine.blocks[0]
+    block = replace(block, steps=block.steps + np.arange(200) // 10)
+    found = progress_of(rows(20, every=600.0), replace(machine, items=(block,)), at=19 * 600 + 900)
+    assert (found.interval_s, found.state) == (600.0, RunState.LIVE)
 
 
 def test_a_log_without_times_has_the_pace_that_was_seen() -> None:
