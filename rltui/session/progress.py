@@ -120,6 +120,8 @@ class Progress(NamedTuple):
     """The newest inspection of the processes that write it."""
     phase: Phase | None = None
     """What it is doing since its newest row, where its console says so."""
+    stride: int = 1
+    """Usual steps between two logged rows."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
@@ -208,9 +210,10 @@ def progress(
         exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
         _phase_of(run, last, total),
+        _row_stride(clock),
     )
 
-    return aged(fresh, now)
+    return aged(_completed(fresh, run), now)
 
 
 def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
@@ -225,7 +228,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         age_s=None,
     )
 
-    return aged(fresh, now)
+    return aged(_completed(fresh, run), now)
 
 
 def aged(known: Progress, now: float) -> Progress:
@@ -389,11 +392,32 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
     return _newest(*files.grown, *times), copied
 
 
-def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
-    """What a run is doing by the console that was written last, unless that counts its steps."""
+def _completed(known: Progress, run: RunData) -> Progress:
+    """``known`` as done if the bar of its steps has come to its end after the last row: a bar that
+    counts from 0 has no row at its total, nor has a loop that logs every tenth step."""
+    bar, last, total = _newest_phase(run), known.last_step, known.total_steps
+    if bar is None or bar.done is None or last is None or not bar.done == bar.total == total:
+        return known
+    return known._replace(done=known.done or last + known.stride >= bar.done)
+
+
+def _row_stride(clock: Series | None) -> int:
+    """Usual steps between two rows of a series."""
+    gaps = np.diff(clock.steps[-_RECENT:]) if clock is not None else np.empty(0)
+    gaps = gaps[gaps > 0]
+    return int(median(gaps)) if len(gaps) else 1
+
+
+def _newest_phase(run: RunData) -> Phase | None:
+    """What the console that was written last says after its last row."""
     logs = [f for f in run.files.by_path.values() if f.tail is not None]
     newest = max(logs, key=lambda f: f.source.modified, default=None)
-    phase = newest.tail.phase if newest is not None and newest.tail is not None else None
+    return newest.tail.phase if newest is not None and newest.tail is not None else None
+
+
+def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
+    """What a run is doing by the console that was written last, unless that counts its steps."""
+    phase = _newest_phase(run)
     if phase is None or phase.done is None:
         return phase
     counts = phase.total == total or abs(phase.done - (last or 0)) <= 1 < (last or 0)

@@ -11,7 +11,7 @@ import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.batch import Batch, LogTail
+from rltui.core.batch import Batch, LogTail, Phase
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.formats.console import Console
@@ -106,6 +106,28 @@ def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
     closing = a_block({"train/train_runtime": [99.0], "train/train_loss": [0.5]}, first=9)
     both = (batch, a_batch(closing, source=a_source("e", modified=START + 90)))
     assert progress_of(*both, at=100).state is RunState.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("last", "bar", "state"),
+    [
+        ("39/40", "40/40", RunState.FINISHED),
+        ("30/40", "40/40", RunState.FINISHED),
+        ("39/40", "16/16", RunState.STALLED),
+        ("38/40", "39/40", RunState.STALLED),
+    ],
+)
+def test_a_bar_that_came_to_its_end_finishes_a_run(last: str, bar: str, state: RunState) -> None:
+    """Its rows are those of the steps before, or of every tenth one."""
+    done, total = map(int, bar.split("/"))
+    every = 10 if last == "30/40" else 1
+    begin = int(last.split("/")[0]) + 1 - 4 * every
+    batch = rows(4, first=begin + every - 1, stride=every, hparams={"total_steps": 40})
+    tail = LogTail((f"train: {bar}",), 1, Phase("train", "", done, total))
+    for sent in (replace(batch, tail=tail), (batch, replace(batch, items=(), tail=tail))):
+        batches = sent if isinstance(sent, tuple) else (sent,)
+        found = progress_of(*batches, at=30 + 2 * HOUR)
+        assert found.state is state, sent
 
 
 def test_a_clock_that_lies_behind_the_log_gives_age_zero() -> None:
