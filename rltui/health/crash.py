@@ -153,8 +153,8 @@ def exit_status(
 
     Only lines after the last row of metrics count: a run that logged again had not ended. But one
     with an exit code has, and a tracker may write its last row after what it printed at its end. An
-    exit code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too weak
-    to end a training that was going on count in a log without rows. The last few results are
+    exit code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too
+    weak to end a training that was going on count in a log without rows. The last few results are
     cached, so that an unchanged tail costs nothing.
     """
     known = _knowledge()

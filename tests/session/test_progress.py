@@ -121,7 +121,7 @@ def test_a_bar_that_came_to_its_end_finishes_a_run(last: str, bar: str, state: R
     """Its rows are those of the steps before, or of every tenth one."""
     done, total = map(int, bar.split("/"))
     every = 10 if last == "30/40" else 1
-    begin = int(last.split("/")[0]) + 1 - 4 * every
+    begin = int(last.partition("/")[0]) + 1 - 4 * every
     batch = rows(4, first=begin + every - 1, stride=every, hparams={"total_steps": 40})
     tail = LogTail((f"train: {bar}",), 1, Phase("train", "", done, total))
     for sent in (replace(batch, tail=tail), (batch, replace(batch, items=(), tail=tail))):

@@ -173,6 +173,14 @@ def sb3_table(path: Path, rows: Iterable[Row]) -> None:
     write(path, "-" * 40 + "\n" + "".join(lines))
 
 
+def sb3_rows(rows: Iterable[Row]) -> list[Row]:
+    """The same rows as SB3 writes them into event files."""
+    return [
+        {"step": r["step"] * 2048, "rollout/ep_rew_mean": r["reward"], "train/loss": r["loss"]}
+        for r in rows
+    ]
+
+
 def sb3_csv(path: Path, rows: Iterable[Row]) -> None:
     """``progress.csv`` of SB3."""
     lines = [f"{r['reward']},{r['step'] * 2048:.0f},{r['loss']}" for r in rows]

@@ -21,6 +21,7 @@ from tests.sources.discovery.layouts import (
     mlflow,
     monitor,
     sb3_csv,
+    sb3_rows,
     sb3_table,
     state,
     swanlab,
@@ -359,6 +360,33 @@ def sb3_with_everything(root: Path) -> None:
     monitor(root / "monitor.csv")
     write(root / "evaluations.npz", b"PK\3\4" + bytes(200))
     jsonl(root / "results/final.json", [{"mean_reward": 1.5, "std_reward": 0.1}])
+
+
+@layout(cartpole=60, walker=60)
+def sb3_with_a_console(root: Path) -> None:
+    for n, name in enumerate(("cartpole", "walker")):
+        sb3_table(root / f"logs/{name}/stdout.log", course(n))
+        monitor(root / f"logs/{name}/monitor.csv")
+        events(root / f"logs/{name}/tb/PPO_1", sb3_rows(course(n)), stamp=1780000000 + n)
+
+
+@layout(cartpole=60)
+def sb3_with_a_console_alone(root: Path) -> None:
+    sb3_table(root / "logs/cartpole/stdout.log", course(1))
+    monitor(root / "logs/cartpole/monitor.csv")
+    events(root / "logs/cartpole/tb/PPO_1", sb3_rows(course(1)))
+
+
+@layout(work=60)
+def sb3_with_a_console_in_the_logdir(root: Path) -> None:
+    sb3_table(root / "train.log", course(1))
+    events(root / "tb/PPO_1", sb3_rows(course(1)))
+
+
+@named({"PPO_1": 60, "PPO_2": 60})
+def sb3_with_event_files_alone(root: Path) -> None:
+    for n in (1, 2):
+        events(root / f"tb/PPO_{n}", sb3_rows(course(n)), stamp=1780000000 + n)
 
 
 @named({"CartPole-v1__ppo__1__1780000000": 60, "CartPole-v1__ppo__2__1780000001": 60})
