@@ -121,7 +121,7 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
     for file in files:
         where, order = file.directory, rank[file.kind]
         if file.belonging is Belonging.DIRECTORY:
-            unit = directories.setdefault(where, Unit(where, where, [], order))
+            unit = directories.setdefault(where, Unit(where, _titled(file), [], order))
             unit.files.append(file)
             unit.rank = min(unit.rank, order)
             continue
@@ -140,6 +140,16 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
             named.append(unit)
 
     return [*directories.values(), *named]
+
+
+def _titled(file: LogFile) -> str:
+    """Name of a run that is a directory: the title that a tracker gives stands for what the tracker
+    calls its directories."""
+    name = file.directory
+    while file.title and is_nameless(name.rpartition("/")[2]):
+        name = name.rpartition("/")[0]
+    nameless = file.title and name != file.directory
+    return f"{name}/{file.title}".lstrip("/") if nameless else file.directory
 
 
 def joined(found: Sequence[Unit]) -> list[Unit]:

@@ -262,6 +262,26 @@ def wandb_resumed(root: Path) -> None:
     wandb(root, "abc123", rows[60:], when="20261128_190056")
 
 
+@named({"ppo": 120, "sac": 60})
+def wandb_names_that_were_given(root: Path) -> None:
+    rows = course(1, 120)
+    wandb(root, "abc123", rows[:70], when="20261127_190056", name="ppo")
+    wandb(root, "abc123", rows[60:], when="20261128_190056", name="ppo")
+    wandb(root, "abc124", course(2), when="20261128_200056", name="sac")
+
+
+@named({"ppo": 60, "offline-run-20261128_200056-abc124": 60})
+def wandb_one_name_for_two(root: Path) -> None:
+    wandb(root, "abc123", course(1), name="ppo")
+    wandb(root, "abc124", course(2), when="20261128_200056", name="ppo")
+
+
+@named({"exp1": 60, "exp2": 60})
+def wandb_names_below_directories(root: Path) -> None:
+    wandb(root / "exp1", "abc123", course(1), name="ppo")
+    wandb(root / "exp2", "abc124", course(2), name="ppo")
+
+
 @named({"a": 60, "b": 60})
 def wandb_of_two(root: Path) -> None:
     for n, name in enumerate("ab"):
