@@ -14,7 +14,7 @@ from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios, read_tabs
 from rltui.catalogue.model import (
     Explanation,
-    Metric,
+    Metrics,
     Recognition,
     Roles,
     Scenario,
@@ -51,7 +51,7 @@ class Dialect:
         """The same."""
         self._layers: tuple[tuple[Entry, ...], ...] | None = None
 
-    def layers(self, metrics: dict[str, Metric]) -> tuple[tuple[Entry, ...], ...]:
+    def layers(self, metrics: Metrics) -> tuple[tuple[Entry, ...], ...]:
         """The entries of each document, read on first use. Raises DocumentError."""
         if self._layers is None:
             self._layers = tuple(read_body(path, text, metrics) for path, text in self.documents)
@@ -67,7 +67,7 @@ class Catalogue:
 
     def __init__(
         self,
-        metrics: dict[str, Metric],
+        metrics: Metrics,
         dialects: dict[str, Dialect],
         scenarios: tuple[Scenario, ...],
         roles: Roles,

@@ -12,6 +12,9 @@ from rltui.core.text import natural
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record
 
+#: Lowest and highest value, each None where there is none.
+Limits = tuple[float | None, float | None]
+
 
 class Category(str, Enum):
     """Where a metric is shown. Order is the order of tabs; the word is used in JSON and in
@@ -123,6 +126,10 @@ class Metric(NamedTuple):
         return self.key.endswith("other")
 
 
+#: Metrics by key.
+Metrics = dict[str, Metric]
+
+
 @dataclass(frozen=True, slots=True)
 class TagInfo:
     """What one tag of one run means: the answer of the catalogue."""
@@ -171,9 +178,7 @@ class TagInfo:
             return False
         return metric.category is Category.VALIDATION
 
-    def logged_limits(
-        self, low: float | None, high: float | None
-    ) -> tuple[float | None, float | None]:
+    def logged_limits(self, low: float | None, high: float | None) -> Limits:
         """Limits of the metric as limits of the values in the log."""
         factor = self.sign * self.scale
         logged = [None if limit is None else limit / factor for limit in (low, high)]
@@ -203,6 +208,17 @@ class TagInfo:
         )
 
 
+#: The tags of a run, and what each means.
+Infos = Mapping[str, TagInfo]
+
+
+def tags_of(infos: Infos, key: str) -> list[str]:
+    """The tags that log a metric."""
+    return [
+        tag for tag, info in infos.items() if info.metric is not None and info.metric.key == key
+    ]
+
+
 class Question(NamedTuple):
     """One section of a tab: a question and the metric keys that answer it, in order.
 
@@ -227,7 +243,7 @@ class Environments(NamedTuple):
     """Column -> metric keys, the first that there is: ``success``, ``reward``, ``samples``, and the
     share of groups that ``none``, ``some`` or ``all`` of their answers solved."""
 
-    def tags(self, infos: Mapping[str, TagInfo]) -> dict[str, dict[str, str]]:
+    def tags(self, infos: Infos) -> dict[str, dict[str, str]]:
         """Environment -> column -> tag, of those with a tag for their success."""
         found: dict[str, dict[str, tuple[int, int, str]]] = {}
         columns: dict[str, list[tuple[str, int]]] = {}
@@ -388,7 +404,7 @@ def select(keys: tuple[str, ...], present: Collection[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def counterpart(info: TagInfo, others: Mapping[str, TagInfo]) -> str | None:
+def counterpart(info: TagInfo, others: Infos) -> str | None:
     """The tag among ``others``, those of another run, that means the same as ``info``: the same
     tag, else the first of the same metric; None when there is none."""
     same = others.get(info.tag)

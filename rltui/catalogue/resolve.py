@@ -39,7 +39,7 @@ from rltui.catalogue.guess import (
     unknown_tag,
     without_window,
 )
-from rltui.catalogue.model import Category, Metric, TagInfo
+from rltui.catalogue.model import Category, Metric, Metrics, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
 from rltui.catalogue.words import better, meant_by, words_of
@@ -85,7 +85,7 @@ class Resolver:
         self,
         layers: Sequence[Sequence[Entry]],
         prefixes: tuple[tuple[str, bool], ...],
-        metrics: dict[str, Metric],
+        metrics: Metrics,
         algorithm: str | None = None,
         scenario: str | None = None,
         generic: Callable[[], Resolver] | None = None,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
-from rltui.catalogue.model import Recognition, TagInfo
+from rltui.catalogue.model import Infos, Recognition
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.health.columns import Columns, beside_others
@@ -31,7 +31,7 @@ class _Memory:
     """The last answers for one run, and what they were computed from."""
 
     run: RunData
-    infos: Mapping[str, TagInfo]
+    infos: Infos
     recognition: Recognition
     known: int
     version: int = -1
@@ -98,9 +98,7 @@ class Engine:
         memory = self._memory.get(key)
         return memory is not None and memory.waiting
 
-    def evaluate(
-        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
-    ) -> Report:
+    def evaluate(self, run: RunData, infos: Infos, recognition: Recognition, now: float) -> Report:
         """The judgement of ``run`` by all rows it has now, but for rows of long tags that are
         :meth:`waiting`.
 
@@ -114,7 +112,7 @@ class Engine:
     def advance(
         self,
         run: RunData,
-        infos: Mapping[str, TagInfo],
+        infos: Infos,
         recognition: Recognition,
         now: float,
         enough: Callable[[], bool],
@@ -165,7 +163,7 @@ class Engine:
     def _plan(
         self,
         tags: tuple[str, ...],
-        infos: Mapping[str, TagInfo],
+        infos: Infos,
         recognition: Recognition,
         *,
         compared: bool,
@@ -185,9 +183,7 @@ class Engine:
 
         return self._plans[key]
 
-    def _recall(
-        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition
-    ) -> _Memory:
+    def _recall(self, run: RunData, infos: Infos, recognition: Recognition) -> _Memory:
         memory = self._memory.get(run.key)
         if (
             memory is None

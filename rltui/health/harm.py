@@ -7,20 +7,20 @@ nothing is known of it, the sign keeps its level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import Infos
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
 from rltui.health.detectors.progress import gain_now, is_solved, wanted
 from rltui.health.judge import Outcome
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import Finding
 from rltui.health.symptoms import Harm
 from rltui.store import RunData
 
@@ -44,10 +44,10 @@ class Success(Enum):
     """A share of successes that is near 1."""
 
 
-def success_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> Success:
+def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     """What the best measure of success says that the run logs: whether it has risen with certainty.
     Unknown where a finding of ``found``, those about success, says otherwise."""
-    if any(f.state is FindingState.FIRING for f in found):
+    if any(f.fires for f in found):
         return Success.UNKNOWN
     measures = shipped_record(Course, "health", "data", "course.yaml").measures
     gain, certainty = wanted(sure=False)

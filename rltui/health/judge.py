@@ -18,7 +18,7 @@ from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
-from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
+from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
 
@@ -329,7 +329,7 @@ def _evidence(
     peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
     limits = signal.high if up else signal.low
     last = len(x) - 1
-    row_numbers: dict[str, float | int | str | None] = {
+    row_numbers: Numbers = {
         "value": finite(signal.statistic[row]),
         "threshold": finite(signal.threshold[row]),
         "limit": finite(limits[row]) if limits is not None else None,
@@ -366,11 +366,9 @@ def _evidence(
     )
 
 
-def _facts(
-    case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]
-) -> dict[str, float | int | str | None]:
+def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]) -> Numbers:
     """Thresholds of both levels, facts and parameters of the detector, at one row."""
-    facts: dict[str, float | int | str | None] = {}
+    facts: Numbers = {}
     for level in (Level.WATCH, Level.BAD):
         own = case.signals.get(level)
         facts[level.word] = finite(own.threshold[row]) if own else None

@@ -12,12 +12,12 @@ while it is watched is alive, whatever they say.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, Roles, TagInfo
+from rltui.catalogue.model import Category, Infos, Roles, tags_of
 from rltui.core.batch import LogTail, Phase
 from rltui.core.block import MACHINE, FloatArray
 from rltui.core.level import ExitKind, RunState
@@ -159,7 +159,7 @@ class Progress(NamedTuple):
 
 def progress(
     run: RunData,
-    infos: Mapping[str, TagInfo],
+    infos: Infos,
     hyper: Mapping[str, object],
     roles: Roles,
     now: float,
@@ -186,7 +186,7 @@ def progress(
     total = next(filter(None, planned), None)
     total = total or _planned_in_files(run, infos, facts.settings, roles.total_steps)
     # a trainer's closing row (train_runtime, ...) is the newest that was logged
-    ends = (series.last for series in _series_of(run, infos, roles.closing))
+    ends = (run.series(tag).last for tag in tags_of(infos, roles.closing))
     eta, done = None, any(end is not None and end[0] == last for end in ends)
     if total and last is not None:
         eta = None if per_step is None else max(0.0, (total - last) * per_step)
@@ -313,15 +313,8 @@ def _usual_gap(gaps: FloatArray) -> tuple[float | None, float | None]:
     return median(found), float(found[-2]) if len(found) > 1 else None
 
 
-def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator[Series]:
-    """The series that log a metric."""
-    for tag, info in infos.items():
-        if info.metric is not None and info.metric.key == key:
-            yield run.series(tag)
-
-
 def _planned_in_files(
-    run: RunData, infos: Mapping[str, TagInfo], plan: Mapping[str, object], names: tuple[str, ...]
+    run: RunData, infos: Infos, plan: Mapping[str, object], names: tuple[str, ...]
 ) -> int | None:
     """The planned total from files beside the logs: unless the run has gone beyond it, for then it
     counts something else. Tune's criteria name what they count."""
@@ -339,7 +332,7 @@ def _planned_in_files(
     return None
 
 
-def _stride_of(run: RunData, infos: Mapping[str, TagInfo]) -> int:
+def _stride_of(run: RunData, infos: Infos) -> int:
     """Usual steps between two updates: a run ends when the next one would pass the total.
 
     CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.

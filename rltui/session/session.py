@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -414,8 +413,7 @@ def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
     return session.runs()
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """The first search of one logdir, under way."""
 
     logdir: Path

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo
+from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources
 from rltui.core.block import MACHINE, Block, IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
@@ -106,7 +106,7 @@ class PointTable:
 
         return changed
 
-    def time_by(self, pace: Pace, sources: Mapping[Path, SourceInfo]) -> None:
+    def time_by(self, pace: Pace, sources: Sources) -> None:
         """Give the rows of logs without times those that a tag tells; the first one counts."""
         if self._pace is not None:
             return

@@ -58,6 +58,11 @@ class Rows:
         """Number of rows."""
         return len(self.x)
 
+    def other(self, role: str, missing: float = np.nan) -> FloatArray:
+        """(n,) another metric; ``missing`` in all rows where the run does not log it."""
+        known = self.others.get(role)
+        return constant(self.count, missing) if known is None else known
+
     def median(self, window: int) -> FloatArray:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
         return self.once(("median", window), lambda: rolling_median(self.x, window))

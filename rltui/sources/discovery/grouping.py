@@ -97,19 +97,21 @@ class Unit:
         return self.name.rpartition("/")[2]
 
     def join(self, other: Unit, why: Joined) -> None:
-        """Add the files of another unit."""
+        """Take over the files of another unit, which has none then."""
         for file in other.files:
             before, name = other.joined.get(file.key, (why, other.shown_name))
             surely = Joined.MAYBE not in (why, before)
             self.joined[file.key] = Joined.SURELY if surely else Joined.MAYBE, name
         self.files += other.files
+        other.files = []
         self.crowded = self.crowded or other.crowded
 
     def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
-        """Add the files of another unit, which continue this one at step ``first``."""
+        """Take over the files of another unit, which continue this one at step ``first``."""
         self.files += [f._replace(begin=f.begin or first) for f in other.files]
         if not surely:  # the store finds the one whose values it continues
             self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
+        other.files = []
 
 
 def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
@@ -231,14 +233,11 @@ def _with_the_only_one_below(found: Sequence[Unit]) -> list[Unit]:
         for directory in (unit.directory, *parents_of(unit.directory)):
             below[directory].append(unit)
 
-    gone: set[int] = set()
-    for unit in found:
-        inside = [u for u in below.get(unit.name, ()) if u is not unit and id(u) not in gone]
-        if not unit.names_directory and len(inside) == 1 and _disjoint([unit, *inside]):
-            gone.update(id(u) for u in (unit, *inside))
-            merged = _merged([*inside, unit], Joined.SURELY)
-            gone.discard(id(merged))
-    return [u for u in found if id(u) not in gone]
+    for unit in filter(lambda u: u.files and not u.names_directory, found):
+        inside = [u for u in below.get(unit.name, ()) if u is not unit and u.files]
+        if len(inside) == 1 and _disjoint([unit, *inside]):
+            _merged([*inside, unit], Joined.SURELY)
+    return [u for u in found if u.files]
 
 
 def _together(own: Sequence[Unit]) -> list[Unit]:
@@ -248,7 +247,7 @@ def _together(own: Sequence[Unit]) -> list[Unit]:
         return list(own)
     home = any(u.name == u.directory for u in free)
     whole = _merged(free, Joined.SURELY if home else Joined.MAYBE)
-    return [whole, *(u for u in own if u.crowded and u is not whole)]
+    return [whole, *(u for u in own if u.crowded)]
 
 
 def _above(directory: str, own: Sequence[Unit], below: Sequence[Unit]) -> list[Unit]:

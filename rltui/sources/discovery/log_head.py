@@ -24,7 +24,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from rltui.core.address import is_remote
 from rltui.core.batch import LogTail
 from rltui.core.block import Block
-from rltui.files.disk import Status, opened
+from rltui.files.disk import Status, file_id, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats.base import HEAD_BYTES, Format, Options, RowSearch
@@ -233,7 +233,7 @@ class HeadReader:
         :meth:`format_of` has searched. Below a directory elsewhere that costs too much: None.
 
         Raises OSError."""
-        size, identity = status.st_size, (status.st_dev, status.st_ino)
+        size, identity = status.st_size, file_id(status)
         if size <= HEAD_BYTES or (is_remote(path) and not named):
             return None
 
@@ -271,7 +271,7 @@ class HeadReader:
         self, form: Format, path: Path, status: Status, judge: Callable[[Format], Claim]
     ) -> bool:
         # the path, too: systems give the inode of a deleted file to the next one
-        key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
+        key, identity = (form.name, str(path)), file_id(status)
         known = self._claims.get(key)
         if known is not None and known[0] == identity:
             _, size, claim = known
@@ -295,8 +295,7 @@ class HeadReader:
                 yield
         except GivenUpError as error:
             failed = Claim(False, True, str(error), failed=True)
-            identity = status.st_dev, status.st_ino
-            self._claims[form.name, str(path)] = identity, status.st_size, failed
+            self._claims[form.name, str(path)] = file_id(status), status.st_size, failed
             raise
 
     def _judge(self, form: Format, path: Path, status: Status, named: bool) -> Claim:

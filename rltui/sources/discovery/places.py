@@ -61,12 +61,7 @@ def is_leaving(name: str) -> bool:
 
 def is_tracker_log(path: Path) -> bool:
     """Whether a file is what a tracker printed of itself."""
-    return _tracker_logs().search(path.as_posix()) is not None
-
-
-@lru_cache(maxsize=1)
-def _tracker_logs() -> re.Pattern[str]:
-    return re.compile(f"(?:^|/)(?:{places().tracker_logs.pattern})$", re.IGNORECASE)
+    return places().tracker_logs.fullmatch(path.as_posix()) is not None
 
 
 def unrotated(path: Path) -> tuple[Path, int]:
