@@ -47,7 +47,9 @@ def _explained() -> list[str]:
     rules = shipped("health", "data", "rules").glob("*.yaml")
     others = (shipped("health", "data", name) for name in ("diagnoses.yaml", "stalled.yaml"))
     for path in (*others, *rules):
-        names.update(re.findall(r"^(?:- |  )?id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+        names.update(
+            re.findall(r"^(?:- |  )?id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        )
     return list(names)
 
 

@@ -23,7 +23,7 @@ from rltui.pages.run.header import runs_header
 from rltui.pages.runs.lines import RunRows
 from rltui.session import Session, notes
 from rltui.session.session import Choice
-from tests.builders import LOGDIR, a_batch, a_block, a_source, steps
+from tests.builders import LOGDIR, a_batch, a_source, steps
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving

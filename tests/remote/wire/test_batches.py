@@ -100,9 +100,8 @@ BATCHES = st.builds(
     *[st.booleans()] * 2,
     WHOLE,
     *[st.booleans()] * 2,
-    st.none() | st.builds(
-        LogTail, st.lists(TEXTS, max_size=3).map(tuple), WHOLE, st.none() | PHASES, FINITE
-    ),
+    st.none()
+    | st.builds(LogTail, st.lists(TEXTS, max_size=3).map(tuple), WHOLE, st.none() | PHASES, FINITE),
     st.none() | st.integers(-9, 255),
     st.booleans(),
     st.none() | st.integers(0, (1 << 32) - 1),
