@@ -24,7 +24,7 @@ from rltui.pages.run.tab import tab_line
 from rltui.session import RunView, Session
 from tests.builders import a_batch, steps
 from tests.clock import ManualClock
-from tests.fakes import a_session, grpo_tags, judged_before_the_newest_row
+from tests.fakes import a_session, judged_before_the_newest_row
 from tests.health.drawn import Logged, logged
 from tests.places import CORPORA, FIXTURES
 
@@ -141,7 +141,7 @@ def test_all_views_of_any_run_agree(series: Logged) -> None:
 def test_a_quotient_has_the_level_of_the_rule_that_compares_its_parts() -> None:
     most, least = [100.0] * 20 + [250.0] * 20, [99.0] * 20 + [100.0] * 20
     tags = {"global_seqlen/balanced_max": most, "global_seqlen/balanced_min": least}
-    tags |= grpo_tags(40)
+    tags["actor/pg_loss"] = [0.1] * 40  # of verl, as the others
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     (row,) = (r for s in tab_sections(run, OVERVIEW) for r in s.rows if r.value == 2.5)
     assert (row.title, row.level) == ("tokens max/min", Level.BAD)
