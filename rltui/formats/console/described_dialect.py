@@ -18,7 +18,7 @@ from rltui.formats.row_times import StampReader
 #: Groups of a pattern that are numbers of steps, and those that are no values.
 _STEPS = ("step", "total", "done", "base")
 _OWN_STEP = _STEPS[:1]
-_NO_VALUES = {*_STEPS, "label", "name", "of"}
+_NO_VALUES = {*_STEPS, "label", "name", "of", "whole"}
 #: Rows that wait for the first step, and lines below a heading.
 _MAX_EARLY, _MAX_LINES = 4096, 300
 #: Tags remembered at most.
@@ -41,6 +41,7 @@ class _Pattern:
         self.steps = tuple(key for key in _STEPS if key in groups)
         self.labelled = "label" in groups
         self.name_at, self.of_at = groups.get("name", 0) - 1, groups.get("of", 0) - 1
+        self.whole_at = groups.get("whole", 0) - 1
         """Positions of these groups; -1 without one."""
 
 
@@ -276,7 +277,10 @@ class DescribedDialect(Dialect):
                 text = groups[at]
                 value = console_line.number(text) if text else None
                 if value is not None:
-                    cells[tag] = value
+                    whole = (
+                        console_line.number(groups[field.whole_at]) if field.whole_at >= 0 else 1
+                    )
+                    cells[tag] = value / whole if whole else math.nan
 
     def _tag(self, form: str, name: bytes, key: str, of: bytes) -> bytes:
         """The name of a value in other logs, and of what it is one of several."""

@@ -163,7 +163,9 @@ class Generic(Dialect):
         values: list[float] = []
         if position is not None:
             names, values = self._known(text[position.end :])
-        if not names and (is_dump(text) or (b"%" in text and _BAR.search(text))):
+        if not names and (
+            is_dump(text) or ((b"%" in text or b"it [" in text) and _BAR.search(text))
+        ):
             return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])

@@ -94,6 +94,7 @@ class LineDispatch:
             if rows.count > count:
                 last = end
             at = end + 1
+        clock.end()
         return last
 
     def _drop_guesses(self) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -186,6 +186,7 @@ class HeadReader:
         """State and first bytes of the file that was read last."""
         self._claims: Recent[tuple[str, str], tuple[tuple[int, int], int, Claim]] = Recent()
         """By format and path: device, inode and size of the file, and the answer."""
+        self._titles: Recent[Path, str] = Recent()
         self._spans: Recent[Path, tuple[int, Opening | None]] = Recent()
         self._searched: Recent[Path, _Searched] = Recent()
         self._kept: deque[_Searched] = deque()
@@ -196,7 +197,7 @@ class HeadReader:
 
     def begin_search(self) -> None:
         """Begin a search of all logdirs: forget files that the last one did not see."""
-        for known in (self._claims, self._spans, self._searched):
+        for known in (self._claims, self._titles, self._spans, self._searched):
             known.begin_search()
         self._left, self.unfinished = SEARCH_BYTES, False
 
@@ -249,6 +250,17 @@ class HeadReader:
                 self._claims[form.name, str(path)] = identity, size, Claim(True, True)
                 return form
         return None
+
+    def title(self, form: Format, path: Path, status: Status) -> str:
+        """The name that a log gives to its run; empty without one, and where it cannot be read."""
+        if not form.named_by_id:
+            return ""
+        title = self._titles.get(path) or ""
+        with suppress(OSError), contained():
+            title = title or form.title_in(self._head(path, status))
+        if title:
+            self._titles[path] = title
+        return title
 
     def answer(self, form: Format, path: Path) -> Claim:
         """The newest answer of a format about a file."""

@@ -253,7 +253,12 @@ def _of_one_id(found: list[Unit]) -> list[Unit]:
             parts[unit.directory.rpartition("/")[0], file.path.name].append(unit)
 
     for units in parts.values():
-        first, *others = sorted(units, key=lambda unit: unit.stem.removeprefix("offline-"))
+        first, *others = sorted(units, key=_begun)
         for number, other in enumerate(others, 1):
             first.go_on(other, number, surely=True)
     return [unit for unit in found if unit.files]
+
+
+def _begun(unit: Unit) -> str:
+    """The directory of a tracker's run, from the date on with which it was begun."""
+    return unit.directory.rpartition("/")[2].removeprefix("offline-")

@@ -28,6 +28,7 @@ class Places(NamedTuple):
     """The content of the document; the comments there say what each part is for."""
 
     nameless: _Patterns
+    by_default: _Patterns
     leavings: _Patterns
     tracker_logs: _Patterns
     dropped: _Patterns
@@ -46,6 +47,11 @@ def places() -> Places:
 def is_nameless(directory: str) -> bool:
     """Whether the base name of a directory names no run."""
     return places().nameless.fullmatch(directory) is not None
+
+
+def is_by_default(directory: str) -> bool:
+    """Whether a framework gave a directory its base name."""
+    return is_nameless(directory) or places().by_default.fullmatch(directory) is not None
 
 
 def is_leaving(name: str) -> bool:

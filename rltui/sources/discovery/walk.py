@@ -435,6 +435,7 @@ class Walk:
                 rowless=answer.rowless,
                 beside=answer.beside,
                 begin=unrotated(path)[1],
+                title=self._walker.heads.title(form, path, status),
             )
         )
 
