@@ -277,7 +277,9 @@ class DescribedDialect(Dialect):
                 text = groups[at]
                 value = console_line.number(text) if text else None
                 if value is not None:
-                    whole = console_line.number(groups[field.whole_at]) if field.whole_at >= 0 else 1
+                    whole = (
+                        console_line.number(groups[field.whole_at]) if field.whole_at >= 0 else 1
+                    )
                     cells[tag] = value / whole if whole else math.nan
 
     def _tag(self, form: str, name: bytes, key: str, of: bytes) -> bytes:
