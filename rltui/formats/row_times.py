@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date, datetime
+from itertools import takewhile
 from typing import NamedTuple
 
 from rltui.core.batch import LogClock
@@ -41,7 +42,7 @@ _PARTS = (
 )
 #: What stamps stand behind, and how many bytes at most: others are part of a sentence.
 _LEAD, _LEAD_BYTES = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?"), 24
-_CLOCK = re.compile(rb"[012]\d:[0-5]\d:[0-6]\d(?:[.,]\d{1,9})?")
+_CLOCK = re.compile(rb"([012]\d:[0-5]\d):([0-6]\d(?:[.,]\d{1,9})?)")
 #: Found fast in most stamps, and only there.
 _QUICK = re.compile(rb":[0-5]\d:[0-6]\d(?! ?<)")
 #: Seconds or milliseconds since the epoch, from 2014 on, before a line.
@@ -86,17 +87,23 @@ class StampReader:
         self._east: float | None = None
         """Seconds by which this machine is east of UTC at the first stamp without a zone: always
         the same, so that no hour comes twice."""
-        self._form = b"", b"", 0, 0.0, 0.0
+        self._form = b"\n", b"", 0, 0.0, 0.0
         """Of the newest stamp: what stands before and behind its time of day, where that ends, its
         unit, and the seconds at midnight."""
+        self._minute = b"", 0.0
+        """Hour and minute of the newest one of the same form, and seconds until then."""
 
     def moment(self, line: bytes) -> Moment | None:
-        """The time in the head of a line; None without one."""
+        """The time in the head of a line, of which others may follow; None without one."""
         lead, behind, end, unit, midnight = self._form
-        if end and line.startswith(lead) and line.startswith(behind, end):
-            clock = line[len(lead) : end]
-            if _CLOCK.fullmatch(clock):
-                return unit, midnight + _seconds_of(clock[:2], clock[3:5], clock[6:])
+        if line.startswith(lead) and line.startswith(behind, end):
+            clock = _CLOCK.fullmatch(line, len(lead), end)
+            if clock is not None:
+                minute, second = clock.groups()
+                if minute != self._minute[0]:
+                    self._minute = minute, _seconds_of(minute[:2], minute[3:], b"0")
+                return unit, midnight + (self._minute[1] + float(second.replace(b",", b".")))
+        line = line.partition(b"\n")[0]
         found = _STAMP.search(line) if _QUICK.search(line) else None
         if found is None:
             epoch = _EPOCH.match(line)
@@ -179,9 +186,11 @@ class RowClock:
         self._begin = self._lead = 0
         """Where that text begins in the log, and where the piece begins in it."""
         self._prefixes: dict[int, bytes] = {}
-        """Where in the text a line begins -> what stood in front of it."""
-        self._line = 0, 0
-        """Where in the text the line that is read begins and ends."""
+        """Where a line begins, from the piece on -> what stood in front of it; in order."""
+        self.line = 0, 0
+        """Where in the piece the line that is read begins and ends."""
+        self.silent = False
+        """Whether no further row has a time."""
         self._row_end = self._bar_end = 0
         """Where in the log the line of the newest row ends, and where bars have been read."""
         self._bars: dict[int, _Bar] = {}
@@ -195,30 +204,32 @@ class RowClock:
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
         """Begin a piece of whole lines; ``prefixes``: begin of a line -> what stood before it."""
-        self._lead = len(self._text)
+        lead = len(self._text)
+        older = {at + self._lead - lead: prefix for at, prefix in self._prefixes.items()}
+        self._lead, self._prefixes = lead, {**older, **prefixes}
         self._text += text
-        self._prefixes |= {self._lead + at: prefix for at, prefix in prefixes.items()}
 
     def end(self) -> None:
         """End the piece: keep what rows of the next one may need."""
         gone = max(0, len(self._text) - _NEAR_BYTES)
         self._text, self._begin = self._text[gone:], self._begin + gone
-        self._prefixes = {at - gone: text for at, text in self._prefixes.items() if at >= gone}
-        self._line = self._line[0] - gone, self._line[1] - gone
-
-    def line(self, begin: int, end: int) -> None:
-        """Turn to a line of the piece."""
-        self._line = self._lead + begin, self._lead + end
+        self._lead -= gone
+        near = takewhile((-self._lead).__le__, reversed(self._prefixes))
+        self._prefixes = {at: self._prefixes[at] for at in sorted(near)}
 
     def stamp(self) -> float:
         """The time of a row that ends with the line that is read: by a stamp or bar on it, or by a
         stamp between it and the row before. NaN without any."""
-        begin, end = self._line
+        if self.silent:
+            return math.nan
+        begin, end = self.line
+        begin, end = begin + self._lead, end + self._lead
         lowest, self._row_end = self._row_end - self._begin, self._begin + end
         if end <= lowest:
             return self._wall
         self._rows += 1
         if self._unit is None and self._rows > _MOST_BARE:
+            self.silent = True
             return math.nan
         moment = self._moment(begin) if self._unit != _BAR_UNIT else None
         if moment is None and (self._streak or self._unit is None):
@@ -241,17 +252,18 @@ class RowClock:
     def bar(self, step: int) -> float:
         """The time of a row of this step by the bar near the line that is read which counts the
         steps; NaN without one."""
-        if self._unit != _BAR_UNIT and (self._unit is not None or self._rows > _MOST_BARE):
+        if self._unit not in (None, _BAR_UNIT) or self.silent:
             return math.nan
-        self._read_bars(self._line[1])
+        end, many = self._lead + self.line[1], self._rows > _MANY_ROWS
+        self._read_bars(end)
         if self._total is not None and step > self._total + self._bars[self._total].base:
             self._total = None
-        for total, bar in self._bars.items():
+        known = self._total is not None
+        for total in self._bars if self._total is None else (self._total,):
+            bar = self._bars[total]
             ahead = step - bar.steps
-            fits = 0 <= ahead <= 1
-            if self._total is not None:
-                fits = total == self._total and (ahead <= 1 or self._rows > _MANY_ROWS)
-            if fits and bar.steps and bar.at >= self._begin + self._line[1] - 2 * _NEAR_BYTES:
+            fits = (ahead <= 1 and (known or ahead >= 0)) or (known and many)
+            if fits and bar.steps and bar.at >= self._begin + end - 2 * _NEAR_BYTES:
                 self._total = total
                 return self._settled(_BAR_UNIT, bar.seconds / bar.steps * step)
 
@@ -277,8 +289,10 @@ class RowClock:
         return LogClock(max(self._resolved(*moment), newest), moment[0], at_end)
 
     def _moment(self, begin: int) -> Moment | None:
-        head = self._text[begin : begin + _HEAD_BYTES].partition(b"\n")[0]
-        return self._stamps.moment(self._prefixes.get(begin, b"") + head)
+        head = self._text[begin : begin + _HEAD_BYTES]
+        if self._prefixes:
+            head = self._prefixes.get(begin - self._lead, b"") + head
+        return self._stamps.moment(head)
 
     def _between(self, lowest: int, end: int) -> Moment | None:
         """The last time on the lines between two places in the text."""
@@ -297,17 +311,21 @@ class RowClock:
 
     def _settled(self, unit: float, seconds: float) -> float:
         """The time of a row; NaN where it is of another kind or contradicts those before."""
-        self._unit = unit if self._unit is None else self._unit
+        if self._unit is None:
+            self._unit = unit
         if unit != self._unit:
             return math.nan
-        seconds = self._resolved(unit, seconds)
-        self._falls += unit != _BAR_UNIT and seconds < self._before - _JITTER_S
-        self._before = seconds
-        if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
-            self._unit = _CONTRADICTS
+        if unit == _DAY_S:
+            seconds = self._resolved(unit, seconds)
         if seconds < self._newest - _JITTER_S:
+            self._falls += unit != _BAR_UNIT and seconds < self._before - _JITTER_S
+            if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
+                self._unit = _CONTRADICTS
+            self._before = seconds
             return math.nan
-        self._newest = max(seconds, self._newest) if self._newest > 0 else seconds
+        self._before = seconds
+        if seconds > self._newest or not self._newest > 0:
+            self._newest = seconds
 
         return seconds
 

@@ -91,8 +91,10 @@ class ConsoleRows:
             self._names, self._layout = names, layout
 
         self._steps.append(step)
-        wall = self.clock.stamp() if math.isnan(wall) else wall
-        self._walls.append(self.clock.bar(step) if math.isnan(wall) else wall)
+        if math.isnan(wall) and not self.clock.silent:
+            wall = self.clock.stamp()
+            wall = self.clock.bar(step) if math.isnan(wall) else wall
+        self._walls.append(wall)
         self._values.append(values)
         self.newest = step
         self.count += 1

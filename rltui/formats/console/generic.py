@@ -51,9 +51,12 @@ _QUICK = re.compile(
     rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
     rb"(?: [Nn]um(?:ber)?)?['\"]?\s?(?:[:=#,_]|\xef\xbc\x9a)?\s?['\"\[(]?\s{0,8}\d"
-    rb"|^\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
-    rb"|\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])"
 )
+#: The same of counters without a name or before it; each alone is several times as fast.
+_QUICK_BARE = re.compile(
+    rb"\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
+)
+_QUICK_BEHIND = re.compile(rb"\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])")
 _UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
 _PAIR = re.compile(
     rb"(?<![\w=/])([A-Za-z_][\w/.@%()\x80-\xff-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)"
@@ -144,7 +147,12 @@ class Generic(Dialect):
         if line.endswith(RULE_ENDS) and is_rule(line):
             self._give(self._block.rule())
             taken = False
-        elif b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
+        elif (
+            b"\x1b" in line
+            or _QUICK.search(line, 0, HEAD_BYTES)
+            or _QUICK_BARE.match(line, 0, HEAD_BYTES)
+            or _QUICK_BEHIND.search(line, 0, HEAD_BYTES)
+        ):
             taken = self._counted(plain(line))
         if taken is None and inside and self._block.left > 0:
             self.follow(line)

@@ -85,7 +85,7 @@ class LineDispatch:
 
             end = text.find(b"\n", at)
             count, rows.stamp = rows.count, prefixes.get(at, b"")
-            clock.line(at, end)
+            clock.line = at, end
             dialects = chosen.get(numbers)
             if dialects is None:
                 dialects = chosen[numbers] = [known[number] for number in numbers]

@@ -19,9 +19,9 @@ from rltui.formats.console.console_line import ANSI
 _DIGITS = bytes.maketrans(b"0123456789", b"##########")
 _CLOCK = re.compile(rb"\b((\d\d):(\d\d)):(\d\d)\b")
 _DAY_S = 86400
-#: Bytes of the end of a piece of a log, and before its newest row, that are looked at, bytes of a
-#: line, and kinds of lines that are remembered.
-_END, _BEFORE, _LINE, _MOST_SHAPES = 1 << 18, 1 << 15, 400, 2000
+#: Bytes of the end of a log that are looked at, of those before its newest row, or the last piece,
+#: and of a line, and kinds of lines that are remembered.
+_END, _BEFORE, _WAITING, _LINE, _MOST_SHAPES = 1 << 18, 1 << 15, 1 << 14, 400, 32
 
 
 def _patterns(node: Node) -> tuple[re.Pattern[bytes], ...]:
@@ -57,22 +57,31 @@ class PhaseSearch:
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
-        self._shapes: dict[bytes, re.Pattern[bytes] | None] = {}
-        """Line with "#" for every digit -> the pattern that it matches."""
+        self._shapes: dict[int, re.Pattern[bytes] | None] = {}
+        """Hash of a line with "#" for every digit -> the pattern that it matches."""
+        self._waiting = b""
+        """The end of what came after that row and was not looked at, as more was to follow."""
+        self._any_row = False
 
     def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
         """Look at the next piece; ``row_end``: where the newest row in it ends, negative when that
-        is before it; ``more``: whether others are known to follow."""
-        begin, row = max(0, len(data) - _END), max(0, row_end or 0)
+        is before it; ``more``: whether others are known to follow, with which it may be read."""
+        row = max(0, row_end or 0)
         if row_end is not None:
-            for line in data[max(begin, row if more else row - _BEFORE) : row].splitlines():
+            before = self._waiting + data[max(0, row - _BEFORE) : row]
+            for line in () if more else before[-_BEFORE:].splitlines():
                 self._take(line)
+            self._waiting, self._any_row = b"", True
             self.phase, self._name, self._times = None, "", []
-        lines = data[max(begin, row) :].splitlines()
+        if not self._times:
+            self._times = _times(data[row : row + _BEFORE].splitlines())
+        text, self._waiting = self._waiting + data[max(row, len(data) - _END) :], b""
+        if more and (len(text) < _WAITING or not self._any_row):
+            self._waiting = text[-_WAITING:]
+            return
+        lines = text.splitlines()
         for line in lines:
             self._take(line)
-        if not self._times:
-            self._times = _times(lines)[:1]
         if self._times:
             self._times[1:] = _times(reversed(lines)) or self._times[1:]
 
@@ -83,7 +92,7 @@ class PhaseSearch:
 
     def _take(self, raw: bytes) -> None:
         line = raw[:_LINE]
-        shape = line.translate(_DIGITS)
+        shape = hash(line.translate(_DIGITS))
         if shape not in self._shapes:
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
