@@ -110,6 +110,7 @@ def better(words: Sequence[str]) -> Direction | None:
             return Direction.UP if up != turned else Direction.DOWN
         if _is(known.some, words[at]) or _is(_known().benchmarks, words[at]):
             weak = Direction.UP
+
     return weak
 
 
@@ -143,6 +144,7 @@ def meant_by(tag: str) -> Meant | None:
         return Meant("", held_out=True)
     fits = (concept for concept in known.concepts if _fits(concept, tag, words))
     found = next(fits, None)
+
     return found and Meant(found.name, guessed=found.guessed, in_ms="ms" in words)
 
 

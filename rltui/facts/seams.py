@@ -39,6 +39,7 @@ def jumps(run: RunView) -> tuple[Jump, ...]:
     headline = run.headline()
     told.sort(key=lambda tag: (tag != headline, _TOLD.index(run.infos[tag].category)))
     found = [jump for tag in told if (jump := _jump(run, tag)) is not None and jump.step >= newest]
+
     return tuple(found[: movement().seam.most])
 
 
@@ -71,4 +72,5 @@ def _jump(run: RunView, tag: str) -> Jump | None:
     )
     usual = float(np.median(np.abs(np.diff(x[:at]))))
     least = max(limits.times * usual, limits.share * max(abs(before), abs(after)))
+
     return Jump(tag, int(steps[at]), before, after) if abs(after - before) > least else None

@@ -148,6 +148,7 @@ class StampReader:
                 ordinal = date(known, *sorted(numbers, key=lambda n: n > 12)).toordinal()
                 if year or ordinal <= latest:
                     return ordinal
+
         return 0
 
 

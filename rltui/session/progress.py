@@ -74,6 +74,7 @@ def exit_status_of(
     # what a job printed may be parted: slurm-7.out, slurm-7.err
     tails: list[LogTail | None] = [tail for job, tail in logs if job == logs[0][0]]
     endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails or (None,))
+
     return next(filter(None, endings), None)
 
 
@@ -257,6 +258,7 @@ def _coarse(age: float | None, ended_after_s: float) -> float | None:
     if age < 60:
         return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
     unit = OLD_S if age >= OLD_S else 60
+
     return max(float(age // unit * unit), ended_after_s if age >= ended_after_s else 0.0)
 
 
@@ -286,6 +288,7 @@ def clock_series(run: RunData) -> Series | None:
             found = found or series
             if series.count > 1:
                 return series
+
     return found
 
 
@@ -384,6 +387,7 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         own = last.clock.newest if copied and last is not None else None
 
     times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
+
     return _newest(*files.grown, *times), copied
 
 
@@ -431,4 +435,5 @@ def _row_time(file: LogFile, wall: float | None) -> float | None:
     if wall is not None:
         latest = min(latest, file.source.modified - max(0.0, file.measured - wall))
     apart = 0.0 if wall is None else latest - wall
+
     return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest

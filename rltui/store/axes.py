@@ -58,6 +58,7 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
     enough = _ENOUGH * max(len(tags) for _, tags in axes)
     main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
     others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
+
     return frozenset(s.tag for s in others if s.count and are_apart(s, main))
 
 
@@ -170,6 +171,7 @@ class AxisCheck:
         self._compare_tags_at = max(_POINTS, 2 * rows)
         logs = [s for s in self._lineages.values() if not s.trust.row_numbered]
         before, self.off_axis = self.off_axis, frozenset().union(*map(tags_off_axis, logs))
+
         return self.off_axis != before
 
     def settle_logs(self) -> bool:
@@ -277,6 +279,7 @@ def _authority(lineage: Lineage) -> tuple[bool, int, int]:
     votes = [bool((np.diff(s) == 1).all()) for s in steps if len(s) > 1]
     counted = 2 * sum(votes) > len(votes)
     lasts = (b.whole.last for b in lineage.branches if b.whole is not None)
+
     return not counted, lineage.trust.precision_rank, max(lasts, default=0)
 
 

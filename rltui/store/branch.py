@@ -270,6 +270,7 @@ class GrowingBlock:
         other._steps, other._walls = self._steps[rows], self._walls[rows]
         other._values = self._values[:, rows]
         other._absent = None if self._absent is None else self._absent[:, rows]
+
         return other
 
     @property
@@ -332,4 +333,5 @@ def without(block: Block, tags: Sequence[str]) -> Block:
         return Block((), np.empty(0, np.int64), np.empty(0), np.empty((0, 0)))
     names = tuple(block.tags[column] for column in kept)
     absent = None if block.absent is None else block.absent[:, kept]
+
     return Block(names, block.steps, block.wall_times, block.values[:, kept], absent)

@@ -65,6 +65,7 @@ class PacedLog:
         if not len(knots):
             return [np.full(len(b.steps), np.nan) for b in blocks]
         knots = np.maximum.accumulate(knots)
+
         return [np.interp(b.steps, knots, at, np.nan, np.nan) for b in blocks]
 
     def _took(self, steps: IntArray, values: FloatArray) -> FloatArray:
@@ -77,6 +78,7 @@ class PacedLog:
         gone = np.maximum(np.diff(steps, prepend=steps[0] if self._step is None else self._step), 0)
         if self._pace.how is Duration.SPEED:
             return gone / np.where(values > 0, values, np.inf)
+
         return values * np.maximum(gone, 1)
 
 

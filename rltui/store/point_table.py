@@ -159,6 +159,7 @@ class PointTable:
         by = shift - (known or 0.0)
         if not by:
             return []
+
         return lineage.time(source.path, lambda blocks: [b.wall_times + by for b in blocks])
 
     def touch(self, tags: Iterable[str]) -> None:
@@ -292,6 +293,7 @@ class PointTable:
             return tuple(dict.fromkeys((*self.origins(own.first), *self.origins(own.second))))
         logs = (*self._ranked(), self._beside)
         branches = [b for s in logs for b in s.branches if tag in b.columns]
+
         return tuple(dict.fromkeys(b.path for b in branches))
 
     @property
@@ -361,6 +363,7 @@ class PointTable:
             newest = np.append(steps[1:] != steps[:-1], [True] * bool(len(steps)))
             if self._clock is None or not np.isfinite(self._clock[1]).any():
                 self._clock = choose((steps, walls, values), newest)
+
         return concatenate(()) if self._clock is None else self._clock
 
     def _ranked(self) -> list[Lineage]:
@@ -488,6 +491,7 @@ class PrefixTable(PointTable):
         if known is not None:
             found = found.with_history(known[2])
         self._cut[tag] = whole, self.step, found
+
         return found
 
     def logged(self, tag: str) -> int:

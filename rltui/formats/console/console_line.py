@@ -118,6 +118,7 @@ def simplified(line: bytes) -> bytes:
         line = _LEADERS.sub(b": ", line)
     if b".py:" in line:
         line = _SOURCE.sub(b"", line)
+
     return _SEVERAL.sub(_apart, line) if b"/" in line else line
 
 
@@ -286,6 +287,7 @@ class LinePrefix:
             self._barred = bar is not None or not line[at:].strip()
         self._any = self._any or at > 0
         self._lines += bool(line.strip())
+
         return rank, at
 
 
@@ -332,6 +334,7 @@ class TerminalTail:
         lines = (*self._lines, last) if last else tuple(self._lines)
         after = self._count - 1 - self._row_line + bool(last)
         lines = lines[-MAX_LINES:]
+
         return LogTail(lines, max(0, min(len(lines), after)), phase, lasted_s)
 
 
@@ -350,4 +353,5 @@ def shown(line: bytes) -> str:
             seen = over + rest.encode("utf-8", "surrogateescape")
 
     text = clean_bytes(seen[: 4 * MAX_CHARS].rstrip().replace(b"\t", b"    "))
+
     return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"

@@ -157,6 +157,7 @@ class Generic(Dialect):
         if taken is None and inside and self._block.left > 0:
             self.follow(line)
         self.open = self._block.left > 0
+
         return bool(taken)
 
     def _counted(self, text: bytes, *, again: bool = False) -> bool | None:
@@ -212,6 +213,7 @@ class Generic(Dialect):
         self._counter = StepCounter()
         if first:
             self._counted(first, again=True)
+
         return position_of(text, none) or position
 
     def _bare_row(self, text: bytes) -> bool | None:
@@ -225,6 +227,7 @@ class Generic(Dialect):
             names, values = self._new_form(below)
         taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
         self._bare = self._bare or bool(taken)
+
         return taken
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:
@@ -235,6 +238,7 @@ class Generic(Dialect):
                 if number:
                     self._patterns.insert(0, self._patterns.pop(number))
                 return names, [quantity(g) for g in found.groups()]
+
         return (), []
 
     def _new_form(self, text: bytes) -> tuple[Names, list[float]]:
@@ -248,6 +252,7 @@ class Generic(Dialect):
             self._patterns = [(pattern, names), *self._patterns[: _MAX_PATTERNS - 1]]
         elif len(self._seen) < _MAX_SEEN:
             self._seen.add(names)
+
         return names, [value for _, value, _ in pairs]
 
     def _row(self, names: Names, values: list[float], position: Position, wall: float) -> bool:
@@ -268,6 +273,7 @@ class Generic(Dialect):
         self._block.row(step)
         for one in believed:
             self.rows.total = one.total or self.rows.total
+
         return self.add_believed(believed, guessed=carried)
 
     def _heading(self, text: bytes, position: Position, extras: Row) -> None:
@@ -298,6 +304,7 @@ def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
     names = tuple(other.name for other in found)
     sure = any(map(is_metric, names)) or (found.clean and len(names) >= _MANY)
     row = Row(0, names, [other.value for other in found])
+
     return Position(counter[1], pair.whole or 0, pair.total), row, sure and not are_settings(names)
 
 
@@ -327,6 +334,7 @@ def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:
         pattern += rb"\s+".join(map(re.escape, words))
         pattern += rb"(" + QUANTITY + rb")" if begin < end else b""
         at = end
+
     return re.compile(pattern)
 
 
@@ -377,6 +385,7 @@ class HeadingBlock:
             self._most = _BETWEEN if self._known else _UNKNOWN
             self.left = self._most if self._known else _BELOW_RULE
             self._section, self.guessed = True, self._below_row
+
         return found
 
     def close(self) -> list[Row]:
@@ -401,6 +410,7 @@ class HeadingBlock:
             return shape
         self._remember(shape, (-1, 0, 1))
         self.left, self._section, self._pending = 0, False, []
+
         return None
 
     def _remember(self, shape: bytes, state: tuple[int, int, int]) -> None:
@@ -435,6 +445,7 @@ class HeadingBlock:
             self._extras.append(extras)
         if self._sure:
             rows, self._extras = rows + self._extras, []
+
         return rows
 
     def line(self, text: bytes) -> list[Row]:
@@ -454,6 +465,7 @@ class HeadingBlock:
             return self._pairs(pairs)
         if len(self._pending) < _MAX_NAMES:
             self._pending += pairs
+
         return []
 
     @property
@@ -492,6 +504,7 @@ class HeadingBlock:
                 for step, held in self._held.pop(name):
                     steps.setdefault(step, {})[name] = held
         extras, self._extras = self._extras, []
+
         return extras + [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
 
     def _hold(self, name: bytes, value: float, step: int) -> None:

@@ -115,6 +115,7 @@ class PairLine(list[Pair]):
             if rank is not None and not (EPISODE in ranks and self[at].name.lower() == b"steps")
         ]
         rank, at = min(known, default=(0, -1))
+
         return None if at < 0 else (at, rank)
 
 
@@ -212,6 +213,7 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
         if found[1] and not line:
             label = found[1] + b"/"
         line.add(label + found[2].strip(), found[3], found[4])
+
     return line or None
 
 
@@ -223,6 +225,7 @@ def _add_several(field: bytes, line: PairLine) -> bool:
         gaps += field[end : found.start()]
         end = found.end()
     rest = (gaps + field[end:]).strip()
+
     return not rest if end else _TEXT.fullmatch(field) is not None
 
 
@@ -247,6 +250,7 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
             return None
         line.add(prefix + pair[1], pair[2])
         at = pair.end()
+
     return line
 
 
@@ -346,6 +350,7 @@ def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
         best = Position(_ORDER[behind[2][:4]], step, begin=behind.start(), end=behind.end())
     if best is not None and best.rank < EPOCH:
         best.epoch, best.epochs = epoch, epochs
+
     return best
 
 
@@ -359,6 +364,7 @@ def bare_position(text: bytes) -> Position | None:
     if step >= _TIME or not step.is_integer() or (total and step > int(total)):
         return None
     place = found.start(), found.end()
+
     return Position(STEP, int(step), int(total) if total else None, None, None, *place)
 
 
@@ -400,6 +406,7 @@ class Rises:
                 self._net[name] += 1 if value > last else -1
             self._last[name] = value
         most = max(self._net[name] for name in counters)
+
         return frozenset(name for name in counters if 2 * self._net[name] < most)
 
 
@@ -438,6 +445,7 @@ class StepCounter:
         if epoch is not None:
             step, total = self._over_epochs(step, total, epoch, epochs or 0)
         self.newest, self._finest = step, min(self._finest, position.rank)
+
         return step, total
 
     def _over_epochs(
@@ -458,4 +466,5 @@ class StepCounter:
         if not total:
             return self._base + step, None
         sure = epochs and (self._within or epochs == 1)
+
         return (epoch - self._first_epoch) * total + step, total * epochs if sure else None

@@ -118,6 +118,7 @@ class OpenObject:
         if self._depth > 0 and len(self.lines) < _MOST_LINES:
             return b""
         lines, self.lines = self.lines, []
+
         return b"".join(lines).strip().rstrip(b",")
 
 
@@ -154,6 +155,7 @@ def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
                 return Step(parts[0], key, parts[1])
         elif _is_number(value) and -STEPS <= value < STEPS:  # false for NaN and infinity
             return Step(int(value), key)
+
     return None
 
 
@@ -175,6 +177,7 @@ def _counter_of(names: tuple[str, ...]) -> str | None:
         best = next((i for i, n in enumerate(names) if n.endswith("step") and may_count(n)), None)
     if best is None or not any(is_figure(n) for i, n in enumerate(names) if i != best):
         return None
+
     return names[best]
 
 
@@ -208,6 +211,7 @@ def pop_wall(row: dict[str, Any]) -> float:
             if wall is not None:
                 del row[key]
                 return wall
+
     return math.nan
 
 
@@ -248,6 +252,7 @@ def _told(name: str, value: object, *, ray: bool) -> float | None:
     told = words().outcomes.search(plain(name).encode()) is not None
     if not told or not all(isinstance(v, (int, float)) for v in value):
         return None
+
     return float_of(sum(value)) / len(value)
 
 
@@ -291,6 +296,7 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
     if "log_history" in row:  # only a summary
         return lambda _: Translated(None, 0.0, {})
     timed = _timed_translator_of(row) if "ts" in row or "_wandb" in row else None
+
     return _tidy_translator_of(row) if timed is None and VALUE_KEY in row else timed
 
 
@@ -319,6 +325,7 @@ def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Tran
     if "_wandb" not in row or "_step" in row:
         return None
     found = {f"system/{k[len(_SYSTEM) :]}": v for k, v in row.items() if k.startswith(_SYSTEM)}
+
     return (lambda row: _beside(row, found)) if found else None
 
 
@@ -340,6 +347,7 @@ def _ray(row: dict[str, Any]) -> Translated:
     tagged = ((ray_tag(name), value) for name, value in flatten(kept, ray=True))
     values = {tag: value for tag, value in tagged if not is_ray_gap(tag, value)}
     step = find_step(row, (key, "training_iteration"))
+
     return Translated(step, wall, values, row.get("done") is True)
 
 
@@ -411,6 +419,7 @@ class PackedRows:
             self.keys = tuple(flat)
             self.packing = _packing_of(self.keys) if flat else None
             packed = (self.packing.row(flat) if self.packing is not None else None) or b""
+
         return packed
 
     def add(self, step: int, wall: float, packed: bytes) -> None:
@@ -467,4 +476,5 @@ class RowOrder:
         if self._rows <= _TRAINING:
             return False
         self._newest, self._rows = {}, 0
+
         return True

@@ -73,6 +73,7 @@ def whole(found: list[Unit], opening: Open) -> list[Unit]:
 
     found = _resumed([unit for unit in found if unit.files], opening)
     _count(found)
+
     return found
 
 
@@ -86,6 +87,7 @@ def _crowds(
         for file in unit.files if place is not None else ():
             if file.tracker is None:
                 crowds[place or "", file.kind].append(_Part(unit, file))
+
     return crowds
 
 
@@ -166,6 +168,7 @@ def _fits(first: _Part, other: _Part, opening: Open) -> bool:
     prefix = "eval" if held_out else stem_of(other.file)
     renamed = tuple(sorted((tag, f"{prefix}/{tag}") for tag in shared))
     other.unit.files[other.unit.files.index(other.file)] = other.file._replace(renamed=renamed)
+
     return True
 
 
@@ -195,6 +198,7 @@ def _resumed(found: list[Unit], opening: Open) -> list[Unit]:
     for crowd in crowds.values():
         if 1 < len(crowd) <= _DIRECTORIES:
             _chained(crowd, opening)
+
     return [unit for unit in found if unit.files]
 
 
@@ -256,6 +260,7 @@ def _of_one_id(found: list[Unit]) -> list[Unit]:
         first, *others = sorted(units, key=_begun)
         for number, other in enumerate(others, 1):
             first.go_on(other, number, surely=True)
+
     return [unit for unit in found if unit.files]
 
 

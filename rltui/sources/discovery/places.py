@@ -73,6 +73,7 @@ def unrotated(path: Path) -> tuple[Path, int]:
     part = next(filter(None, found.groups()[1:-1]))
     day = part.replace("-", "")
     rank = int(day) - _DATES if len(day) == len("20260101") else -int(part)
+
     return path.with_name(found["log"] + (found["packed"] or "")), rank
 
 

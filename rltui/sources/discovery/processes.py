@@ -116,6 +116,7 @@ def command_of(arguments: Sequence[str]) -> str:
         elif not word.startswith("-"):
             words.append(word.rpartition("/")[2])
             break
+
     return clean(" ".join(words))[:_MOST_COMMAND]
 
 
@@ -127,6 +128,7 @@ def _base(arguments: Sequence[str]) -> str:
 
     base = path.rpartition("/")[2]
     is_path = path.startswith(("/", ".")) or _PYTHON.fullmatch(base)
+
     return base if is_path or " " not in arguments[0] else arguments[0]
 
 
@@ -164,6 +166,7 @@ class Processes:
             if found is not None:
                 process = Process(pid, found.parent, words, found.started, executable)
         self._known[pid] = process
+
         return process
 
     def working_directories(self) -> Iterator[tuple[Process, Path]]:
@@ -209,6 +212,7 @@ class Processes:
         for path, candidates in found.items():
             able = [p for p in candidates.values() if p.python] or list(candidates.values())
             first[path] = min(able, key=lambda p: (p.parent in candidates, p.started, p.pid))
+
         return first
 
     def _responsible(self, pid: int) -> Process | None:
@@ -228,6 +232,7 @@ class Processes:
         process = self.get(int(found["pid"]))
         if process is None or process.started > float(found["time"]) + _SLACK_S:
             return None  # its id belongs to another process by now
+
         return process
 
 
@@ -335,6 +340,7 @@ class OpenFiles:
                     found.update(file_id(status) for _, status in opened)
             self._open = frozenset(found)
             self._until = begin + self._SHARE * (time.monotonic() - begin)
+
         return file_id(status) in self._open
 
 
@@ -370,6 +376,7 @@ def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
             hidden.update(_numbers(proc, pid, "Uid"))
 
     unheld = _Unheld(proc, boot, hidden)
+
     return {
         path: Hold(True, True) if path in held else unheld.hold(path, status, files[path])
         for path, status in found.items()
@@ -402,6 +409,7 @@ def _visible(files: Iterable[Path], proc: Path) -> dict[Path, os.stat_result]:
         if whole_machine or mounts.mount_of(path.parent) == ("/", "overlay"):
             with suppress(OSError, ValueError):
                 found[path] = path.stat()
+
     return found
 
 
@@ -445,6 +453,7 @@ class _Unheld:
         if status.st_uid not in self._possible:
             self._possible[status.st_uid] = _possible_writers(Processes(status.st_uid, self._proc))
         written, directory = status.st_mtime + _SLACK_S, path.parent.resolve()
+
         return any(
             possible.started <= written and possible.works_in(directory)
             for possible in self._possible[status.st_uid]
@@ -459,6 +468,7 @@ class _Unheld:
                     continue
                 for known in (number, *_numbers(self._proc, number, "NSpid")):
                     self._started[known] = min(started, self._started.get(known, math.inf))
+
         return self._started.get(pid, math.inf) <= begun + _SLACK_S
 
 
@@ -494,6 +504,7 @@ def _possible_writers(processes: Processes) -> list[_Possible]:
                 computing.update(processes.with_parents(process))
 
     known = ((pid, processes.get(pid)) for pid in found)
+
     return [_Possible(p.started, found[pid], pid in computing) for pid, p in known if p]
 
 

@@ -59,6 +59,7 @@ class RowNumbers:
         if max(self._counts.values(), default=0) >= _SETTLED:
             self._kept = None
         fresh = returned and len(items) > len(decoded.items)
+
         return replace(
             decoded,
             items=numbered,
@@ -117,4 +118,5 @@ def _is_stepless(block: Block) -> bool:
         return False
     seconds = _seconds(block.steps)
     far = np.abs(seconds - block.wall_times) > _NEAR_S
+
     return not (np.isnan(seconds) | far).any()
