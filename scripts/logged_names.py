@@ -24,7 +24,7 @@ from itertools import product, zip_longest
 from pathlib import Path
 
 from rltui.catalogue import load_catalogue
-from rltui.catalogue.normal import word_set
+from rltui.core.text import word_set
 from scripts.name_coverage import is_known
 
 #: Words of variables, attributes and arguments that hold figures by name.

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
-from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
+from rltui.catalogue.dialect import Entry, Head, Prefixes, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios, read_tabs
 from rltui.catalogue.model import (
     Explanation,
-    Metric,
+    Metrics,
     Recognition,
     Roles,
     Scenario,
@@ -51,7 +51,7 @@ class Dialect:
         """The same."""
         self._layers: tuple[tuple[Entry, ...], ...] | None = None
 
-    def layers(self, metrics: dict[str, Metric]) -> tuple[tuple[Entry, ...], ...]:
+    def layers(self, metrics: Metrics) -> tuple[tuple[Entry, ...], ...]:
         """The entries of each document, read on first use. Raises DocumentError."""
         if self._layers is None:
             self._layers = tuple(read_body(path, text, metrics) for path, text in self.documents)
@@ -67,7 +67,7 @@ class Catalogue:
 
     def __init__(
         self,
-        metrics: dict[str, Metric],
+        metrics: Metrics,
         dialects: dict[str, Dialect],
         scenarios: tuple[Scenario, ...],
         roles: Roles,
@@ -205,7 +205,7 @@ class Catalogue:
 
     def _found(self, tags: Names, formats: Iterable[str]) -> tuple[Dialect, tuple[str, ...]]:
         formats = tuple(formats)
-        seen: dict[tuple[tuple[str, bool], ...], Names] = {}
+        seen: dict[Prefixes, Names] = {}
         best, found = (0, 0), self.dialects[GENERIC]
         reasons: tuple[str, ...] = ("no framework is recognised",)
         for dialect in self.suspects:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
 from rltui.catalogue.metrics import check_key
-from rltui.catalogue.model import Category, Metric, read_range
+from rltui.catalogue.model import Category, Metric, Metrics, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
@@ -65,7 +65,11 @@ class AlgorithmMark(NamedTuple):
     none: _Patterns = ()
 
 
-def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
+#: Text that trackers put in front of tags, and whether it marks evaluation.
+Prefixes = tuple[tuple[str, bool], ...]
+
+
+def _prefixes(node: Node) -> Prefixes:
     roles = [
         (text, role.choice(("training", "validation")) == "validation")
         for text, role in node.table().pairs()
@@ -85,7 +89,7 @@ class Head(NamedTuple):
     """Order among look-alikes: the lower is tried first."""
     scenario: str | None = None
     """Fixed scenario of this framework, whatever the algorithm."""
-    prefixes: Annotated[tuple[tuple[str, bool], ...] | None, Keyed(read=_prefixes)] = None
+    prefixes: Annotated[Prefixes | None, Keyed(read=_prefixes)] = None
     """Text that trackers put in front of tags, and whether it marks evaluation. ``*/eval/`` follows
     the first part of a tag."""
     fingerprint: Fingerprint | None = None
@@ -168,7 +172,7 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     return head
 
 
-def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
+def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
     table = parse_document(text, path).table()
     found: list[tuple[Entry, Node]] = []
@@ -189,7 +193,7 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
 
 
 def _meanings(
-    key: Node, node: Node, metrics: dict[str, Metric]
+    key: Node, node: Node, metrics: Metrics
 ) -> Iterator[tuple[Pattern, Metric, dict[str, Any]]]:
     """Pattern, metric and changes of a line, or those of each statistic of ``value.{stat}``."""
     pattern, named, changes = _pattern(key), node, dict[str, Any]()
@@ -211,7 +215,7 @@ def _meanings(
             yield parse(pattern.text.replace(_STAT, word)), metric, dict(own)
 
 
-def _changes(table: Table, pattern: Pattern, metrics: dict[str, Metric]) -> dict[str, Any]:
+def _changes(table: Table, pattern: Pattern, metrics: Metrics) -> dict[str, Any]:
     for template in (table.get("title"), table.get("unit")):
         if template is not None:
             read_template(template, pattern.names, LABEL_FORMATS)

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
-from rltui.catalogue.normal import normal, usual_words, word_set
+from rltui.catalogue.normal import normal, usual_words
 from rltui.catalogue.words import category_ranks
+from rltui.core.text import shared_start, word_set
 
 #: Words that start a tag (or a part of it) of evaluation.
 _HELD_OUT = word_set("val eval evaluation valid validation test heldout dev")
@@ -143,10 +144,8 @@ def shared_head(tags: Sequence[str]) -> str:
     experiment: it says nothing of a quantity, nor of evaluation. "" where there is none."""
     if len(tags) < _ENOUGH:
         return ""
-    least, most = min(tags), max(tags)
-    pairs = enumerate(zip(least, most, strict=False))
-    same = next((i for i, (a, b) in pairs if a != b), len(least))
-    head = least[: max(least.rfind(separator, 0, same) for separator in "/_.-: |") + 1]
+    shared = shared_start(tags)
+    head = shared[: max(map(shared.rfind, "/_.-: |")) + 1]
     quantity = guess_category(head) not in _MAY_NAME_RUNS
     return "" if quantity or any(len(tag) == len(head) for tag in tags) else head
 

@@ -11,6 +11,7 @@ from rltui.catalogue.model import (
     Category,
     Environments,
     Metric,
+    Metrics,
     Question,
     RewardParts,
     Roles,
@@ -26,7 +27,7 @@ from rltui.core.yaml_record import read_record, record_of
 STATS = ("mean", "max", "min", "std", "median", "p10", "p50", "p90", "p95", "p99", "avg", "sum")
 
 
-def check_key(node: Node, known: dict[str, Metric]) -> str:
+def check_key(node: Node, known: Metrics) -> str:
     """An existing metric key; an error with the nearest one if there is none."""
     key = node.text()
     if key not in known:
@@ -41,12 +42,12 @@ def _document(path: Path) -> Table:
     return document
 
 
-def read_metrics(path: Path) -> dict[str, Metric]:
+def read_metrics(path: Path) -> Metrics:
     """All metrics by key, in the order of the document.
 
     Raises DocumentError when the document is wrong.
     """
-    out: dict[str, Metric] = {}
+    out: Metrics = {}
     nodes: dict[str, Node] = {}
     document = _document(path)
     for section in document.need("sections").items():
@@ -111,7 +112,7 @@ def _metrics(key: str, table: Table, common: Mapping[str, object], order: int) -
 _STAT_WORDS = {"max": "Maximum", "min": "Minimum", "std": "Spread", "median": "Median"}
 
 
-def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenario, ...], Roles]:
+def read_scenarios(path: Path, metrics: Metrics) -> tuple[tuple[Scenario, ...], Roles]:
     """All scenarios in order (the last one is the fallback), and the roles of metrics.
 
     Raises DocumentError when the document is wrong.
@@ -137,7 +138,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     return tuple(out), roles
 
 
-def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[str], ...]:
+def read_relations(path: Path, metrics: Metrics) -> tuple[frozenset[str], ...]:
     """Sets of metric keys that are read together.
 
     Raises DocumentError when the document is wrong.
@@ -148,7 +149,7 @@ def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[st
     return tuple(frozenset(select(_keys(node, metrics), metrics)) for node in nodes)
 
 
-def read_tabs(path: Path, metrics: dict[str, Metric]) -> TabQuestions:
+def read_tabs(path: Path, metrics: Metrics) -> TabQuestions:
     """What the tabs of categories ask.
 
     Raises DocumentError when the document is wrong.
@@ -171,7 +172,7 @@ def read_tabs(path: Path, metrics: dict[str, Metric]) -> TabQuestions:
     return found
 
 
-def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:
+def _keys(node: Node, metrics: Metrics) -> tuple[str, ...]:
     for item in node.items():
         for key in item.text().split("|"):
             if not select((key,), metrics):

@@ -12,6 +12,9 @@ from rltui.core.text import natural
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record
 
+#: Lowest and highest value, each None where there is none.
+Limits = tuple[float | None, float | None]
+
 
 class Category(str, Enum):
     """Where a metric is shown. Order is the order of tabs; the word is used in JSON and in
@@ -123,6 +126,10 @@ class Metric(NamedTuple):
         return self.key.endswith("other")
 
 
+#: Metrics by key.
+Metrics = dict[str, Metric]
+
+
 @dataclass(frozen=True, slots=True)
 class TagInfo:
     """What one tag of one run means: the answer of the catalogue."""
@@ -164,6 +171,11 @@ class TagInfo:
     """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
 
     @property
+    def key(self) -> str:
+        """That of the metric; empty for a tag that the catalogue does not know."""
+        return "" if self.metric is None else self.metric.key
+
+    @property
     def is_held_out(self) -> bool:
         """Whether it is known what of held-out data it is."""
         metric = self.metric
@@ -171,9 +183,7 @@ class TagInfo:
             return False
         return metric.category is Category.VALIDATION
 
-    def logged_limits(
-        self, low: float | None, high: float | None
-    ) -> tuple[float | None, float | None]:
+    def logged_limits(self, low: float | None, high: float | None) -> Limits:
         """Limits of the metric as limits of the values in the log."""
         factor = self.sign * self.scale
         logged = [None if limit is None else limit / factor for limit in (low, high)]
@@ -203,6 +213,17 @@ class TagInfo:
         )
 
 
+#: The tags of a run, and what each means.
+Infos = Mapping[str, TagInfo]
+
+
+def tags_of(infos: Infos, key: str) -> list[str]:
+    """The tags that log a metric."""
+    return [
+        tag for tag, info in infos.items() if info.metric is not None and info.metric.key == key
+    ]
+
+
 class Question(NamedTuple):
     """One section of a tab: a question and the metric keys that answer it, in order.
 
@@ -227,7 +248,7 @@ class Environments(NamedTuple):
     """Column -> metric keys, the first that there is: ``success``, ``reward``, ``samples``, and the
     share of groups that ``none``, ``some`` or ``all`` of their answers solved."""
 
-    def tags(self, infos: Mapping[str, TagInfo]) -> dict[str, dict[str, str]]:
+    def tags(self, infos: Infos) -> dict[str, dict[str, str]]:
         """Environment -> column -> tag, of those with a tag for their success."""
         found: dict[str, dict[str, tuple[int, int, str]]] = {}
         columns: dict[str, list[tuple[str, int]]] = {}
@@ -236,9 +257,9 @@ class Environments(NamedTuple):
                 columns.setdefault(key, []).append((column, rank))
         for tag, info in infos.items():
             name = next((info.labels[x] for x in self.labels if x in info.labels), "")
-            if not name or name in self.whole or info.metric is None:
+            if not name or name in self.whole:
                 continue
-            for column, rank in columns.get(info.metric.key, ()):
+            for column, rank in columns.get(info.key, ()):
                 place = rank, len(info.labels), tag  # of parts of it, what has the fewest labels
                 tags = found.setdefault(name, {})
                 tags[column] = min(place, tags.get(column, place))
@@ -388,7 +409,7 @@ def select(keys: tuple[str, ...], present: Collection[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def counterpart(info: TagInfo, others: Mapping[str, TagInfo]) -> str | None:
+def counterpart(info: TagInfo, others: Infos) -> str | None:
     """The tag among ``others``, those of another run, that means the same as ``info``: the same
     tag, else the first of the same metric; None when there is none."""
     same = others.get(info.tag)

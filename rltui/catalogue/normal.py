@@ -20,14 +20,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rltui.catalogue.model import Category, Metric
+from rltui.core.text import word_set
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _APART = re.compile(r"(?:[^\w%]|_)+")
-
-
-def word_set(words: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(words.split())
 
 
 _WORDS = {

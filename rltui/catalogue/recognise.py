@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice, takewhile
 
-from rltui.catalogue.dialect import AlgorithmMark, Fingerprint
+from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Prefixes
 from rltui.catalogue.guess import plain_name
 from rltui.catalogue.pattern import Pattern, without_prefix
 
@@ -59,7 +59,7 @@ class Names:
         return takewhile(lambda name: name.startswith(head), names)
 
 
-def seen_by(tags: Names, prefixes: tuple[tuple[str, bool], ...]) -> Names:
+def seen_by(tags: Names, prefixes: Prefixes) -> Names:
     """The tags as logged, without the prefixes that trackers put in front, and bare names as
     most loops would write them."""
     out = {*tags.all, *tags.bare}

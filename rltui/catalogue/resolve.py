@@ -27,7 +27,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rltui.catalogue.dialect import Entry
+from rltui.catalogue.dialect import Entry, Prefixes
 from rltui.catalogue.guess import (
     guessed_title,
     is_no_score,
@@ -39,7 +39,7 @@ from rltui.catalogue.guess import (
     unknown_tag,
     without_window,
 )
-from rltui.catalogue.model import Category, Metric, TagInfo
+from rltui.catalogue.model import Category, Metric, Metrics, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
 from rltui.catalogue.words import better, meant_by, words_of
@@ -84,8 +84,8 @@ class Resolver:
     def __init__(
         self,
         layers: Sequence[Sequence[Entry]],
-        prefixes: tuple[tuple[str, bool], ...],
-        metrics: dict[str, Metric],
+        prefixes: Prefixes,
+        metrics: Metrics,
         algorithm: str | None = None,
         scenario: str | None = None,
         generic: Callable[[], Resolver] | None = None,
@@ -116,7 +116,7 @@ class Resolver:
         info = self._memo.get(tag)
         if info is None:
             info = self.known(tag)
-            if info is None or (info.labels and info.metric and info.metric.key in _ANY_OF_VAL):
+            if info is None or (info.labels and info.key in _ANY_OF_VAL):
                 added = self._added(tag)  # a catch-all is no meaning
                 info = added if added and (info is None or added.is_held_out) else info
             if info is None:
@@ -165,7 +165,7 @@ class Resolver:
         if self._generic is None:
             return None
         info = self._generic().known(tag, patterns=False)
-        if info is None or info.metric is None or info.metric.key.startswith(_UNSURE):
+        if info is None or not info.key or info.key.startswith(_UNSURE):
             return None
         return replace(info, added=True)
 

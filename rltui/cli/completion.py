@@ -45,8 +45,11 @@ def _explained() -> list[str]:
     found = re.findall(r"^ {6}([\w.]+): \{(?:.*\bstats: \[(.*?)\])?", metrics, re.MULTILINE)
     names = {f"{key}.{s}" if s else key for key, stats in found for s in stats.split(", ")}
     rules = shipped("health", "data", "rules").glob("*.yaml")
-    for path in (shipped("health", "data", "diagnoses.yaml"), *rules):
-        names.update(re.findall(r"^- id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    others = (shipped("health", "data", name) for name in ("diagnoses.yaml", "stalled.yaml"))
+    for path in (*others, *rules):
+        names.update(
+            re.findall(r"^(?:- |  )?id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        )
     return list(names)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -193,6 +194,10 @@ class SourceInfo(NamedTuple):
     training in the file, -1 before there is any."""
     clock: LogClock = NO_CLOCK
     """By which its rows have times."""
+
+
+#: What is known of each file of a run.
+Sources = Mapping[Path, SourceInfo]
 
 
 @dataclass(frozen=True, slots=True)

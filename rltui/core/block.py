@@ -16,6 +16,8 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 ValueArray = NDArray[np.floating]
 BoolArray = NDArray[np.bool_]
+#: How tags begin that hold what a tracker measures of the machine, also while a training hangs.
+MACHINE = "system/"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,11 @@ class Block:
     def __deepcopy__(self, memo: object) -> Block:
         """Itself: it never changes."""
         return self
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether it tells of the machine alone, which does not show that a training goes on."""
+        return all(tag.startswith(MACHINE) for tag in self.tags)
 
     @property
     def points(self) -> int:

@@ -167,6 +167,18 @@ def words_match(hay: str, text: str) -> bool:
     return True
 
 
+def shared_start(texts: Sequence[str]) -> str:
+    """What some texts have in common at the beginning."""
+    low, high = min(texts), max(texts)
+    pairs = enumerate(zip(low, high, strict=False))
+    return low[: next((at for at, (a, b) in pairs if a != b), len(low))]
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(words.split())
+
+
 def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
     """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
     parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,33 +12,19 @@ from rltui.core.text import cell_width
 
 MARKERS = ("braille", "block", "ascii")
 #: Typographic characters that rltui writes, and their replacements in ascii.
-_ASCII: dict[str, str] = {
-    "→": "->",
-    "←": "<-",
-    **dict(zip("↑↓▌◂▸", "^v><>", strict=True)),
-    "⇒": "=>",
-    "↔": "<>",
-    "≤": "<=",
-    "≥": ">=",
-    "±": "+-",
-    "≠": "!=",
-    "∞": "inf",
-    "√": "sqrt",
-    **dict(zip("×÷≈−–—‐‑…·•“”„‘’«»", 'x/~-----~.*"""\'\'""', strict=True)),
-    **dict(zip("✔✖△▲▼●○■□", "+X~!v*o##", strict=True)),
-    **dict(zip("─━┈╌┄│┃┊┆", "-=---||::", strict=True)),
-    **dict.fromkeys("┤├┬┴┼└┘┌┐", "+"),
-    **dict(zip("▁▂▃▄▅▆▇█▀░▒▓", "_.-=+*##^.:#", strict=True)),
-    **dict(zip("µμτγλΔ", "uutgld", strict=True)),
-    "α": "alpha",
-    "β": "beta",
-    "ε": "eps",
-    "θ": "theta",
-    "π": "pi",
-    "ρ": "rho",
-    "σ": "sigma",
-    "χ": "chi",
-}
+_ASCII: dict[str, str] = dict(
+    re.findall(
+        r"(\S) (\S+)",
+        r"""
+        → ->  ← <-  ↑ ^  ↓ v  ▌ >  ◂ <  ▸ >  ⇒ =>  ↔ <>  ≤ <=  ≥ >=  ± +-  ≠ !=  ∞ inf  √ sqrt  × x
+        ÷ /  ≈ ~  − -  – -  — -  ‐ -  ‑ -  … ~  · .  • *  “ "  ” "  „ "  ‘ '  ’ '  « "  » "  ✔ +
+        ✖ X  △ ~  ▲ !  ▼ v  ● *  ○ o  ■ #  □ #  ─ -  ━ =  ┈ -  ╌ -  ┄ -  │ |  ┃ |  ┊ :  ┆ :  ┤ +
+        ├ +  ┬ +  ┴ +  ┼ +  └ +  ┘ +  ┌ +  ┐ +  ▁ _  ▂ .  ▃ -  ▄ =  ▅ +  ▆ *  ▇ #  █ #  ▀ ^  ░ .
+        ▒ :  ▓ #  µ u  μ u  τ t  γ g  λ l  Δ d  α alpha  β beta  ε eps  θ theta  π pi  ρ rho
+        σ sigma  χ chi
+        """,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

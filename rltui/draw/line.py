@@ -99,9 +99,12 @@ STRONG = style(Token.STRONG)
 TITLE = style(Token.STRONG, bold=True)
 RULE = style(Token.LINE)
 ACCENT = style(Token.ACCENT)
+ACCENT_BOLD = style(Token.ACCENT, bold=True)
 
 Span = tuple[str, Style]
 Line = list[Span]
+Block = list[Line]
+"""Lines below each other."""
 #: The colours of compared runs, by slot: more lines in one chart cannot be distinguished.
 RUN_TOKENS = tuple(Token(f"run{n}") for n in range(1, 6))
 #: Token of a group of runs -> that of the band around its line.
@@ -125,6 +128,8 @@ LEVEL_TOKEN = {
     Level.WATCH: Token.WATCH,
     Level.BAD: Token.BAD,
 }
+LEVEL_LOOK = {level: style(token) for level, token in LEVEL_TOKEN.items()}
+LEVEL_BOLD = {level: style(token, bold=True) for level, token in LEVEL_TOKEN.items()}
 
 
 def line_width(line: Iterable[Span]) -> int:
@@ -194,7 +199,7 @@ class Entry(Generic[Id]):
 
     id: Id | None
     """Names the item, whatever its place; None for headings and blank lines."""
-    draw: Callable[[bool], list[Line]]
+    draw: Callable[[bool], Block]
     """The lines, with the cursor on the item or not. Called for what is visible only."""
     height: int = 1
     """How many lines ``draw`` returns."""
@@ -248,8 +253,8 @@ def fixed(*lines: Line) -> Entry[Id]:
 def with_margin(line: Line, width: int, margin: int, view: View, *, cursor: bool) -> Line:
     """A row of ``width`` cells behind ``margin`` cells that hold the cursor bar."""
     if not cursor:
-        return [(" " * margin, style()), *line]
-    bar = (" " * (margin - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
+        return [(" " * margin, TEXT), *line]
+    bar = (" " * (margin - 1) + view.glyphs.cursor, ACCENT_BOLD)
     return [bar, *with_ground(fit_line(line, width), Token.SEL)]
 
 
@@ -259,22 +264,20 @@ def row_entry(
     """An item of one line of ``width`` cells behind the cursor bar. ``draw`` returns the line, with
     the cursor on it or not."""
 
-    def lines(cursor: bool) -> list[Line]:
+    def lines(cursor: bool) -> Block:
         return [with_margin(draw(cursor), width, margin, view, cursor=cursor)]
 
     return Entry(item, lines)
 
 
-def indented(lines: list[Line], margin: int) -> list[Line]:
+def indented(lines: Block, margin: int) -> Block:
     """The lines behind a margin."""
-    return [[(" " * margin, style()), *x] for x in lines]
+    return [[(" " * margin, TEXT), *x] for x in lines]
 
 
-def side_by_side(
-    left: list[Line], right: list[Line], width: int, gap: int, rows: int
-) -> list[Line]:
+def side_by_side(left: Block, right: Block, width: int, gap: int, rows: int) -> Block:
     """Two blocks next to each other: the left one ``width`` cells wide, then ``gap`` blanks."""
-    blank = (" " * gap, style())
+    blank = (" " * gap, TEXT)
     return [
         [
             *fit_line(left[i] if i < len(left) else [], width),

@@ -17,6 +17,7 @@ from rltui.draw.line import (
     MUTED,
     STRONG,
     TEXT,
+    Block,
     Line,
     Span,
     Style,
@@ -113,7 +114,7 @@ def paragraph(
     *,
     indent: int = 0,
     limit: int | None = None,
-) -> list[Line]:
+) -> Block:
     """Wrapped text as lines."""
     margin: Line = [(" " * indent, TEXT)] if indent else []
     lines = wrap(text, width - indent, limit)
@@ -122,10 +123,10 @@ def paragraph(
 
 def fact_table(
     facts: Iterable[tuple[str, str]], width: int, names: int, look: Style = TEXT
-) -> list[Line]:
+) -> Block:
     """(name, text) pairs below each other, names in ``names`` cells and the texts wrapped right of
     them; pairs without a text are left out."""
-    lines: list[Line] = []
+    lines: Block = []
     for name, text in facts:
         for at, line in enumerate(paragraph(text, width - names, look)):
             lines.append([(pad("" if at else name, names), MUTED), *line])
@@ -135,7 +136,7 @@ def fact_table(
 def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:
     """(name, value) pairs in a row of at most ``width`` cells, the most important first: the last
     ones are left out where they do not fit."""
-    pairs: list[Line] = [[(f"{name} ", MUTED), (value, STRONG)] for name, value in facts]
+    pairs: Block = [[(f"{name} ", MUTED), (value, STRONG)] for name, value in facts]
     while pairs and sum(map(line_width, pairs)) + 2 * (len(pairs) - 1) > width:
         pairs.pop()
     spare = width - sum(map(line_width, pairs))
@@ -177,9 +178,9 @@ def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = Fals
     return text, style(Token.WATCH)
 
 
-def note_lines(notes: Sequence[Note], width: int) -> list[Line]:
+def note_lines(notes: Sequence[Note], width: int) -> Block:
     """The first notes in full, wrapped at ``width`` cells; the number of the others."""
-    lines: list[Line] = []
+    lines: Block = []
     for note in notes[:_MOST]:
         text = hard_wrap(note_text(note, str(note.path)), max(1, width - 4))
         for at, part in enumerate(text):

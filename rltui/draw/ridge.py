@@ -13,7 +13,7 @@ from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.foot import axis_lines
 from rltui.draw.chart.render import render
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import ACCENT, MUTED, STRONG, TEXT, Line, Style, Token, style
+from rltui.draw.line import ACCENT, MUTED, STRONG, TEXT, Block, Line, Style, Token, style
 from rltui.draw.prose import fact_line
 from rltui.facts import numbers
 
@@ -45,7 +45,7 @@ def ridge_lines(
     glyphs: GlyphSet,
     width: int,
     height: int,
-) -> list[Line]:
+) -> Block:
     """One outline for a step, the newest in front, at the foot; ``at``: the one that stands out.
     All share an axis of values, and a scale of how many lie there. ``steps`` ascend."""
     cells, rows = width - _LABEL - 1, height - 2
@@ -117,7 +117,7 @@ def band_lines(
     glyphs: GlyphSet,
     width: int,
     height: int,
-) -> list[Line]:
+) -> Block:
     """The median over the steps between lines that bound the middle half, on the area of the
     middle 90 %."""
     x = np.array(steps)
@@ -137,13 +137,11 @@ def quantile_line(found: Histogram, width: int) -> Line:
     return fact_line([*facts, ("n", numbers.value(float(found.counts.sum())))], width)
 
 
-def curve_lines(
-    precision: FloatArray, recall: FloatArray, glyphs: GlyphSet, width: int
-) -> list[Line]:
+def curve_lines(precision: FloatArray, recall: FloatArray, glyphs: GlyphSet, width: int) -> Block:
     """Precision at eleven levels of recall, (n,) both, as a table with bars."""
     cells = max(4, min(60, width - 30))
     known = np.isfinite(precision) & np.isfinite(recall)
-    lines: list[Line] = [[("recall  precision", MUTED)]]
+    lines: Block = [[("recall  precision", MUTED)]]
     for level in np.linspace(0, 1, 11):
         reached = precision[known & (recall >= level - 1e-9)]
         best = min(max(float(reached.max()), 0.0), 1.0) if len(reached) else np.nan

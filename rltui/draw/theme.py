@@ -39,29 +39,32 @@ _HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
 _BASES = {True: "dark", False: "light"}
 _ENDINGS = (".yaml", ".yml")
 
-#: Token -> (source, other, share): how a missing token is mixed, when a theme gives the source.
+#: How a token that is missing is mixed, when a theme gives its source: token, source, other, share.
+_MIXED = """
+raised bg text 0.05
+sel bg accent 0.16
+line bg text 0.25
+muted text bg 0.35
+strong text text 0
+watchfill watch bg 0.22
+badfill bad bg 0.22
+spark series bg 0.3
+band series bg 0.6
+tint ok bg 0.9
+"""
 _DERIVED: dict[Token, tuple[Token, Token, float]] = {
-    Token.RAISED: (Token.BG, Token.TEXT, 0.05),
-    Token.SEL: (Token.BG, Token.ACCENT, 0.16),
-    Token.LINE: (Token.BG, Token.TEXT, 0.25),
-    Token.MUTED: (Token.TEXT, Token.BG, 0.35),
-    Token.STRONG: (Token.TEXT, Token.TEXT, 0.0),
-    Token.WATCHFILL: (Token.WATCH, Token.BG, 0.22),
-    Token.BADFILL: (Token.BAD, Token.BG, 0.22),
-    Token.SPARK: (Token.SERIES, Token.BG, 0.3),
-    Token.BAND: (Token.SERIES, Token.BG, 0.6),
-    Token.TINT: (Token.OK, Token.BG, 0.9),
-    **{band: (run, Token.BG, 0.55) for run, band in RUN_BANDS.items()},
+    band: (run, Token.BG, 0.55) for run, band in RUN_BANDS.items()
 }
+for row in _MIXED.strip().splitlines():
+    mixed, source, other, share = row.split()
+    _DERIVED[Token(mixed)] = Token(source), Token(other), float(share)
 _Colour = tuple[str, int, str]
 _CUBE = (0, 95, 135, 175, 215, 255)
 #: What the 16 names usually look like, to find the nearest one.
-_ANSI_RGB = (
-    (0, 0, 0), (205, 49, 49), (13, 188, 121), (229, 229, 16),
-    (36, 114, 200), (188, 63, 188), (17, 168, 205), (229, 229, 229),
-    (102, 102, 102), (241, 76, 76), (35, 209, 139), (245, 245, 67),
-    (59, 142, 234), (214, 112, 214), (41, 184, 219), (255, 255, 255),
-)  # fmt: skip
+_ANSI = """
+#000000 #cd3131 #0dbc79 #e5e510 #2472c8 #bc3fbc #11a8cd #e5e5e5
+#666666 #f14c4c #23d18b #f5f543 #3b8eea #d670d6 #29b8db #ffffff
+"""
 
 
 class Theme(NamedTuple):
@@ -219,6 +222,9 @@ def _fill(given: dict[Token, _Colour], missing: list[Token], base: Theme) -> Non
 def rgb(colour: str) -> tuple[int, int, int]:
     """The channels of ``#rrggbb``, 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+_ANSI_RGB = [rgb(colour) for colour in _ANSI.split()]
 
 
 def mix(first: str, second: str, share: float) -> str:

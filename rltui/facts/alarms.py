@@ -38,19 +38,23 @@ def alarms(run: RunView) -> tuple[Failure, ...]:
 def names_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
     """What the framework of a run, or another one, calls a metric; empty where it has no name for
     it, or only templates that stand for many."""
+    patterns = _patterns_of(run, key, framework)
+    return tuple(p for p in patterns if not {*"*?[{"} & {*p})[:_NAMES]
+
+
+def _patterns_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
     known = run.recognition
     framework = framework or (known.framework if known else GENERIC)
     if known is None or (framework == known.framework == GENERIC):
         return ()
     resolver = run.catalogue.resolver(framework, known.algorithm, known.scenario.id)
-    patterns = (pattern for pattern, _ in resolver.entries_of(key))
-    return tuple(dict.fromkeys(p for p in patterns if not {*"*?[{"} & {*p}))[:_NAMES]
+    return tuple(dict.fromkeys(pattern for pattern, _ in resolver.entries_of(key)))
 
 
 def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:
     """The metrics any of which would show a failure that a run is blind to: those first that its
     framework has a name for."""
-    return tuple(sorted(failure.lacking, key=lambda key: not names_of(run, key)))
+    return tuple(sorted(failure.lacking, key=lambda key: not _patterns_of(run, key)))
 
 
 def blind_words(run: RunView, most: int) -> str:

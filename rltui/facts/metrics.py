@@ -77,6 +77,11 @@ def section_of(
     return Section(title, rows, worst(r.level for r in rows), heads or {})
 
 
+def rows_in(sections: Iterable[Section]) -> list[TagRow]:
+    """The rows of some sections, in order."""
+    return [row for section in sections for row in section.rows]
+
+
 def make_row(
     run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
 ) -> TagRow:
@@ -330,27 +335,37 @@ class Tab(NamedTuple):
 #: Categories whose tabs stand at the end.
 _ASIDE = (Category.SYSTEM, Category.HYPER, Category.PROGRESS, Category.OTHER)
 
-TABS: tuple[Tab, ...] = (
-    Tab(OVERVIEW, "1", "Overview", "Overview", "Over"),
-    Tab("validation", "2", "Validation", "Val", "Val", Category.VALIDATION),
-    Tab("actor", "3", "Actor", "Actor", "Act", Category.ACTOR),
-    Tab("critic", "4", "Critic", "Critic", "Crit", Category.CRITIC),
-    Tab("length", "5", "Length", "Length", "Len", Category.LENGTH),
-    Tab("preference", "", "Preference", "Pref", "Pref", Category.PREFERENCE),
-    Tab("reward_model", "", "Reward model", "RM", "RM", Category.REWARD_MODEL),
-    Tab("turns", "", "Agents", "Agents", "Agent", Category.TURNS),
-    Tab("timing", "6", "Timing", "Timing", "Time", Category.TIMING),
-    Tab("rollout", "", "Rollout", "Rollout", "Roll", Category.ROLLOUT),
-    Tab("perf", "7", "Perf", "Perf", "Perf", Category.PERF),
-    Tab("balance", "8", "Balance", "Balance", "Bal", Category.BALANCE),
-    Tab(FINDINGS, "9", "Findings", "Findings", "Find"),
-    Tab(ALL, "0", "All", "All", "All"),
-    Tab("system", "", "System", "System", "Sys", Category.SYSTEM),
-    Tab("hyper", "", "Hyper", "Hyper", "Hyp", Category.HYPER),
-    Tab("progress", "", "Progress", "Progress", "Prog", Category.PROGRESS),
-    Tab("other", "", "Other", "Other", "Oth", Category.OTHER),
-)
+#: Id, title, medium and short name, key; a tab of metrics has the id of its category.
+_TABS = """
+overview     | Overview     | Overview   | Over  | 1
+validation   | Validation   | Val        | Val   | 2
+actor        | Actor        | Actor      | Act   | 3
+critic       | Critic       | Critic     | Crit  | 4
+length       | Length       | Length     | Len   | 5
+preference   | Preference   | Pref       | Pref  |
+reward_model | Reward model | RM         | RM    |
+turns        | Agents       | Agents     | Agent |
+timing       | Timing       | Timing     | Time  | 6
+rollout      | Rollout      | Rollout    | Roll  |
+perf         | Perf         | Perf       | Perf  | 7
+balance      | Balance      | Balance    | Bal   | 8
+findings     | Findings     | Findings   | Find  | 9
+all          | All          | All        | All   | 0
+system       | System       | System     | Sys   |
+hyper        | Hyper        | Hyper      | Hyp   |
+progress     | Progress     | Progress   | Prog  |
+other        | Other        | Other      | Oth   |
+"""
 
+
+def _tab(row: str) -> Tab:
+    """A row of the table."""
+    id, title, medium, short, key = (cell.strip() for cell in row.split("|"))
+    is_category = id not in (OVERVIEW, FINDINGS, ALL)
+    return Tab(id, key, title, medium, short, Category(id) if is_category else None)
+
+
+TABS = tuple(map(_tab, _TABS.strip().splitlines()))
 TAB_BY_ID = {tab.id: tab for tab in TABS}
 
 

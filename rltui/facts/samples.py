@@ -203,13 +203,11 @@ class SampleBrowser:
         if row is not None and self.sample(row) is None:
             return lambda: self._read(current, step, row, made_of)
 
-        wanted = self._unread_step(current.steps) if self.prompt else None
-        return None if wanted is None else lambda: self._load(current, wanted)
-
-    def _unread_step(self, steps: Sequence[int]) -> int | None:
-        """The nearest step whose answers to the prompt are not known."""
+        # the nearest step whose answers to the prompt are not known
+        steps = current.steps if self.prompt else ()
         nearest = sorted(steps, key=lambda s: abs(s - (self.step or 0)))[:_MOST_STEPS]
-        return next((s for s in nearest if s not in self._answers), None)
+        wanted = next((s for s in nearest if s not in self._answers), None)
+        return None if wanted is None else lambda: self._load(current, wanted)
 
     def _search(self) -> Read:
         logs, texts = frozenset(self._run.data.files.sources), self._run.texts.sets()

@@ -20,7 +20,7 @@ from rltui.core.address import RemotePath, is_remote
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.errors import UsageError
-from rltui.core.text import clean
+from rltui.core.text import clean, word_set
 
 if TYPE_CHECKING:
     from rltui.files.remote.server import RemoteCosts
@@ -34,22 +34,16 @@ _MOST_KNOWN = 100_000
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 #: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
 #: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.
-_LOCAL = frozenset(
-    {
-        *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs"),
-        *("f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs"),
-        *("hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2"),
-        *("ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.ext4"),
-        *("fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat"),
-        *("fuse.unionfs", "fuse.lxcfs"),
-    }
+_LOCAL = word_set(
+    "ext2 ext3 ext4 xfs btrfs zfs tmpfs ramfs overlay aufs f2fs jfs reiserfs bcachefs vfat msdos "
+    "exfat ntfs ntfs3 hfs hfsplus udf iso9660 squashfs erofs rootfs shiftfs nilfs2 ubifs fuseblk "
+    "fuse.fuse-overlayfs fuse.bindfs fuse.mergerfs fuse.ext4 fuse.encfs fuse.gocryptfs "
+    "fuse.cryfs fuse.ntfs-3g fuse.exfat fuse.unionfs fuse.lxcfs"
 )
 #: Kinds that hold no files but what the kernel has to say, partly without end.
-KERNEL = frozenset(
-    {
-        *("proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "bpf"),
-        *("securityfs", "configfs", "mqueue", "pstore", "binfmt_misc", "efivarfs", "nsfs"),
-    }
+KERNEL = word_set(
+    "proc sysfs devtmpfs devpts cgroup cgroup2 debugfs tracefs bpf securityfs configfs mqueue "
+    "pstore binfmt_misc efivarfs nsfs"
 )
 #: Bytes per write to the system.
 _BUFFER = 1 << 20
@@ -92,6 +86,9 @@ class Host(Store, Protocol):
     def hold(self, path: Path, kind: str) -> tuple[bool | None, bool] | None:
         """See :func:`hold_on_host`."""
 
+    def close(self) -> None:
+        """End the connection; the next question opens another."""
+
 
 #: The stores of hosts, by scheme and authority.
 _OFFERED: dict[tuple[str, ...], Host] = {}
@@ -113,9 +110,20 @@ def hold_on_host(path: Path, kind: str) -> tuple[bool | None, bool] | None:
     return _OFFERED[path.parts[:2]].hold(path, kind)
 
 
+def hang_up() -> None:
+    """End the connections to hosts that questions about files have opened."""
+    for host in _OFFERED.values():
+        host.close()
+
+
 def status(path: Path) -> Status:
     """Status of a file or directory; follows links."""
     return _store(path).status(path) if is_remote(path) else os.stat(path)  # noqa: PTH116 - hot
+
+
+def file_id(found: Status) -> tuple[int, int]:
+    """Device and inode of a file or directory."""
+    return found.st_dev, found.st_ino
 
 
 def listing(path: Path) -> Iterable[Entry]:

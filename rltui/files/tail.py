@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
+from rltui.files.disk import file_id
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
 #: Bytes at the beginning and before the end that every comparison reads.
@@ -181,7 +182,7 @@ class Tail(FollowedFile):
     def poll(self, budget_bytes: int) -> Polled:
         try:
             status = os.stat(self.path)  # noqa: PTH116 - a Path costs twice as much here
-            stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            stamp = _stamp_of(status)
             if stamp == self._stamp and (
                 self._again == math.inf or self._clock.monotonic() < self._again
             ):
@@ -274,7 +275,7 @@ class Tail(FollowedFile):
         self.offset += len(data)
         self.size = max(status.st_size, self.offset)
         self.modified = status.st_mtime
-        self._identity = (status.st_dev, status.st_ino)
+        self._identity = file_id(status)
         self._stamp = _stamp_of(status)
         self._read_once |= ended
         self._again = second_look(self._clock, status.st_mtime) if ended else -math.inf
@@ -286,7 +287,7 @@ class Tail(FollowedFile):
         if not self.offset:
             return ""
 
-        replaced = self._identity != (status.st_dev, status.st_ino)
+        replaced = self._identity != file_id(status)
         if status.st_size >= self.offset:
             thorough = replaced or self._short_polls > 0 or status.st_size == self.offset
             if self._fingerprint.same(descriptor, self.offset, thorough=thorough):

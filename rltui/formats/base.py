@@ -236,6 +236,11 @@ class Format(ABC):
         the directory, ``exp1.jsonl`` names a run."""
         return Belonging.DIRECTORY
 
+    def title_in(self, head: bytes) -> str:
+        """The name that people gave to the run, cleaned, if the first bytes of a file tell; else
+        empty."""
+        return ""
+
     def is_common(self, name: str) -> bool:
         """Whether most files of this base name are something else: no word is lost on those."""
         return False

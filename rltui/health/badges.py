@@ -101,14 +101,14 @@ def _outside(value: float, judgement: Judgement) -> bool:
 
 
 def _below_chance(info: TagInfo, now: float) -> str:
-    chance = _doubts().chance.get(info.metric.key) if info.metric else None
+    chance = _doubts().chance.get(info.key)
     if chance is not None and now < chance:
         return f"below chance ({chance:g})"
     return "not one is right" if _is_share(info) and now <= 0 else ""
 
 
 def _is_share(info: TagInfo) -> bool:
-    return info.metric is not None and info.metric.key.startswith(_doubts().shares)
+    return info.key.startswith(_doubts().shares)
 
 
 def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
@@ -144,15 +144,14 @@ def _no_signal(info: TagInfo, series: Series) -> str:
 
 
 def _is_gain(info: TagInfo) -> bool:
-    key = info.metric.key if info.metric else ""
     held_out = info.category is Category.VALIDATION
-    return held_out or (info.direction is Direction.UP and key.startswith(_doubts().gains))
+    return held_out or (info.direction is Direction.UP and info.key.startswith(_doubts().gains))
 
 
 def vanished(info: TagInfo, series: Series, until: int | None = None) -> float | None:
     """What is left of a learning signal (spread, advantages, gradient) that has vanished, as a
     share of its start; None while it is there. ``until``: the last step that is read."""
-    if info.metric is None or not info.metric.key.startswith(_doubts().signals):
+    if not info.key.startswith(_doubts().signals):
         return None
     count = series.count
     if until is not None:

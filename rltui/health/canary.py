@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Recognition, Scenario, TagInfo
+from rltui.catalogue.model import Infos, Limits, Recognition, Scenario, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
-from rltui.health.model import FindingState
 from rltui.health.plan import Task, make_plan
 from rltui.health.rule import Case, Rule, Variant, When
 from rltui.health.symptoms import Harm, Symptom, symptoms
@@ -95,15 +94,13 @@ class Trial(NamedTuple):
     """Whether the tag has too few rows to try it."""
 
 
-def failures(
-    rules: Iterable[Rule], infos: Mapping[str, TagInfo], run: Recognition
-) -> tuple[Failure, ...]:
+def failures(rules: Iterable[Rule], infos: Infos, run: Recognition) -> tuple[Failure, ...]:
     """The failures that such a run can have, and by its names can show or not: the worst first.
 
     Not those of what it does not have: of whose metrics it logs none, and its kind of training is
     asked for none.
     """
-    keys = {i.metric.key for i in infos.values() if i.metric is not None}
+    keys = {i.key for i in infos.values()} - {""}
     plan = make_plan(rules, infos, infos, run)
     gaps_of = _Gaps(plan, keys, run)
     known = [s for s in symptoms().values() if s.together == 1 and s.is_about(keys)]
@@ -159,15 +156,12 @@ def _absent(task: Task) -> tuple[str, ...]:
     return ()
 
 
-def _shown(
-    task: Task, infos: Mapping[str, TagInfo], known: Sequence[Symptom]
-) -> dict[str, tuple[str, ...]]:
+def _shown(task: Task, infos: Infos, known: Sequence[Symptom]) -> dict[str, tuple[str, ...]]:
     """Id of the symptoms that a task shows -> its tags that do; without tags, of those that it
     would show -> the metrics that would."""
     found: dict[str, tuple[str, ...]] = {}
     for name in task.tags or [k for k in task.variant.metrics if "*" not in k]:
-        metric = infos[name].metric if task.tags else None
-        key = name if not task.tags else None if metric is None else metric.key
+        key = infos[name].key if task.tags else name
         for symptom in known:
             if symptom.shown_by(task.rule.id, key, task.variant.title):
                 found[symptom.id] = (*found.get(symptom.id, ()), name)
@@ -200,7 +194,7 @@ class Canary:
         self._pictures: dict[str, list[_Picture]] = {}
 
     def tries(
-        self, failure: Failure, run: RunData, infos: Mapping[str, TagInfo], known: Recognition
+        self, failure: Failure, run: RunData, infos: Infos, known: Recognition
     ) -> list[Trial]:
         """Inject a failure, once for each rule that can see it: the rule that speaks first leads.
 
@@ -248,7 +242,7 @@ def _by_text(task: Task) -> list[_Picture]:
 
 
 def _picture(
-    task: Task, case: Case, series: Mapping[str, FloatArray], infos: Mapping[str, TagInfo]
+    task: Task, case: Case, series: Mapping[str, FloatArray], infos: Infos
 ) -> _Picture | None:
     """The case as one of its series shows it; None where nothing is found there."""
     rows = {k: (np.arange(1, len(x) + 1, dtype=np.int64), x) for k, x in series.items()}
@@ -299,7 +293,7 @@ class _Copy(NamedTuple):
     """(m,) of the failure."""
 
 
-def _injected(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, TagInfo]) -> _Copy:
+def _injected(task: Task, picture: _Picture, run: RunData, infos: Infos) -> _Copy:
     """The copy of a run in which a failure begins."""
     players = _players(task, picture)
     steps, own = _newest(run, infos[task.tags[0]], NEWEST)
@@ -313,7 +307,7 @@ def _injected(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, T
 
 def _begun(
     task: Task, picture: _Picture, own: _Rows, stride: int, run: RunData,
-    infos: Mapping[str, TagInfo],
+    infos: Infos,
 ) -> _Copy:  # fmt: skip
     """The copy of a run whose newest rows are ``own``, and in which a failure begins then."""
     tag, measure = task.tags[0], _measure(task)
@@ -396,9 +390,7 @@ def _scaled(measure: Measure, healthy: FloatArray, ill: FloatArray, own: FloatAr
     return np.where((ill == 0) & (own.min() >= 0), 0.0, x)  # nothing is nothing everywhere
 
 
-def _limits(
-    task: Task, base: Mapping[str, _Rows], infos: Mapping[str, TagInfo]
-) -> tuple[float | None, float | None]:
+def _limits(task: Task, base: Mapping[str, _Rows], infos: Infos) -> Limits:
     """(low, high) that the variant gives the tag now, the worst ones, in the unit of the metric."""
     info = infos[task.tags[0]]
     said = _judged(task, base, infos).judgement
@@ -411,9 +403,7 @@ def _limits(
     return (of_metric[1], of_metric[0]) if factor < 0 else (of_metric[0], of_metric[1])
 
 
-def _beyond(
-    values: FloatArray, own: FloatArray, limits: tuple[float | None, float | None], most: float
-) -> FloatArray:
+def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) -> FloatArray:
     """Values that go well beyond the limit on their side, if there is one; ``most`` is as far as
     they can go."""
     low, high = limits
@@ -430,7 +420,7 @@ def _beyond(
     return level + (values - level) * (far - level) / (end - level)
 
 
-def _judged(task: Task, rows: Mapping[str, _Rows], infos: Mapping[str, TagInfo]) -> Outcome:
+def _judged(task: Task, rows: Mapping[str, _Rows], infos: Infos) -> Outcome:
     """What the variant says of these rows, which are in the unit of the metric."""
     run = run_of({t: (n, x / (infos[t].sign * infos[t].scale)) for t, (n, x) in rows.items()})
     tag, roles = task.tags[0], {r: t for r, t in task.roles.items() if t in rows}
@@ -438,7 +428,7 @@ def _judged(task: Task, rows: Mapping[str, _Rows], infos: Mapping[str, TagInfo])
     return judge(task.rule, task.variant, infos[tag], run.series(tag), others)
 
 
-def _tried(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, TagInfo]) -> Trial:
+def _tried(task: Task, picture: _Picture, run: RunData, infos: Infos) -> Trial:
     tag = task.tags[0]
     if task.variant.detector.rising and infos[tag].direction is Direction.DOWN:
         flipped = replace(infos[tag], sign=-infos[tag].sign, direction=Direction.UP)
@@ -450,7 +440,7 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Mapping[str, TagI
     copy = _injected(task, picture, run, infos)
     for finding in _judged(task, copy.rows, infos).findings:
         certain = copy.steps[-1] if finding.certain_step is None else finding.certain_step
-        if certain >= copy.steps[0] or finding.state is FindingState.FIRING:
+        if certain >= copy.steps[0] or finding.fires:
             level = finding.evidence.worst or finding.level
             rows = int(np.searchsorted(copy.steps, certain, "right"))
             return silent._replace(level=level, rows=rows)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.level import Direction, Level, worst
 from rltui.health.engine import Engine
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import Finding
 from rltui.health.reference import Reference
 from rltui.health.rule import Case, Rule
 from rltui.store import RunData
@@ -26,8 +26,7 @@ _PART = re.compile(rf"({_NUMBER})(?:\.\.({_NUMBER})|~({_NUMBER}))?(?:x(\d+))?$",
 _RESTART = "@"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(NamedTuple):
     """The result of one case."""
 
     rule: str
@@ -36,7 +35,7 @@ class CaseResult:
     message: str
     path: Path
     line: int
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
 
 
 def parse_series(text: str) -> FloatArray:
@@ -123,7 +122,7 @@ def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
         return f"expected {case.expect.word}, found {level.word}"
     if case.since is not None and case.since not in {f.since_step for f in findings}:
         return f"expected since step {case.since}, found {[f.since_step for f in findings]}"
-    firing = any(f.state is FindingState.FIRING for f in findings)
+    firing = any(f.fires for f in findings)
     if findings and case.resolved == firing:
         return f"expected it {'over' if case.resolved else 'firing'} at the end"
 

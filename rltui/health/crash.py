@@ -35,6 +35,7 @@ _COMPLAINT = re.compile(
     r"(?:\b(?:WARN(?:ING)?|ERROR|CRITICAL)\b|\b(?!Future|\w*Deprecation)\w+(?:Warning|Error):|"
     r"^(?:Warning|Error):)(?: [\d-]+ [\d:]+ \[[^\]]+\])?\W*(.+)"
 )
+_Patterns = tuple[re.Pattern[str], ...]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
@@ -89,14 +90,14 @@ class _Sign(NamedTuple):
     kind: ExitKind
     weight: Annotated[int, Keyed(read=_weight)]
     place: Annotated[str, Keyed("in", lambda node: node.choice(("line", "exception")))]
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: _Patterns
     reason: str
     advice: str
     source: str
     certain: bool = True
     rowless: bool = False
     """Whether it counts only in a log without any row."""
-    says: tuple[re.Pattern[str], ...] = ()
+    says: _Patterns = ()
     """Of complaints about the same while the training goes on."""
 
 
@@ -113,8 +114,8 @@ class _Document(NamedTuple):
 
     endings: tuple[_Sign, ...]
     exit_codes: Mapping[str, _Code]
-    aftermath: tuple[re.Pattern[str], ...]
-    caught: tuple[re.Pattern[str], ...]
+    aftermath: _Patterns
+    caught: _Patterns
 
 
 class _Seen(NamedTuple):
@@ -151,15 +152,18 @@ def exit_status(
 ) -> ExitStatus | None:
     """How the run ended, or None when nothing shows that it did.
 
-    Only lines after the last row of metrics count: a run that logged again had not ended. An exit
-    code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too weak
-    to end a training that was going on count in a log without rows. The last few results are
+    Only lines after the last row of metrics count: a run that logged again had not ended. But one
+    with an exit code has, and a tracker may write its last row after what it printed at its end. An
+    exit code of 0 outweighs any line. ``logged``: whether the run has any row; signs that are too
+    weak to end a training that was going on count in a log without rows. The last few results are
     cached, so that an unchanged tail costs nothing.
     """
     known = _knowledge()
     if exit_code == 0:
         return known.codes[0]
     lines = [] if tail is None or tail.after_row <= 0 else list(tail.lines[-tail.after_row :])
+    if exit_code is not None and tail is not None and not lines:
+        lines = _last_traceback(tail.lines)
     workers = frozenset(at for at, line in enumerate(lines) if _WORKER.match(line))
     failed = exit_code is not None
     plain = [bare(line) for line in lines]
@@ -293,6 +297,14 @@ def _raised(lines: list[str], known: _Knowledge) -> list[_Raised]:
             before = line
 
     return out
+
+
+def _last_traceback(lines: Sequence[str]) -> list[str]:
+    """The traceback with which a log ends; none where it ends otherwise."""
+    begins = [at for at, line in enumerate(lines) if _TRACEBACK.search(line)]
+    if not begins or not _EXCEPTION.match(bare(lines[-1])):
+        return []
+    return list(lines[begins[-1] :])
 
 
 def _leads_on(lines: list[str], at: int) -> bool:

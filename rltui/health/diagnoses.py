@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, TagInfo, select
+from rltui.catalogue.model import Category, Infos, TagInfo, select
 from rltui.core.level import Direction, Level, worst
 from rltui.health.first_movers import has_gained, moved_between, moved_first, settings_changed
 from rltui.health.limits import movement
@@ -22,7 +22,6 @@ from rltui.health.model import (
     Diagnosed,
     Diagnosis,
     Finding,
-    FindingState,
     Judgement,
     Move,
     Suspect,
@@ -50,7 +49,7 @@ class Facts(NamedTuple):
     """What diagnoses read of a run."""
 
     run: RunData
-    infos: Mapping[str, TagInfo]
+    infos: Infos
     vital: tuple[str, ...]
     """Metric keys whose moves are worth a line."""
     tags: Mapping[str, Judgement]
@@ -59,8 +58,8 @@ class Facts(NamedTuple):
         """Metric key -> its first tag that has points."""
         found: dict[str, str] = {}
         for tag, info in self.infos.items():
-            if info.metric is not None and self.run.count(tag):
-                found.setdefault(info.metric.key, tag)
+            if info.key and self.run.count(tag):
+                found.setdefault(info.key, tag)
         return found
 
     def series(self, tag: str) -> Series:
@@ -124,7 +123,7 @@ def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Findi
         place |= {id(f): (-level, len(place) + at) for at, f in enumerate(own)}
 
     def key(finding: Finding) -> tuple[bool, tuple[int, int]]:
-        over = finding.state is not FindingState.FIRING
+        over = not finding.fires
         own = (-(Level.OK if over else finding.level), len(place))
         return over, place.get(id(finding), own)
 
@@ -168,7 +167,7 @@ def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
 
 
 def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
-    firing = [f for f in findings if f.state is FindingState.FIRING]
+    firing = [f for f in findings if f.fires]
     firing.sort(key=lambda f: (-f.level, _since(f)))
     findings = [*firing, *(f for f in findings if f not in firing)]
     begun = [f.since_step for f in firing or findings if f.since_step is not None]

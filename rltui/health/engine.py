@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from rltui.catalogue.model import Recognition, TagInfo
+from rltui.catalogue.model import Infos, Recognition
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.health.columns import Columns, beside_others
@@ -31,7 +32,7 @@ class _Memory:
     """The last answers for one run, and what they were computed from."""
 
     run: RunData
-    infos: Mapping[str, TagInfo]
+    infos: Infos
     recognition: Recognition
     known: int
     version: int = -1
@@ -43,8 +44,7 @@ class _Memory:
     waiting: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Item:
+class _Item(NamedTuple):
     """A variant that is to judge a tag."""
 
     task: Task
@@ -98,9 +98,7 @@ class Engine:
         memory = self._memory.get(key)
         return memory is not None and memory.waiting
 
-    def evaluate(
-        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition, now: float
-    ) -> Report:
+    def evaluate(self, run: RunData, infos: Infos, recognition: Recognition, now: float) -> Report:
         """The judgement of ``run`` by all rows it has now, but for rows of long tags that are
         :meth:`waiting`.
 
@@ -114,7 +112,7 @@ class Engine:
     def advance(
         self,
         run: RunData,
-        infos: Mapping[str, TagInfo],
+        infos: Infos,
         recognition: Recognition,
         now: float,
         enough: Callable[[], bool],
@@ -165,16 +163,13 @@ class Engine:
     def _plan(
         self,
         tags: tuple[str, ...],
-        infos: Mapping[str, TagInfo],
+        infos: Infos,
         recognition: Recognition,
         *,
         compared: bool,
     ) -> tuple[Task, ...]:
         """The tasks of a run; kept, for the runs of a sweep have the same ones."""
-        meant = tuple(
-            (info.metric.key if info.metric else None, info.estimator, info.guessed)
-            for info in infos.values()
-        )
+        meant = tuple((info.key, info.estimator, info.guessed) for info in infos.values())
         known = recognition
         kind = (known.framework, known.algorithm, known.scenario.id, known.scope)
         key = (tags, meant, kind, compared)
@@ -185,9 +180,7 @@ class Engine:
 
         return self._plans[key]
 
-    def _recall(
-        self, run: RunData, infos: Mapping[str, TagInfo], recognition: Recognition
-    ) -> _Memory:
+    def _recall(self, run: RunData, infos: Infos, recognition: Recognition) -> _Memory:
         memory = self._memory.get(run.key)
         if (
             memory is None

@@ -9,8 +9,8 @@ shows this much later.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,7 @@ class Freshness(Enum):
     """To be judged now."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class Kept(NamedTuple):
     """An answer, and what it was computed from."""
 
     answer: Answer

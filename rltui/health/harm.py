@@ -7,20 +7,20 @@ nothing is known of it, the sign keeps its level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import Infos
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
 from rltui.health.detectors.progress import gain_now, is_solved, wanted
 from rltui.health.judge import Outcome
-from rltui.health.model import Finding, FindingState
+from rltui.health.model import Finding
 from rltui.health.symptoms import Harm
 from rltui.store import RunData
 
@@ -44,18 +44,18 @@ class Success(Enum):
     """A share of successes that is near 1."""
 
 
-def success_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> Success:
+def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     """What the best measure of success says that the run logs: whether it has risen with certainty.
     Unknown where a finding of ``found``, those about success, says otherwise."""
-    if any(f.state is FindingState.FIRING for f in found):
+    if any(f.fires for f in found):
         return Success.UNKNOWN
     measures = shipped_record(Course, "health", "data", "course.yaml").measures
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
     known = [
-        (rank[i.metric.key], t)
+        (rank[i.key], t)
         for t, i in infos.items()
-        if i.metric and i.metric.key in rank and not i.guessed  # a guess excuses nothing
+        if i.key in rank and not i.guessed  # a guess excuses nothing
     ]
     for _, tag in sorted(known):
         values = run.series(tag).values
@@ -81,10 +81,10 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
         level = min(said.judgement.level, Level.OK)
         waits = said.judgement.level > Level.OK
         judged = replace(said.judgement, level=level, pending=waits)
-        return replace(said, findings=(), judgement=judged)
+        return said._replace(findings=(), judgement=judged)
     findings = tuple(_milder(f) for f in said.findings)
     level = min(said.judgement.level, Level.WATCH)
-    return replace(said, findings=findings, judgement=replace(said.judgement, level=level))
+    return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
 
 
 def _milder(finding: Finding) -> Finding:

@@ -81,7 +81,8 @@ class JobLogs:
         lines = tail.lines[-_LINES:]
         if known.other_names.fullmatch(name) or any(map(known.other_lines.search, lines)):
             return False
-        return any(known.launchers.match(bare(x)) or _TRACEBACK.match(x) for x in lines)
+        launched = any(known.launchers.match(bare(x)) for x in lines)
+        return launched or any(map(_TRACEBACK.match, tail.lines))  # some have a hundred frames
 
 
 @lru_cache(maxsize=1)

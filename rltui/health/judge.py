@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
-from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
+from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
 
@@ -133,8 +133,7 @@ def _weight(signal: Signal) -> FloatArray:
 _UNJUDGED = Judgement(Level.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(NamedTuple):
     """The answer of a variant for a tag."""
 
     judged: bool
@@ -253,7 +252,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         title=case.variant.title,
         level=level,
         state=FindingState.FIRING if span.open else FindingState.RESOLVED,
-        metric=case.info.metric.key if case.info.metric else None,
+        metric=case.info.key or None,
         tag=case.info.tag,
         since_step=None if signal.whole else int(case.rows.steps[begin]),
         certain_step=int(case.rows.steps[span.sure]),
@@ -329,7 +328,7 @@ def _evidence(
     peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
     limits = signal.high if up else signal.low
     last = len(x) - 1
-    row_numbers: dict[str, float | int | str | None] = {
+    row_numbers: Numbers = {
         "value": finite(signal.statistic[row]),
         "threshold": finite(signal.threshold[row]),
         "limit": finite(limits[row]) if limits is not None else None,
@@ -366,11 +365,9 @@ def _evidence(
     )
 
 
-def _facts(
-    case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]
-) -> dict[str, float | int | str | None]:
+def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]) -> Numbers:
     """Thresholds of both levels, facts and parameters of the detector, at one row."""
-    facts: dict[str, float | int | str | None] = {}
+    facts: Numbers = {}
     for level in (Level.WATCH, Level.BAD):
         own = case.signals.get(level)
         facts[level.word] = finite(own.threshold[row]) if own else None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import Limits, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_document import parts_of
@@ -24,8 +23,7 @@ _LEVELS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+class Evaluation(NamedTuple):
     """One variant of a rule on the rows of one tag, with the answers of its detector."""
 
     rule: Rule
@@ -63,7 +61,7 @@ def judgement(case: Evaluation, level: Level) -> Judgement:
         threshold = finite(case.signals[first].threshold[-1])
         values |= dict.fromkeys(values.keys() & variant.detector.strict.keys(), threshold)
     bad: dict[str, float | None] = {}
-    worse: tuple[float | None, float | None] = (None, None)
+    worse: Limits = (None, None)
     if first is Level.WATCH and Level.BAD in variant.levels:
         bad = _values(case, Level.BAD, _names(words.healthy))
         worse = _beyond((low, high), _limits(case, Level.BAD))
@@ -103,7 +101,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _limits(case: Evaluation, level: Level) -> tuple[float | None, float | None]:
+def _limits(case: Evaluation, level: Level) -> Limits:
     """(low, high) of a level at the newest row, in units of the metric."""
     signal = case.signals.get(level)
     if signal is None:
@@ -113,18 +111,14 @@ def _limits(case: Evaluation, level: Level) -> tuple[float | None, float | None]
     return low, high
 
 
-def _as_logged(
-    case: Evaluation, low: float | None, high: float | None
-) -> tuple[float | None, float | None]:
+def _as_logged(case: Evaluation, low: float | None, high: float | None) -> Limits:
     """Limits of the rows as limits of the values in the log."""
     if case.upside_down:
         low, high = case.level(high), case.level(low)
     return case.info.logged_limits(low, high)
 
 
-def _beyond(
-    watch: tuple[float | None, float | None], bad: tuple[float | None, float | None]
-) -> tuple[float | None, float | None]:
+def _beyond(watch: Limits, bad: Limits) -> Limits:
     """The bad limits that lie beyond those of ``watch``."""
     (low, high), (bad_low, bad_high) = watch, bad
     below = low is not None and bad_low is not None and bad_low < low

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rltui.core.batch import RunKey
 
 
+#: What templates of a rule may name, by name.
+Numbers = dict[str, float | int | str | None]
+
+
 class FindingState(str, Enum):
     """Whether a finding holds."""
 
@@ -54,7 +58,7 @@ class Evidence:
     step_first: int
     step_last: int
     """Steps that the statistic of that row covers."""
-    facts: dict[str, float | int | str | None] = field(default_factory=dict)
+    facts: Numbers = field(default_factory=dict)
     """Thresholds per level, facts and parameters of the detector: watch, bad, start, share, ..."""
     row: dict[str, Any] = field(default_factory=dict)
     """The rows of the episode: value, limit, now, before, peak, rows, since, ... Empty when the
@@ -101,6 +105,11 @@ class Finding(NamedTuple):
     """Set when the rule itself failed: the run may be fine."""
     certain_step: int | None = None
     """Step at which it was certain: that it was found rests on rows up to there alone."""
+
+    @property
+    def fires(self) -> bool:
+        """Whether it holds now."""
+        return self.state is FindingState.FIRING
 
     def is_about(self, tag: str) -> bool:
         """Whether a tag shows it, alone or with others."""
@@ -339,11 +348,11 @@ class Report:
 
     def level_with(self, findings: Iterable[Finding]) -> Level:
         """The level that the report has with these findings."""
-        return max(self.calm, worst(f.level for f in findings if f.state is FindingState.FIRING))
+        return max(self.calm, worst(f.level for f in findings if f.fires))
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""
-        return tuple(f for f in self.findings if f.state is FindingState.FIRING)
+        return tuple(f for f in self.findings if f.fires)
 
     def worst(self, most: int) -> tuple[Finding, ...]:
         """At most that many findings, the worst ones, in the order of ``findings``."""
@@ -351,7 +360,3 @@ class Report:
         ranked = sorted(self.findings, key=lambda f: (f.state is not firing, -f.level))
         kept = {id(f) for f in ranked[:most]}
         return tuple(f for f in self.findings if id(f) in kept)
-
-    def over(self) -> tuple[Finding, ...]:
-        """Findings that do not hold any more: resolved."""
-        return tuple(f for f in self.findings if f.state is not FindingState.FIRING)

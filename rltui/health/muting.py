@@ -11,7 +11,6 @@ from rltui.health.model import (
     Diagnosed,
     Diagnosis,
     Finding,
-    FindingState,
     Judgement,
     MutedFinding,
     Report,
@@ -28,9 +27,9 @@ def without_muted(report: Report, names: Collection[MutedFinding]) -> Report:
     if not muted:
         return report
     kept = tuple(f for f in report.findings if MutedFinding.of(f) not in names)
-    firing = [f for f in kept if f.state is FindingState.FIRING]
+    firing = [f for f in kept if f.fires]
     own = {**report.tags, **report.unblamed}
-    own = _tags(own, firing, [f for f in muted if f.state is FindingState.FIRING])
+    own = _tags(own, firing, [f for f in muted if f.fires])
     diagnosed = _diagnosed(report.diagnosed, names)
     tags = with_blame(own, diagnosed)
     return replace(
@@ -59,7 +58,7 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
     left: list[Diagnosis] = []
     for diagnosis in diagnosed.diagnoses:
         findings = tuple(f for f in diagnosis.findings if MutedFinding.of(f) not in names)
-        firing = worst(f.level for f in findings if f.state is FindingState.FIRING)
+        firing = worst(f.level for f in findings if f.fires)
         if findings:
             left.append(diagnosis._replace(findings=findings, level=max(firing, Level.OK)))
         elif not diagnosis.findings:  # a setting that jumped: it is there for what it explains

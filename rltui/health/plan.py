@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import filter as fitting_names
 from typing import NamedTuple
 
-from rltui.catalogue.model import Recognition, Scope, TagInfo
+from rltui.catalogue.model import Infos, Recognition, Scope
 from rltui.health.rule import Rule, Variant
 
 
@@ -25,12 +25,12 @@ class _Logged:
     """The tags of a run by metric key, in the order of the log; a tag without a metric counts as
     ``~`` and its name in lower case."""
 
-    def __init__(self, tags: Iterable[str], infos: Mapping[str, TagInfo]) -> None:
+    def __init__(self, tags: Iterable[str], infos: Infos) -> None:
         self.by_key: dict[str, list[str]] = {}
         for tag in tags:
             info = infos.get(tag)
             if info is not None:
-                key = f"~{tag.lower()}" if info.metric is None else info.metric.key
+                key = info.key or f"~{tag.lower()}"
                 self.by_key.setdefault(key, []).append(tag)
         self._known = [key for key in self.by_key if not key.startswith("~")]
 
@@ -51,7 +51,7 @@ class _Logged:
 
 
 def make_plan(
-    rules: Iterable[Rule], tags: Iterable[str], infos: Mapping[str, TagInfo],
+    rules: Iterable[Rule], tags: Iterable[str], infos: Infos,
     recognition: Recognition, *, compared: bool = False,
 ) -> tuple[Task, ...]:  # fmt: skip
     """The tasks for a run, in the order of the rules; rules that do not apply are left out.
@@ -91,9 +91,7 @@ def _played(role: str, tags: list[str]) -> Iterable[tuple[str, str]]:
     return [(f"{role[:-1]} {n}", tag) for n, tag in enumerate(tags, 1)]
 
 
-def out_of_scope(
-    rules: Iterable[Rule], infos: Mapping[str, TagInfo], run: Recognition
-) -> frozenset[str]:
+def out_of_scope(rules: Iterable[Rule], infos: Infos, run: Recognition) -> frozenset[str]:
     """Tags that would be judged if the settings of the run said nothing: as the limits of the rules
     are not for it, no documented range is."""
     unsaid = run._replace(scope=Scope())
@@ -102,11 +100,11 @@ def out_of_scope(
     return frozenset(
         tag
         for tag, info in infos.items()
-        if info.metric and any(v.reads(info.metric.key) is not None for v in unfit)
+        if info.key and any(v.reads(info.key) is not None for v in unfit)
     )
 
 
-def _tags_of(variant: Variant, logged: _Logged, infos: Mapping[str, TagInfo]) -> tuple[str, ...]:
+def _tags_of(variant: Variant, logged: _Logged, infos: Infos) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for key in logged.matching(variant.metrics):
         fitting = [t for t in logged.by_key[key] if variant.when.tag_fits(infos[t])]

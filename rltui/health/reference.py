@@ -7,14 +7,14 @@ a rule to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import TagInfo, counterpart
+from rltui.catalogue.model import Infos, TagInfo, counterpart, tags_of
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.medians import median
@@ -46,8 +46,7 @@ class Alignment(str, Enum):
     TOKENS = "tokens"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Course:
+class _Course(NamedTuple):
     """One metric of the reference, in its unit: (n,) each."""
 
     place: FloatArray
@@ -76,7 +75,7 @@ class Reference:
     def __init__(
         self,
         run: RunData,
-        infos: Mapping[str, TagInfo],
+        infos: Infos,
         name: str,
         alignment: Alignment = Alignment.STEP,
         tokens: str = "",
@@ -86,12 +85,12 @@ class Reference:
         self.name = name
         self.alignment = alignment
         self._tokens = tokens
-        self._courses = dict(self._all_courses(infos))
+        meant = (info for info in infos.values() if info.metric is not None)
+        courses = ((info.tag, self._course(info, infos)) for info in meant)
+        self._courses = {tag: course for tag, course in courses if course is not None}
         self._infos = {tag: infos[tag] for tag in self._courses}
 
-    def at_rows(
-        self, run: RunData, infos: Mapping[str, TagInfo], tag: str
-    ) -> dict[str, FloatArray]:
+    def at_rows(self, run: RunData, infos: Infos, tag: str) -> dict[str, FloatArray]:
         """The reference at each row (n,) of a tag of another run, as roles of a detector.
 
         ``low`` and ``high``: where it was about there; ``spread``: of its rows around its course
@@ -118,13 +117,7 @@ class Reference:
         }
         return {role: np.where(known, x, np.nan) for role, x in numbers.items()}
 
-    def _all_courses(self, infos: Mapping[str, TagInfo]) -> Iterator[tuple[str, _Course]]:
-        for tag, info in infos.items():
-            course = None if info.metric is None else self._course(info, infos)
-            if course is not None:
-                yield tag, course
-
-    def _course(self, info: TagInfo, infos: Mapping[str, TagInfo]) -> _Course | None:
+    def _course(self, info: TagInfo, infos: Infos) -> _Course | None:
         series = self.run.series(info.tag)
         places = self._places(self.run, infos, series)
         if places is None:
@@ -146,9 +139,7 @@ class Reference:
 
         return _Course(at, low, high, *own, spread, float(ends[1] - ends[0]))
 
-    def _places(
-        self, run: RunData, infos: Mapping[str, TagInfo], series: Series
-    ) -> FloatArray | None:
+    def _places(self, run: RunData, infos: Infos, series: Series) -> FloatArray | None:
         """Where the rows of a series lie, (n,) ascending; None when the run does not log that."""
         if self.alignment is Alignment.STEP:
             return series.steps.astype(np.float64)
@@ -158,12 +149,11 @@ class Reference:
                 return None
             walls = np.maximum.accumulate(series.wall_times[known]) - begin
             return _interpolated(series.steps, series.steps[known], walls)
-        for tag, info in infos.items():
-            if info.metric is not None and info.metric.key == self._tokens:
-                steps, tokens = run.series(tag).finite()
-                if len(tokens) > 1:
-                    tokens = np.maximum.accumulate(tokens) * info.scale
-                    return _interpolated(series.steps, steps, tokens)
+        for tag in tags_of(infos, self._tokens):
+            steps, tokens = run.series(tag).finite()
+            if len(tokens) > 1:
+                tokens = np.maximum.accumulate(tokens) * infos[tag].scale
+                return _interpolated(series.steps, steps, tokens)
 
         return None
 

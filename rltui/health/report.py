@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from rltui.catalogue.model import TagInfo
+from rltui.catalogue.model import Infos
 from rltui.core.level import Level, worst
 from rltui.health.badges import reading, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
@@ -34,8 +34,7 @@ OVER_LISTED = 3
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class Answer(NamedTuple):
     """The answer of a variant for one tag, or the error it raised instead."""
 
     tag: str
@@ -49,7 +48,7 @@ Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 def make_report(
     run: RunData,
-    infos: Mapping[str, TagInfo],
+    infos: Infos,
     answers: Answers,
     vital: tuple[str, ...] = (),
     unfit: Collection[str] = (),
@@ -65,7 +64,7 @@ def make_report(
     findings = [*_said_once(found, yields), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
-    findings.sort(key=lambda f: (f.state is not FindingState.FIRING, -f.level, -newest[id(f)]))
+    findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit)
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
@@ -79,7 +78,7 @@ def make_report(
     tags = with_blame(tags, diagnosed)
     praised = any(j.rules and Level.OK <= j.level <= Level.UNSURE for j in tags.values())
     calm = Level.OK if few is None and praised else Level.UNKNOWN
-    level = worst(f.level for f in findings if f.state is FindingState.FIRING)
+    level = worst(f.level for f in findings if f.fires)
     return Report(
         run=run.key,
         level=max(level, calm),
@@ -94,7 +93,7 @@ def make_report(
     )
 
 
-def _by_harm(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Answers:
+def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
     """The answers, those of technical signs milder where the run does well."""
     said = [f for t, a in _each(answers) if t.rule.harm is Harm.OUTCOME and a.outcome
             for f in a.outcome.findings]  # fmt: skip
@@ -105,7 +104,7 @@ def _by_harm(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> An
         (
             task,
             tuple(
-                replace(a, outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
+                a._replace(outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
                 for a in own
             ),
         )
@@ -139,7 +138,7 @@ def _unticked(judgement: Judgement, rows: int) -> Judgement:
 
 def _diagnosed(
     run: RunData,
-    infos: Mapping[str, TagInfo],
+    infos: Infos,
     findings: Iterable[Finding],
     tags: Mapping[str, Judgement],
     vital: tuple[str, ...],
@@ -153,9 +152,7 @@ def _diagnosed(
     return diagnose(found, Facts(run, own, vital, judged))
 
 
-def _findings(
-    answers: Answers, infos: Mapping[str, TagInfo], off_axis: frozenset[str]
-) -> list[Finding]:
+def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[Finding]:
     """One finding per episode: several tags or variants that show the same are merged, but for
     tags whose steps cannot be compared."""
     groups: dict[tuple[str, str, str | None], list[Finding]] = {}
@@ -167,8 +164,8 @@ def _findings(
     out: list[Finding] = []
     for found in groups.values():
         merged = _merge(found, infos)
-        firing = [f for f in merged if f.state is FindingState.FIRING]
-        over = [f for f in merged if f.state is not FindingState.FIRING]
+        firing = [f for f in merged if f.fires]
+        over = [f for f in merged if not f.fires]
         over.sort(key=lambda f: (-f.level, -f.evidence.row.get("rows", 0), -(f.since_step or 0)))
         kept = [*firing, *over[:OVER_LISTED]]
         kept += [f for f in over[OVER_LISTED:] if f is merged[0]]
@@ -191,7 +188,7 @@ def _said_once(findings: list[Finding], yields: Mapping[str, tuple[str, ...]]) -
     )
 
 
-def _merge(found: list[Finding], infos: Mapping[str, TagInfo]) -> list[Finding]:
+def _merge(found: list[Finding], infos: Infos) -> list[Finding]:
     """Findings of one title whose steps overlap become one: the worst, from the earliest step
     on."""
     found = sorted(found, key=lambda f: f.since_step or 0)
@@ -209,8 +206,8 @@ def _merge(found: list[Finding], infos: Mapping[str, TagInfo]) -> list[Finding]:
     return [g[0] if len(g) == 1 else _merged(g, infos) for g in groups]
 
 
-def _merged(group: list[Finding], infos: Mapping[str, TagInfo]) -> Finding:
-    firing = [f for f in group if f.state is FindingState.FIRING]
+def _merged(group: list[Finding], infos: Infos) -> Finding:
+    firing = [f for f in group if f.fires]
     # of a timer and one inside it the inner one says more
     outer = {infos[f.tag].part_of for f in firing or group if f.tag is not None}
     best = max(firing or group, key=lambda f: (f.level, f.metric not in outer))
@@ -248,9 +245,7 @@ def _each(answers: Answers) -> Iterable[tuple[Task, Answer]]:
             yield task, answer
 
 
-def _judgements(
-    infos: Mapping[str, TagInfo], answers: Answers, unfit: Collection[str]
-) -> dict[str, Judgement]:
+def _judgements(infos: Infos, answers: Answers, unfit: Collection[str]) -> dict[str, Judgement]:
     tags: dict[str, Judgement] = {}
     compared: dict[str, Judgement] = {}
     for task, answer in _each(answers):
@@ -275,7 +270,7 @@ def _judgements(
     return tags
 
 
-def _of_quotients(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Judgement]:
+def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
     """Tag of a derived quotient -> the judgement of the rule that compares the two metrics it is
     made of; its limits are those of the quotient."""
     made: dict[tuple[str, ...], str] = {

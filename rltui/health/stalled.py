@@ -6,11 +6,12 @@ import math
 import re
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.yaml_document import Node, Table, fill, nearest, read_template, shipped_table
+from rltui.core.yaml_record import Keyed, record_of
 from rltui.health.limits import limits_of
 from rltui.health.rule import Rule
 
@@ -32,11 +33,20 @@ class StallLimits(NamedTuple):
         return max(self.least_s, self.intervals * interval_s, self.pauses * (pause_s or 0.0))
 
 
+def _level(node: Node) -> Level:
+    levels = {level.word: level for level in (Level.WATCH, Level.BAD)}
+    return levels[node.choice(levels)]
+
+
+T = TypeVar("T")
+_Level = Annotated[Level, Keyed(read=_level)]
+
+
 class StoppedRule(NamedTuple):
     """Says that a run ended without a word before its planned steps."""
 
     rule: Rule
-    level: Level
+    level: _Level
     advice: str
 
 
@@ -44,7 +54,7 @@ class WarnsRule(NamedTuple):
     """Says that a log warns again and again of what is learned from."""
 
     rule: Rule
-    level: Level
+    level: _Level
     advice: str
     least: int
     """Times that it must be said."""
@@ -67,7 +77,7 @@ class StallRule(NamedTuple):
 
     rule: Rule
     """For lists of rules. It reads times, not rows, so it has no variant."""
-    level: Level
+    level: _Level
     limits: StallLimits
     advice: str
     meaning: str
@@ -89,20 +99,13 @@ def stall_rule() -> StallRule:
     table = shipped_table("health", "data", "stalled.yaml")
     limits = limits_of(StallLimits)(table.need("limits"))
     template = read_template(table.need("meaning"), _shown(limits), ("d",))
-    end = table.need("stopped").table()
-    stopped = StoppedRule(_rule(end, end.need("meaning").text()), *_level_and_advice(end))
-    end.finish()
-    said = table.need("warns").table()
-    warns = WarnsRule(
-        _rule(said, said.need("meaning").text()),
-        *_level_and_advice(said),
-        said.need("least").integer(),
-        said.need("summary").text(),
-        *(said.need(key).pattern() for key in ("subjects", "says", "unlike")),
-    )
-    said.finish()
-    level, advice = _level_and_advice(table)
-    found = StallRule(_rule(table), level, limits, advice, template, stopped, warns)
+    given = {
+        "limits": limits,
+        "meaning": template,
+        "stopped": _own(table.need("stopped").table(), StoppedRule),
+        "warns": _own(table.need("warns").table(), WarnsRule),
+    }
+    found = record_of(table, StallRule, rule=_rule(table), **given)
     table.finish()
     return _explained(found)
 
@@ -111,9 +114,11 @@ def _rule(table: Table, meaning: str = "") -> Rule:
     return Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, meaning, ())
 
 
-def _level_and_advice(table: Table) -> tuple[Level, str]:
-    levels = {level.word: level for level in (Level.WATCH, Level.BAD)}
-    return levels[table.need("level").choice(levels)], table.need("advice").text()
+def _own(table: Table, kind: type[T]) -> T:
+    """A rule beside that for a run that is stalled."""
+    found = record_of(table, kind, rule=_rule(table, table.need("meaning").text()))
+    table.finish()
+    return found
 
 
 def with_override(node: Node | None) -> StallRule:

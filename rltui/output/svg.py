@@ -66,32 +66,26 @@ def svg(rows: Sequence[Iterable[Cells]], columns: int, ground: str, title: str =
         f'<rect width="100%" height="100%" fill="{ground}"/>',
     ]
     for number, row in enumerate(rows):
-        parts += _row(row, _MARGIN + number * _CELL_H, ground)
+        texts, x, y = list[str](), float(_MARGIN), _MARGIN + number * _CELL_H
+        for cells in row:
+            length = cell_width(cells.text) * _CELL_W
+            if cells.bg != ground and length:
+                # a little wider: no seam between two cells of one colour
+                parts.append(
+                    f'<rect x="{x:g}" y="{y:g}" width="{length + 0.4:g}" height="{_CELL_H}" '
+                    f'fill="{cells.bg}"/>'
+                )
+            if cells.text.strip():
+                look = ' font-weight="bold"' if cells.bold else ""
+                look += ' text-decoration="underline"' if cells.underline else ""
+                texts.append(
+                    f'<text x="{x:g}" y="{y + 0.75 * _CELL_H:g}" fill="{cells.fg}"{look} '
+                    f'textLength="{length:g}" lengthAdjust="spacingAndGlyphs" xml:space="preserve">'
+                    f"{escaped(cells.text)}</text>"
+                )
+            x += length
+        parts += texts
     return "\n".join(p for p in parts if p) + "\n</svg>\n"
-
-
-def _row(row: Iterable[Cells], y: float, ground: str) -> list[str]:
-    fills, texts, x = [], [], float(_MARGIN)
-
-    for cells in row:
-        width = cell_width(cells.text) * _CELL_W
-        if cells.bg != ground and width:
-            # a little wider: no seam between two cells of one colour
-            fills.append(
-                f'<rect x="{x:g}" y="{y:g}" width="{width + 0.4:g}" height="{_CELL_H}" '
-                f'fill="{cells.bg}"/>'
-            )
-        if cells.text.strip():
-            look = ' font-weight="bold"' if cells.bold else ""
-            look += ' text-decoration="underline"' if cells.underline else ""
-            texts.append(
-                f'<text x="{x:g}" y="{y + 0.75 * _CELL_H:g}" fill="{cells.fg}"{look} '
-                f'textLength="{width:g}" lengthAdjust="spacingAndGlyphs" xml:space="preserve">'
-                f"{escaped(cells.text)}</text>"
-            )
-        x += width
-
-    return fills + texts
 
 
 def escaped(text: str) -> str:

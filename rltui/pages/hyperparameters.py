@@ -15,6 +15,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Line,
     fit_line,
     line_width,
@@ -76,7 +77,7 @@ class Settings:
         return settings_of(self.run, self.in_files)
 
 
-def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
+def settings_head(settings: Settings, view: View, width: int) -> Block:
     """The title: which run, how many, where they were found."""
     text = view.glyphs.text
     formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
@@ -95,7 +96,7 @@ def setting_lines(
     view: View,
     width: int,
     text: str = "",
-) -> list[Line]:
+) -> Block:
     """All sections, after the filter ``text``; ``others`` are the runs to compare with."""
     values = settings.values
     shown = values
@@ -126,9 +127,9 @@ def setting_lines(
     return paragraph(advice, width, MUTED)
 
 
-def _moved(settings: Settings, view: View, width: int, text: str) -> list[Line]:
+def _moved(settings: Settings, view: View, width: int, text: str) -> Block:
     """What is logged as a metric, at the step, and what changed and jumped at a restart."""
-    run, step, lines = settings.run, settings.step, list[Line]()
+    run, step, lines = settings.run, settings.step, Block()
     if step is not None:
         title = f"Logged at {run.step_word} {numbers.step(step)}"
         lines = _section(title, settings_at(run, step, text), view, width)
@@ -144,7 +145,7 @@ def _moved(settings: Settings, view: View, width: int, text: str) -> list[Line]:
 
 def _differences(
     settings: Settings, others: Sequence[Settings], view: View, width: int, text: str
-) -> list[Line]:
+) -> Block:
     """The hyperparameters that differ: one column for each run or, where these have no room, how
     many runs have each value."""
     if not others:
@@ -185,7 +186,7 @@ def _differences(
 
 def _table(
     every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
-) -> list[Line]:
+) -> Block:
     """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
     plain = view.glyphs.text
     tables = [s.values for s in every]
@@ -198,7 +199,7 @@ def _table(
 
     looks = [MUTED if s.slot is None else slot_look(s.slot) for s in every]
     above = [(f"  {cell(h, width)}", look) for h, look in zip(heads, looks, strict=True)]
-    lines: list[Line] = [[(" " * cells, TEXT), *above]]
+    lines: Block = [[(" " * cells, TEXT), *above]]
 
     for name in names:
         values = [value_text(t.get(name, _NOTHING)) for t in tables]
@@ -214,9 +215,9 @@ def _counted(
     cells: int,
     width: int,
     view: View,
-) -> list[Line]:
+) -> Block:
     """One line for each name: its values, the most frequent first; that of the run is strong."""
-    plain, lines = view.glyphs.text, list[Line]()
+    plain, lines = view.glyphs.text, Block()
     for name in names:
         own, *others = (value_text(t[name]) if name in t else "not set" for t in tables)
         line: Line = [(pad(_cut(plain(name), cells), cells), TEXT)]
@@ -232,7 +233,7 @@ def _cut(text: str, cells: int) -> str:
     return fit_middle(text.replace("\n", " "), cells)
 
 
-def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:
+def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int) -> Block:
     """A heading and its rows, nothing without any; a long value takes several lines."""
     if not rows:
         return []
@@ -249,9 +250,9 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     return lines
 
 
-def _in_columns(blocks: list[list[Line]], columns: int, room: int, width: int) -> list[Line]:
+def _in_columns(blocks: list[Block], columns: int, room: int, width: int) -> Block:
     """The sections below each other, or in two columns of about the same height."""
-    whole: list[Line] = []
+    whole: Block = []
     for block in blocks:
         whole += [*([[]] if whole else []), *block]
     if columns == 1:
@@ -295,7 +296,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self._run = run
         self._in_files: dict[RunView, FileSettings] = {}
         """Run -> the hyperparameters in files next to its logs."""
-        self._drawn: tuple[object, list[Line]] | None = None
+        self._drawn: tuple[object, Block] | None = None
         """The key of the newest lines, and the lines."""
 
     def on_mount(self) -> None:
@@ -328,10 +329,10 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         step = self._step if run is self._run else None
         return Settings(run, self._in_files.get(run, FileSettings()), slot, step)
 
-    def head(self, width: int) -> list[Line]:
+    def head(self, width: int) -> Block:
         return settings_head(self._settings(self._run), self.shell.view, width)
 
-    def text(self, width: int) -> list[Line]:
+    def text(self, width: int) -> Block:
         tables = [self._settings(r) for r in self._runs()]
         view, text = self.shell.view, self.status.filter
         values = [(t.head, t.run.hyperparameters.values, t.in_files) for t in tables]

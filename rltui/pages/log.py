@@ -7,17 +7,17 @@ from functools import partial
 from rltui.core.level import Level
 from rltui.core.text import pad, words_match
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_LOOK,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Line,
     Span,
     fit_line,
     longest,
-    style,
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
@@ -37,7 +37,7 @@ _WHEN, _WHO = 22, 14
 
 def digest_lines(
     run: RunView, digest: LogDigest, view: View, width: int, text: str = "", shift: int = 0
-) -> list[Line]:
+) -> Block:
     """The messages after the filter ``text``, without their first ``shift`` characters: how often,
     which steps and ranks, and below it the finding that began then."""
     found = [s for s in digest.said if words_match(f"{s.text} {s.who}", text)]
@@ -56,7 +56,7 @@ def digest_lines(
     lines = [row(blank, "times", f"{run.step_word}s", "ranks", ("message", MUTED))]
     for said in found:
         level = Level.BAD if said.is_error else Level.WATCH
-        kind = "error  " if said.is_error else "warning", style(LEVEL_TOKEN[level])
+        kind = "error  " if said.is_error else "warning", LEVEL_LOOK[level]
         shown = view.glyphs.text(said.text)[shift:], STRONG if said.is_error else TEXT
         lines.append(row(kind, numbers.step(said.times), said.when, said.who, shown))
         if said.onset:
@@ -114,7 +114,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         """The next piece of the logs, while somebody looks."""
         return None if self._shown is None else self._shown.request()
 
-    def head(self, width: int) -> list[Line]:
+    def head(self, width: int) -> Block:
         digest, view = self._shown, self.shell.view
         if digest is None:
             return log_head(self._run, view, width)
@@ -122,7 +122,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         head: Line = [(_TITLE + " " * gap, TITLE), (digest.note, MUTED)]
         return [fit_line(head, width), [(view.glyphs.rule * width, RULE)]]
 
-    def text(self, width: int) -> list[Line]:
+    def text(self, width: int) -> Block:
         view, text, shift = self.shell.view, self.status.filter, self._shift
         if self._shown is not None:
             return digest_lines(self._run, self._shown, view, width, text, shift)

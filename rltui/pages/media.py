@@ -22,6 +22,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     Line,
     column,
@@ -237,7 +238,7 @@ class MediaView(Lines, Reading, PictureFrame):
         depth = shell_of(self).palette.depth
         return depth in ("truecolor", "256") or (depth != "none" and bool(self._decoded[2]))
 
-    def lines_at(self, width: int, height: int) -> list[Line]:
+    def lines_at(self, width: int, height: int) -> Block:
         """The lines at a size, a picture in letters."""
         view, found = shell_of(self).view, self._shown
         head, width, height = self._head_line(width, view), width - _LEFT, height - _HEAD
@@ -271,13 +272,13 @@ class MediaView(Lines, Reading, PictureFrame):
         line = fit_line(line, max(0, width - cells - 5))
         return [(" " * _LEFT, TEXT), *line, ("  ", TEXT), *right]
 
-    def _histogram_lines(self, value: Histogram, view: View, width: int, height: int) -> list[Line]:
+    def _histogram_lines(self, value: Histogram, view: View, width: int, height: int) -> Block:
         known = [(p.step, self._read.get(p)) for p in self.places]
         pairs = [(step, h) for step, h in known if isinstance(h, Histogram)]
         steps, found = [s for s, _ in pairs], [h for _, h in pairs]
         at = next(i for i, h in enumerate(found) if h is value)
         room = height - 2
-        lines: list[Line] = []
+        lines: Block = []
         if room >= 4 and width >= 24:
             draw = ridge_lines if self.is_ridge or len(found) == 1 else band_lines
             lines = draw(steps, found, at, view.glyphs, width, room)

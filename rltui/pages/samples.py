@@ -15,11 +15,12 @@ from textual.containers import Container
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, words_match
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_LOOK,
     MUTED,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     LazyEntries,
     Line,
@@ -149,7 +150,7 @@ def _no_samples_words(root: Path, trouble: str = "") -> str:
     )
 
 
-def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False) -> list[Line]:
+def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False) -> Block:
     """A whole sample: its figures, as many on a line as fit, then its turns, one line for each but
     the last where they are ``folded``; then its texts with their own line ends."""
     words, texts = view.glyphs.text, sample.texts
@@ -169,8 +170,8 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
     return lines
 
 
-def _figure_lines(figures: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:
-    lines = list[Line]()
+def _figure_lines(figures: Sequence[tuple[str, str]], view: View, width: int) -> Block:
+    lines = Block()
     for name, value in figures:
         pair: Line = [(f"{view.glyphs.text(name)} ", MUTED), (view.glyphs.text(value), STRONG)]
         if not lines or line_width(lines[-1]) + 3 + line_width(pair) > width:
@@ -180,7 +181,7 @@ def _figure_lines(figures: Sequence[tuple[str, str]], view: View, width: int) ->
     return lines
 
 
-def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> list[Line]:
+def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> Block:
     """One turn in at most ``limit`` lines: who, what, how long, its reward, whether it failed."""
     level, tail = Level.BAD if turn.failed else Level.OK, list[Span]()
     if not math.isnan(turn.reward):
@@ -188,7 +189,7 @@ def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> list[L
     if not math.isnan(turn.seconds):
         tail.append((f"  {numbers.duration(turn.seconds, tenths=True)}", MUTED))
     if turn.role == TOOL:
-        tail.append((f"  {view.glyphs.badge(level)}", style(LEVEL_TOKEN[level])))
+        tail.append((f"  {view.glyphs.badge(level)}", LEVEL_LOOK[level]))
 
     words, look = view.glyphs.text, STRONG if turn.role == MODEL else MUTED
     line = [column(words(turn.role), _WHO, look), (f"{words(turn.name)[:width]} ".lstrip(), STRONG)]
@@ -388,7 +389,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self.items.show(LazyEntries(ids, [1] * len(ids), entry))
 
     def _show_text(self, width: int) -> None:
-        lines: list[Line] = []
+        lines: Block = []
         found, browser = self._sample, self._browser
         if found is not None:
             lines = [*self._step_lines(width), *self._lines_of(found, max(10, width), folded=True)]
@@ -401,7 +402,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
         self.query_one("#text", LineList).show(entries)
 
-    def _lines_of(self, sample: Sample | str, width: int, *, folded: bool = False) -> list[Line]:
+    def _lines_of(self, sample: Sample | str, width: int, *, folded: bool = False) -> Block:
         if isinstance(sample, str):
             return paragraph(self.shell.view.glyphs.text(sample), width, MUTED)
         kept, view, gap = self._beside, self.shell.view, 3
@@ -411,7 +412,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         left, right = (sample_lines(s, view, half, folded=folded) for s in (kept, sample))
         return side_by_side(left, right, half, gap, max(len(left), len(right)))
 
-    def _step_lines(self, width: int) -> list[Line]:
+    def _step_lines(self, width: int) -> Block:
         """How the answers to the prompt fared at each step that was read."""
         glyphs = self.shell.view.glyphs
         steps = [x for x in self._browser.over_steps if abs(x[1]) < _WHOLE]
@@ -438,7 +439,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         row = self._row
         return self._browser.sample(row) if row is not None else None
 
-    def _draw_head(self, width: int, _: int) -> list[Line]:
+    def _draw_head(self, width: int, _: int) -> Block:
         """Which kind and step, and what of it; the heads of the columns."""
         samples, view, width = self._browser, self.shell.view, width - 3
         names, steps = samples.names, list(samples.steps)
@@ -474,7 +475,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         if found is None:
             return
 
-        def whole(_: object, width: int) -> list[Line]:
+        def whole(_: object, width: int) -> Block:
             return [[("Sample", TITLE)], [], *self._lines_of(found, width)]
 
         self.shell.push_screen(later.ExplainScreen(whole))

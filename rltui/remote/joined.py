@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
@@ -278,7 +278,7 @@ class JoinedReader:
             raise error
 
     def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+        self, key: RunKey, sources: Sources, generations: Iterable[int]
     ) -> Iterator[Batch] | None:
         group = next(p for p in self._groups if p.holds(key))
         found = group.reader.read_again(group.inner(key), sources, generations)
@@ -286,9 +286,7 @@ class JoinedReader:
             return found.changed(group.named)
         return None if found is None else map(group.named, found)
 
-    def rereadable(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> bool | None:
+    def rereadable(self, key: RunKey, sources: Sources, generations: Iterable[int]) -> bool | None:
         group = next(p for p in self._groups if p.holds(key))
         return group.reader.rereadable(group.inner(key), sources, generations)
 

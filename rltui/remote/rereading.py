@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.batch import Batch, RunKey, Sources
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.formats import ALL_FORMATS
@@ -47,9 +47,7 @@ class ReadFiles:
             self.known.note(there)
             self._files[here] = without_content(there)
 
-    def wanted(
-        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int], paths: Paths
-    ) -> Again | None:
+    def wanted(self, sources: Sources, generations: Iterable[int], paths: Paths) -> Again | None:
         """The request that reads these files of a run again; None where the far side could not
         return what was read before, or the files are not of this host."""
         files = [self._files[path] for path in sources if path in self._files]
@@ -70,7 +68,7 @@ class StreamedReader(ThreadedReader):
 
     @abstractmethod
     def _again(
-        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+        self, sources: Sources, generations: Iterable[int]
     ) -> tuple[Rereading, Again] | None:
         """The connection and the request that read these files of a run again; None where that
         would not return what was read before. Raises UnreachableError while the host is away."""
@@ -83,7 +81,7 @@ class StreamedReader(ThreadedReader):
     def read_again(
         self,
         key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
+        sources: Sources,
         generations: Iterable[int],
     ) -> Iterator[Batch] | None:
         """Read again what was read of a run, over a second connection; None where one of its files
@@ -97,7 +95,7 @@ class StreamedReader(ThreadedReader):
     def rereadable(
         self,
         key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
+        sources: Sources,
         generations: Iterable[int],
     ) -> bool | None:
         try:

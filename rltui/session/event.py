@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey
-from rltui.health.model import Evidence, Finding, FindingState, Report
+from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report
 from rltui.session.progress import Progress
 from rltui.session.run import RunView
 from rltui.session.session import Session
@@ -149,7 +149,7 @@ def _crashes(run: RunView) -> list[Finding]:
     if crash is None:
         return []
     step = 0 if last is None else last
-    facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
+    facts: Numbers = {"reason": crash.reason, "line": crash.line}
     evidence = Evidence("how it ended", None, None, step, step, facts)
 
     return [
@@ -161,7 +161,7 @@ def _crashes(run: RunView) -> list[Finding]:
 
 
 def _fires(finding: Finding) -> bool:
-    return finding.state is FindingState.FIRING
+    return finding.fires
 
 
 #: Seconds between checks of ages: a run that stalls writes nothing that would wake this loop.

@@ -12,7 +12,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
-from rltui.health.model import Diagnosis, Finding, FindingState, Report
+from rltui.health.model import Diagnosis, Finding, Report
 from rltui.health.symptoms import Harm
 from rltui.session.progress import clock_series
 from rltui.session.run import RunView
@@ -51,11 +51,9 @@ def reason_to_stop(report: Report | None) -> Reason | None:
 
 def _proof(diagnosis: Diagnosis) -> Finding | None:
     """Its first finding that is bad, certain and holds."""
-    for finding in diagnosis.findings:
-        holds = finding.state is FindingState.FIRING and finding.error is None
-        if holds and finding.level is Level.BAD and finding.certain_step is not None:
-            return finding
-    return None
+    holding = (f for f in diagnosis.findings if f.fires and f.error is None)
+    bad = (f for f in holding if f.level is Level.BAD and f.certain_step is not None)
+    return next(bad, None)
 
 
 class Hold(NamedTuple):

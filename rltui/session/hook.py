@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
@@ -32,8 +32,7 @@ _ERROR_CHARS = 200
 _ERROR_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One change of the verdict."""
 
     about: Hashable

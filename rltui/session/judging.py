@@ -15,7 +15,7 @@ from rltui.core.clock import Clock
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.core.yaml_document import nearest
-from rltui.health.model import Evidence, Finding, FindingState, Report, Words
+from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report, Words
 from rltui.health.stalled import StallRule, WarnsRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
@@ -292,18 +292,14 @@ def with_warning(
     said = None if known.rule.id in mute else next(often, None)
     if said is None:
         return report
-    facts: dict[str, float | int | str | None] = {
-        "said": shorten(said.text, _QUOTED),
-        "times": said.times,
-    }
+    facts: Numbers = {"said": shorten(said.text, _QUOTED), "times": said.times}
     evidence = Evidence("times", said.times, known.least, 0, 0, facts)
     words = Words(known.summary, known.summary, "", "")
     finding = Finding(
         *(known.rule.id, known.rule.title, known.level, FindingState.FIRING, None, None),
         *(None, None, None, evidence, words, known.advice),
     )
-    findings = (*report.firing(), finding, *report.over())
-    return replace(report, findings=findings, level=report.level_with(findings))
+    return _with_findings(report, [*report.findings, finding])
 
 
 def with_stall(
@@ -321,11 +317,15 @@ def with_stall(
     found = _finding(progress, known, mute)
     if found == held:
         return report
-    others = tuple(f for f in report.findings if f.rule not in ids)
-    before = replace(report, findings=others)
-    findings = others if found is None else (*before.firing(), found, *before.over())
+    others = [f for f in report.findings if f.rule not in ids]
 
-    return replace(report, findings=findings, level=report.level_with(findings))
+    return _with_findings(report, others if found is None else [*others, found])
+
+
+def _with_findings(report: Report, findings: Iterable[Finding]) -> Report:
+    """``report`` with these findings, firing ones first."""
+    ordered = tuple(sorted(findings, key=lambda f: not f.fires))
+    return replace(report, findings=ordered, level=report.level_with(ordered))
 
 
 def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Finding | None:
@@ -334,8 +334,7 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
     if progress.state is RunState.STALLED:
         limit = progress.quiet_s
         age = max(progress.age_s or 0.0, limit)  # the age that is shown is rounded down
-        pace: dict[str, float | int | str | None]
-        pace = {"interval_s": progress.interval_s, "limit_s": limit}
+        pace: Numbers = {"interval_s": progress.interval_s, "limit_s": limit}
         if progress.phase is not None:
             pace |= {"phase": progress.phase.words, "phase_usual_s": progress.phase.usual_s}
         evidence = Evidence("seconds since the newest row", age, limit, step, step, pace)

@@ -166,9 +166,7 @@ def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
         except OSError:
             continue
         notes = file.format.decoder(options, file.path).feed(head).notes
-        lost += [
-            Note(file.path, n.offset, n.level, n.message) for n in notes if n.level >= Level.WATCH
-        ][:1]
+        lost += [Note(file.path, *note) for note in notes if note.level >= Level.WATCH][:1]
 
     return tuple(lost)
 

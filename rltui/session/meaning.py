@@ -10,7 +10,17 @@ from typing import NamedTuple
 
 from rltui.catalogue import Catalogue, Range, guess, load_catalogue
 from rltui.catalogue.catalogue import GENERIC
-from rltui.catalogue.model import Category, Metric, Recognition, Roles, Scenario, TagInfo, select
+from rltui.catalogue.model import (
+    Category,
+    Infos,
+    Metric,
+    Recognition,
+    Roles,
+    Scenario,
+    TagInfo,
+    select,
+    tags_of,
+)
 from rltui.catalogue.resolve import Resolver
 from rltui.catalogue.settings import scope_of
 from rltui.config import Config, MetricOverride
@@ -25,9 +35,7 @@ from rltui.store.run import RunData
 from rltui.store.series import Derived
 
 
-def derive(
-    table: PointTable, infos: Mapping[str, TagInfo], metrics: Mapping[str, Metric]
-) -> dict[str, TagInfo]:
+def derive(table: PointTable, infos: Infos, metrics: Mapping[str, Metric]) -> dict[str, TagInfo]:
     """Add the series that the catalogue can derive from the tags of a run; their meanings by tag.
 
     A metric that the run logs itself is not derived.
@@ -49,25 +57,18 @@ def derive(
     return found
 
 
-def pace_of(
-    table: PointTable, infos: Mapping[str, TagInfo], roles: Roles, scenario: str
-) -> Pace | None:
+def pace_of(table: PointTable, infos: Infos, roles: Roles, scenario: str) -> Pace | None:
     """The tag that tells best how long rows take; None without any."""
     step = Duration.ROW if scenario in roles.long_rows else Duration.STEP
     kinds = {roles.elapsed: Duration.ELAPSED, roles.step_time: step, roles.speed: Duration.SPEED}
-    having = [
-        (list(kinds).index(info.metric.key), -table.logged(tag), tag)
-        for tag, info in infos.items()
-        if info.metric is not None and info.metric.key in kinds
-    ]
-    if not having:
-        return None
-    best = min(having)
-
-    return Pace(best[2], list(kinds.values())[best[0]], infos[best[2]].scale)
+    for key, how in kinds.items():
+        if tags := tags_of(infos, key):
+            tag = min(tags, key=lambda tag: (-table.logged(tag), tag))
+            return Pace(tag, how, infos[tag].scale)
+    return None
 
 
-def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
+def distinguished(infos: Infos) -> dict[str, TagInfo]:
     """``infos`` with a longer title where several tags would be called the same. Unknown ones
     get all parts of the tag as words, or the tag itself where these are the same too; known ones
     the part of the tag that differs."""
@@ -93,9 +94,9 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
 
 def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     """``infos`` where no tag of the user means a metric that the framework logs itself."""
-    logged = {info.metric.key for info in infos.values() if info.metric and not info.added}
+    logged = {info.key for info in infos.values() if not info.added}
     for tag, info in infos.items():
-        if info.added and info.metric is not None and info.metric.key in logged:
+        if info.added and info.key in logged:
             infos = infos | {tag: replace(info, metric=None)}
     return infos
 
@@ -106,7 +107,7 @@ def _also_shown(infos: dict[str, TagInfo], catalogue: Catalogue) -> dict[str, Ta
     asked, out = catalogue.questions, dict(infos)
     by_key: dict[str, list[str]] = {}
     for tag, info in infos.items():
-        by_key.setdefault(info.metric.key if info.metric else "", []).append(tag)
+        by_key.setdefault(info.key, []).append(tag)
     for category in {info.category for info in infos.values()} & asked.tabs.keys():
         keys = select(tuple(k for q in asked.tabs[category] for k in q.metrics), by_key)
         tags = {tag for key in keys for tag in by_key[key]}
@@ -122,7 +123,7 @@ def _with_guess(
     infos: dict[str, TagInfo], scenario: Scenario, catalogue: Catalogue
 ) -> dict[str, TagInfo]:
     """``infos`` with the best guess at the reward, where the run logs none that has a name."""
-    logged = {info.metric.key for info in infos.values() if info.metric}
+    logged = {info.key for info in infos.values()}
     if not scenario.reward or select(scenario.reward, logged):
         return infos
     reward = guess.likely_reward(
@@ -130,7 +131,7 @@ def _with_guess(
             tag
             for tag, info in infos.items()
             if info.category is not Category.VALIDATION
-            and (info.metric is None or info.metric.key.endswith(".other"))
+            and (not info.key or info.key.endswith(".other"))
         ]
     )
     if reward is None:

@@ -12,14 +12,14 @@ while it is watched is alive, whatever they say.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, Roles, TagInfo
+from rltui.catalogue.model import Category, Infos, Roles, tags_of
 from rltui.core.batch import LogTail, Phase
-from rltui.core.block import FloatArray
+from rltui.core.block import MACHINE, FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
 from rltui.health.stalled import StallLimits
@@ -120,6 +120,8 @@ class Progress(NamedTuple):
     """The newest inspection of the processes that write it."""
     phase: Phase | None = None
     """What it is doing since its newest row, where its console says so."""
+    stride: int = 1
+    """Usual steps between two logged rows."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
@@ -157,7 +159,7 @@ class Progress(NamedTuple):
 
 def progress(
     run: RunData,
-    infos: Mapping[str, TagInfo],
+    infos: Infos,
     hyper: Mapping[str, object],
     roles: Roles,
     now: float,
@@ -184,7 +186,7 @@ def progress(
     total = next(filter(None, planned), None)
     total = total or _planned_in_files(run, infos, facts.settings, roles.total_steps)
     # a trainer's closing row (train_runtime, ...) is the newest that was logged
-    ends = (series.last for series in _series_of(run, infos, roles.closing))
+    ends = (run.series(tag).last for tag in tags_of(infos, roles.closing))
     eta, done = None, any(end is not None and end[0] == last for end in ends)
     if total and last is not None:
         eta = None if per_step is None else max(0.0, (total - last) * per_step)
@@ -208,9 +210,10 @@ def progress(
         exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
         _phase_of(run, last, total),
+        _row_stride(clock),
     )
 
-    return aged(fresh, now)
+    return aged(_completed(fresh, run), now)
 
 
 def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
@@ -225,7 +228,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         age_s=None,
     )
 
-    return aged(fresh, now)
+    return aged(_completed(fresh, run), now)
 
 
 def aged(known: Progress, now: float) -> Progress:
@@ -273,7 +276,8 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
 
 def clock_series(run: RunData) -> Series | None:
     """The series with the most points that carries wall times: the run's own clock."""
-    tags = [t for t in run.tags if t not in run.off_axis] or run.tags
+    tags = [t for t in run.tags if t not in run.off_axis and not t.startswith(MACHINE)]
+    tags = tags or list(run.tags)
     longest = sorted(tags, key=run.table.logged, reverse=True)[:_CLOCKS]
     found = None
     for tag in filter(run.table.may_have_times, longest):
@@ -309,15 +313,8 @@ def _usual_gap(gaps: FloatArray) -> tuple[float | None, float | None]:
     return median(found), float(found[-2]) if len(found) > 1 else None
 
 
-def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator[Series]:
-    """The series that log a metric."""
-    for tag, info in infos.items():
-        if info.metric is not None and info.metric.key == key:
-            yield run.series(tag)
-
-
 def _planned_in_files(
-    run: RunData, infos: Mapping[str, TagInfo], plan: Mapping[str, object], names: tuple[str, ...]
+    run: RunData, infos: Infos, plan: Mapping[str, object], names: tuple[str, ...]
 ) -> int | None:
     """The planned total from files beside the logs: unless the run has gone beyond it, for then it
     counts something else. Tune's criteria name what they count."""
@@ -335,7 +332,7 @@ def _planned_in_files(
     return None
 
 
-def _stride_of(run: RunData, infos: Mapping[str, TagInfo]) -> int:
+def _stride_of(run: RunData, infos: Infos) -> int:
     """Usual steps between two updates: a run ends when the next one would pass the total.
 
     CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.
@@ -379,7 +376,9 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
-        logs = (f.source for f in files.by_path.values() if f.source.clock.newest > _DATED_S)
+        # many a log has times at its start alone, and then runs on for days
+        sources = [f.source for f in files.by_path.values() if f.source.clock.at_end]
+        logs = (source for source in sources if source.clock.newest > _DATED_S)
         last = max(logs, key=lambda source: source.modified, default=None)
         copied = last is not None and last.modified - last.clock.newest > _ZONES_S
         own = last.clock.newest if copied and last is not None else None
@@ -388,11 +387,32 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
     return _newest(*files.grown, *times), copied
 
 
-def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
-    """What a run is doing by the console that was written last, unless that counts its steps."""
+def _completed(known: Progress, run: RunData) -> Progress:
+    """``known`` as done if the bar of its steps has come to its end after the last row: a bar that
+    counts from 0 has no row at its total, nor has a loop that logs every tenth step."""
+    bar, last, total = _newest_phase(run), known.last_step, known.total_steps
+    if bar is None or bar.done is None or last is None or not bar.done == bar.total == total:
+        return known
+    return known._replace(done=known.done or last + known.stride >= bar.done)
+
+
+def _row_stride(clock: Series | None) -> int:
+    """Usual steps between two rows of a series."""
+    gaps = np.diff(clock.steps[-_RECENT:]) if clock is not None else np.empty(0)
+    gaps = gaps[gaps > 0]
+    return int(median(gaps)) if len(gaps) else 1
+
+
+def _newest_phase(run: RunData) -> Phase | None:
+    """What the console that was written last says after its last row."""
     logs = [f for f in run.files.by_path.values() if f.tail is not None]
     newest = max(logs, key=lambda f: f.source.modified, default=None)
-    phase = newest.tail.phase if newest is not None and newest.tail is not None else None
+    return newest.tail.phase if newest is not None and newest.tail is not None else None
+
+
+def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
+    """What a run is doing by the console that was written last, unless that counts its steps."""
+    phase = _newest_phase(run)
     if phase is None or phase.done is None:
         return phase
     counts = phase.total == total or abs(phase.done - (last or 0)) <= 1 < (last or 0)
@@ -402,11 +422,13 @@ def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None
 def _row_time(file: LogFile, wall: float | None) -> float | None:
     """When the newest row of a file was written, None for a file without rows; ``wall``: its time
     in the log. Rows come late by the delay of the writer and by what two clocks differ, unless
-    lines with times stand behind them."""
+    lines with times or measurements of the machine stand behind them."""
     if file.row_modified is None:
         return wall
     latest = file.row_modified
     if file.tail is not None:
         latest = min(latest, file.source.modified - file.tail.lasted_s)
+    if wall is not None:
+        latest = min(latest, file.source.modified - max(0.0, file.measured - wall))
     apart = 0.0 if wall is None else latest - wall
     return wall if apart > (_SKEW_S if file.tail is None else 0.0) else latest

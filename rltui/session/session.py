@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from rltui.core.fault import Fault, wall
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
+from rltui.files.disk import hang_up
 from rltui.files.trouble import MISSING
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
@@ -207,6 +207,7 @@ class Session:
             self.judge.judge()
             if self._vitals.renew(self.run_list.all.values(), live=False):
                 self.judge.judge()  # by what was found beside the logs
+            hang_up()
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -414,8 +415,7 @@ def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
     return session.runs()
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """The first search of one logdir, under way."""
 
     logdir: Path

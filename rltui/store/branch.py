@@ -88,7 +88,7 @@ class Branch:
     earliest: float = math.inf
     """Lowest wall time; infinite without any."""
     latest: float = -math.inf
-    """Highest wall time."""
+    """Highest wall time of a row that is not of the machine alone."""
     _growing: dict[int, GrowingBlock] = field(default_factory=dict)
     """Index of a block -> the one that grows and is seen through it."""
 
@@ -134,7 +134,8 @@ class Branch:
         known = walls[np.isfinite(walls)]
         if len(known):
             self.earliest = min(self.earliest, float(known.min()))
-            self.latest = max(self.latest, float(known.max()))
+            if not block.is_of_machine:
+                self.latest = max(self.latest, float(known.max()))
         wrong = ~np.isfinite(block.values)
         if wrong.any():
             if block.absent is not None:

@@ -10,7 +10,6 @@ compared by itself: whether the other one jumped at about the same step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -54,8 +53,7 @@ class Correlation(NamedTuple):
     """Steps from the jump of the other one to its own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Sample(NamedTuple):
     """A series at the steps of another one."""
 
     values: FloatArray

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rltui.core.batch import Joined, SourceInfo
+from rltui.core.batch import Joined, SourceInfo, Sources
 from rltui.core.block import FloatArray, IntArray
 from rltui.store.branch import Branch, StepSpan
 from rltui.store.lineage import Lineage
@@ -161,9 +161,7 @@ def _goes_on(newer: Sequence[Branch], lineage: Lineage) -> bool:
     return whole is not None and min(w.begin for w in begun) < whole.begin
 
 
-def same_training(
-    path: Path, lineages: Mapping[str, Lineage], sources: Mapping[Path, SourceInfo]
-) -> bool | None:
+def same_training(path: Path, lineages: Mapping[str, Lineage], sources: Sources) -> bool | None:
     """Whether a file has the same values as the logs of the run in other formats; None when that
     is not known yet."""
     source, others = sources[path], [s for p, s in sources.items() if p != path]

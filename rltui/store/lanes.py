@@ -42,9 +42,8 @@ class RunLanes(Lineage):
         """Take the rows beside a training out of a batch; returns the others, and the tags that
         changed here."""
         source, changed, others = batch.source, dict[str, None](), []
-        before = self.sources.get(
-            source.path, source
-        )  # a reader that goes on knows no earlier rows
+        # a reader that goes on knows no earlier rows
+        before = self.sources.get(source.path, source)
         source = source._replace(lanes=before.lanes.joined(source.lanes))
         self.sources[source.path] = source
         if not source.lanes.tags:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo
-from rltui.core.block import Block, IntArray
+from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources
+from rltui.core.block import MACHINE, Block, IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lanes import RunLanes
@@ -106,7 +106,7 @@ class PointTable:
 
         return changed
 
-    def time_by(self, pace: Pace, sources: Mapping[Path, SourceInfo]) -> None:
+    def time_by(self, pace: Pace, sources: Sources) -> None:
         """Give the rows of logs without times those that a tag tells; the first one counts."""
         if self._pace is not None:
             return
@@ -355,7 +355,8 @@ class PointTable:
         points without a training."""
         for lineage in self._ranked() if self._clock is None else ():
             counts = {t: sum(b.count(t) for b in lineage.branches) for t in lineage.tags}
-            most = max(counts.keys() - self._axes.off_axis, key=counts.__getitem__, default="")
+            own = (t for t in counts.keys() - self._axes.off_axis if not t.startswith(MACHINE))
+            most = max(own, key=counts.__getitem__, default="")
             steps, walls, values = _scaled(lineage, lineage.series(most).points)
             newest = np.append(steps[1:] != steps[:-1], [True] * bool(len(steps)))
             if self._clock is None or not np.isfinite(self._clock[1]).any():

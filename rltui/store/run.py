@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
@@ -14,6 +15,7 @@ from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
 from rltui.core.block import FloatArray
 from rltui.store.media import Media
 from rltui.store.point_table import PointTable, PrefixTable, RunExtent
+from rltui.store.restarts import first_step
 from rltui.store.series import Series
 
 #: The most decimals that a log is said to print alone, so many tags besides the one in question
@@ -59,7 +61,8 @@ class RunData:
         self.table.add(batch)
         blocks = batch.blocks
         apart = batch.source.lanes.tags | self.off_axis if blocks else frozenset()
-        self.files.update(batch, has_rows=any(not apart.issuperset(b.tags) for b in blocks))
+        trained = (b for b in blocks if not b.is_of_machine)
+        self.files.update(batch, has_rows=any(not apart.issuperset(b.tags) for b in trained))
         return self.table.tag_count != before
 
     def move(self, path: Path, into: RunData) -> None:
@@ -157,8 +160,7 @@ class RunData:
 
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
-        found = (b.whole for s in self.table.lineages.values() for b in s.branches_of(path))
-        return min((whole.first for whole in found if whole is not None), default=None)
+        return first_step(b for s in self.table.lineages.values() for b in s.branches_of(path))
 
 
 def _has_decimals(x: FloatArray, decimals: int) -> bool:
@@ -182,6 +184,8 @@ class LogFile:
     """Its last lines, if it is a console log."""
     row_modified: float | None = None
     """Its modification time when its newest row was read; None without rows."""
+    measured: float = -math.inf
+    """Newest time at which a tracker measured the machine, by its own clock."""
     exit_code: int | None = None
     """Exit status of the training, if it is a tracker's and records it."""
     _read: bool = False
@@ -202,6 +206,9 @@ class LogFile:
             self.tail = batch.tail
         if has_rows:
             self.row_modified = now.modified
+        for block in batch.blocks:
+            if block.is_of_machine:
+                self.measured = float(np.fmax.reduce(block.wall_times, initial=self.measured))
         if batch.exit_code is not None:
             self.exit_code, self._complete = batch.exit_code, not batch.more
         elif batch.items and self._complete:

@@ -5,15 +5,25 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, fit
 from rltui.core.yaml_document import nearest
-from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, fit_line, style, with_ground
+from rltui.draw.line import (
+    ACCENT,
+    ACCENT_BOLD,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    fit_line,
+    with_ground,
+)
 from rltui.draw.view import View
 
 #: Screens on which a key can work; the Findings tab has keys of its own.
@@ -24,7 +34,6 @@ COMPARISON = "comparison"
 GRID = "grid"
 #: The stages of a step.
 TIMING = "timing"
-EVERYWHERE = (RUNS, LIST, GRID, TIMING, FINDINGS, METRIC, COMPARISON)
 #: The samples of a run.
 SAMPLES = "samples"
 #: The histograms, pictures and curves of a run.
@@ -33,23 +42,29 @@ MEDIA = "media"
 PICKER = "picker"
 #: Help or an explanation over a screen, and the log.
 OVERLAY, LOG, SETTINGS = "overlay", "log", "settings"
-_OVERLAYS = (OVERLAY, LOG, SETTINGS)
-_ALWAYS = (*EVERYWHERE, PICKER, *_OVERLAYS, SAMPLES, MEDIA)
-_LISTS = (RUNS, LIST, GRID, TIMING, FINDINGS, COMPARISON, PICKER, SAMPLES)
-_RUN = (LIST, GRID, TIMING, FINDINGS, METRIC)
-_TABS = (LIST, TIMING)
-_CHARTS = (LIST, GRID, METRIC)
-_CURVES = (*_CHARTS, COMPARISON)
-#: Lists whose charts have a crosshair, and all that have one.
-_CROSSED = (GRID, COMPARISON)
-_CROSSHAIR = (*_CROSSED, METRIC)
-#: Where keys of a run work: in the list on the one at the cursor.
-_OF_RUN = (RUNS, *_RUN)
-_SETTINGS = (*_OF_RUN, COMPARISON, SETTINGS)
-_SCROLLED = (*_LISTS, *_OVERLAYS)
-_FILTERED = (RUNS, LIST, GRID, TIMING, COMPARISON, PICKER, LOG, SETTINGS, SAMPLES)
-MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
-_REPLAY = "Replay"
+
+#: Sets of places, each of which may consist of those above it.
+_SETS = """
+everywhere: runs list grid timing findings metric comparison
+overlays: overlay log settings
+always: everywhere picker overlays samples media
+lists: runs list grid timing findings comparison picker samples
+scrolled: lists overlays
+uncrossed: runs list timing findings picker samples overlays
+session: everywhere samples media
+searched: everywhere picker samples media
+filtered: runs list grid timing comparison picker log settings samples
+run: list grid timing findings metric
+of_run: runs run
+configured: of_run comparison settings
+tabs: list timing
+charts: list grid metric
+curves: charts comparison
+crossed: grid comparison
+crosshair: crossed metric
+"""
+#: The group of keys that move the cursor.
+MOVE = "Move"
 #: Actions whose words stand in the footer during a replay only.
 REPLAYED = ("replay_back", "pause")
 #: Actions whose keys mean something by themselves (the digits of the tabs).
@@ -74,7 +89,7 @@ _DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
 _WAY_OUT = {
     RUNS: ("in a run", "enter"),
     PICKER: ("once a log is open", "enter"),
-    **dict.fromkeys(_OVERLAYS, ("once this is closed", "close")),
+    **dict.fromkeys((OVERLAY, LOG, SETTINGS), ("once this is closed", "close")),
 }
 #: (from, to) of neighbouring places -> the same.
 _SHORTCUTS = {
@@ -83,62 +98,23 @@ _SHORTCUTS = {
 }
 
 
-#: Names of keys as the toolkit spells them -> as the help writes them; others are the same.
-_SHOWN = {
-    "question_mark": "?", "up": "↑", "down": "↓", "left": "←", "right": "→", "home": "Home",
-    "end": "End", "ctrl+u": "Ctrl+U", "pageup": "PgUp", "ctrl+d": "Ctrl+D", "pagedown": "PgDn",
-    "left_square_bracket": "[", "right_square_bracket": "]", "tab": "Tab", "shift+tab": "Shift+Tab",
-    "enter": "Enter", "escape": "Esc", "exclamation_mark": "!", "slash": "/", "space": "Space",
-    "comma": ",", "full_stop": ".", "plus": "+", "minus": "-", "equals_sign": "=",
-    "less_than_sign": "<", "greater_than_sign": ">", "left_curly_bracket": "{",
-    "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")",
-    "colon": ":", "ctrl+p": "Ctrl+P", "ctrl+z": "Ctrl+Z",
-    "ctrl+c": "Ctrl+C",
-}  # fmt: skip
-
-
-#: Method -> the actions that it carries out with the argument -1 and 1.
-_BACK_AND_ON = {
-    "move": ("up", "down"),
-    "move_half": ("half_up", "half_down"),
-    "move_to_end": ("first", "last"),
-    "chart_sideways": ("chart_left", "chart_right"),
-    "step_section": ("previous_section", "next_section"),
-    "step_metric": ("previous_metric", "next_metric"),
-    "step_column": ("previous_column", "next_column"),
-    "step_tab": ("previous_tab", "next_tab"),
-    "turn": ("left", "right"),
-    "step_sample": ("earlier", "later"),
-    "step_kind": ("previous_kind", "next_kind"),
-    "step_picture": ("previous_picture", "next_picture"),
-    "scroll_sideways": ("scroll_left", "scroll_right"),
-    "cross": ("cross_left", "cross_right"),
-    "cross_to_end": ("first_step", "last_step"),
-    "zoom": ("zoom_out", "zoom_in"),
-    "smooth": ("rougher", "smoother"),
-    "replay": ("replay_back", "replay_on"),
-    "replay_speed": ("replay_slower", "replay_faster"),
-}
-#: Action -> what carries it out, when not the method of that name.
-_CALLS = {
-    **{back: f"{method}(-1)" for method, (back, _) in _BACK_AND_ON.items()},
-    **{on: f"{method}(1)" for method, (_, on) in _BACK_AND_ON.items()},
-    "tab": "tab('{}')",
-    "table": "grid",
-    "alone": "maximise",
-    "finding_alone": "maximise",
-    "reference": "compare",
-    "grid_cross_left": "cross(-1)",
-    "grid_cross_right": "cross(1)",
-    "cross_ten_left": "cross(-10)",
-    "cross_ten_right": "cross(10)",
-    "first_or_step": "end_or_step(-1)",
-    "last_or_step": "end_or_step(1)",
-    "pause": "app.pause",
-    "palette": "app.command_palette",
-    "suspend": "app.suspend_process",
-    "quit": "leave",
-}
+#: Keys as the table and the help write them -> as the toolkit spells them; others are the same.
+_NAMES = dict(
+    re.findall(
+        r"(\S+) (\S+)",
+        """
+        ? question_mark  ↑ up  ↓ down  ← left
+        → right  Home home  End end  Ctrl+U ctrl+u
+        PgUp pageup  Ctrl+D ctrl+d  PgDn pagedown  [ left_square_bracket
+        ] right_square_bracket  Tab tab  Shift+Tab shift+tab  Enter enter
+        Esc escape  ! exclamation_mark  / slash  Space space
+        , comma  . full_stop  + plus  - minus
+        = equals_sign  < less_than_sign  > greater_than_sign  { left_curly_bracket
+        } right_curly_bracket  ( left_parenthesis  ) right_parenthesis  : colon
+        Ctrl+P ctrl+p  Ctrl+Z ctrl+z  Ctrl+C ctrl+c
+        """,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +123,10 @@ class Key:
 
     action: str
     """Id that the config's ``keys`` section names."""
+    call: str
+    """What carries it out: a method without ``action_``, with arguments where it has some
+    (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it
+    when they are defined."""
     keys: tuple[str, ...]
     """Names as the toolkit spells them."""
     shown: str
@@ -154,139 +134,144 @@ class Key:
     words: str
     """What it does, for the help."""
     group: str
-    where: tuple[str, ...] = EVERYWHERE
-    footer: str = ""
-    """Word in the footer; empty keeps it out of there."""
-    rank: int = 99
+    where: tuple[str, ...]
+    rank: int
     """Lower stays longer when the footer gets narrow."""
-    footer_key: str = ""
+    footer: str
+    """Word in the footer; empty keeps it out of there."""
+    footer_key: str
     """How the footer writes the key, when shorter than ``shown``."""
 
     @property
-    def call(self) -> str:
-        """What carries it out: a method without ``action_``, with arguments where it has some
-        (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it
-        when they are defined."""
-        return _CALLS.get(self.action, self.action)
-
-    @property
     def method(self) -> str:
-        """The name of that method alone."""
+        """The name of the method that carries it out alone."""
         return self.call.partition("(")[0]
 
 
-def _key(action: str, keys: str, *row: Any, shown: str = "", **more: Any) -> Key:
-    """A row of the table; its keys are parted by blanks."""
-    names = tuple(keys.split())
-    shown = shown or "  ".join(_SHOWN.get(n, n) for n in names)
-    return Key(action, names, shown, *row, **more)
+def _places() -> dict[str, tuple[str, ...]]:
+    """Name of a place or of a set of places -> those places."""
+    places = *_ROUTES, PICKER, OVERLAY, MEDIA
+    found: dict[str, tuple[str, ...]] = {place: (place,) for place in places}
+    for row in _SETS.strip().splitlines():
+        name, _, members = row.partition(":")
+        found[name] = tuple(place for member in members.split() for place in found[member])
+    return found
 
 
-KEYS: tuple[Key, ...] = (
-    _key("help", "question_mark", "this help", _ALL, _ALWAYS, "help", 0),
-    _key("up", "up k", "row up", MOVE, _SCROLLED),
-    _key("down", "down j", "row down", MOVE, _SCROLLED),
-    _key("previous_metric", "up k", "previous metric", MOVE, (METRIC, MEDIA)),
-    _key("next_metric", "down j", "next metric", MOVE, (METRIC, MEDIA)),
-    _key("first", "g home", "first row", MOVE, tuple(p for p in _SCROLLED if p not in _CROSSED)),
-    _key("last", "G end", "last row", MOVE, tuple(p for p in _SCROLLED if p not in _CROSSED)),
-    _key("first_or_step", "g home", "first row; crosshair: first step", MOVE, _CROSSED),
-    _key("last_or_step", "G end", "last row; crosshair: newest step", MOVE, _CROSSED),
-    _key("first_step", "g home", "to the first step", MOVE, (METRIC, MEDIA)),
-    _key("last_step", "G end", "to the newest step", MOVE, (METRIC, MEDIA)),
-    _key("half_up", "ctrl+u pageup", "half a page up", MOVE, _SCROLLED),
-    _key("half_down", "ctrl+d pagedown", "half a page down", MOVE, _SCROLLED),
-    _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _OF_RUN, shown="1 … 9  0"),
-    _key("previous_tab", "left_square_bracket", "previous tab", MOVE, _RUN),
-    _key("next_tab", "right_square_bracket", "next tab", MOVE, _RUN),
-    _key("left", "left h", "previous tab", MOVE, (*_TABS, FINDINGS)),
-    _key("right", "right l", "next tab", MOVE, (*_TABS, FINDINGS)),
-    _key("previous_column", "left h", "metric on the left", MOVE, (COMPARISON,), "metric", 4,
-         "← →"),
-    _key("next_column", "right l", "metric on the right", MOVE, (COMPARISON,)),
-    _key("chart_left", "left h", "chart to the left", MOVE, (GRID,)),
-    _key("chart_right", "right l", "chart to the right", MOVE, (GRID,)),
-    _key("next_section", "tab", "next section", MOVE, _TABS),
-    _key("previous_section", "shift+tab", "previous section", MOVE, _TABS),
-    _key("earlier", "left h", "earlier step", MOVE, (SAMPLES, MEDIA), "step", 3, "← →"),
-    _key("later", "right l", "later step", MOVE, (SAMPLES, MEDIA)),
-    _key("previous_kind", "left_square_bracket", "previous kind", MOVE, (SAMPLES,)),
-    _key("next_kind", "right_square_bracket", "next kind", MOVE, (SAMPLES,), "kind", 6),
-    _key("previous_picture", "left_square_bracket", "previous picture of the step", MOVE, (MEDIA,),
-         "picture", 4, "[ ]"),
-    _key("next_picture", "right_square_bracket", "next picture of the step", MOVE, (MEDIA,)),
-    _key("enter", "enter", "open", MOVE, _LISTS, "open", 2),
-    _key("back", "escape", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
-    _key("next_finding", "exclamation_mark", "next finding", MOVE, _OF_RUN, "next finding", 4),
-    _key("runs", "r", "list of runs", MOVE, (*_RUN, COMPARISON), "runs", 5),
-    _key("filter", "slash", "filter; !word hides", _SCREEN, _FILTERED, "filter", 1),
-    _key("rescan", "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
-    _key("grid", "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
-    _key("table", "v", "table", _SCREEN, (GRID,), "table", 3),
-    _key("maximise", "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
-    _key("alone", "m", "chart alone", _SCREEN, (GRID, METRIC)),
-    _key("finding_alone", "m", "finding or list alone", _SCREEN, (FINDINGS,), "all of it", 5),
-    _key("pin", "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
-    _key("scroll_left", "left h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
-    _key("scroll_right", "right l", "sideways", MOVE, (LOG,)),
-    _key("digest", "v", "errors and warnings of all logs, the log", _SCREEN, (LOG,),
-         "errors/log", 2),
-    _key("order", "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
-    _key("other_way", "O", "the other way round", _SCREEN, (RUNS,)),
-    _key("columns", "a", "columns: metrics, settings", _SCREEN, (RUNS,), "columns", 6),
-    _key("note", "n", "note on the run", _SCREEN, _OF_RUN, rank=14),
-    _key("mark", "space", "mark the run", _SCREEN, (RUNS, COMPARISON), "mark", 5),
-    _key("share_chart", "space", "mark rows for one chart", _SCREEN, (LIST,)),
-    _key("comparison", "C", "runs side by side", _SCREEN, (RUNS, *_CHARTS), "compare", 13),
-    _key("group", "B", "group runs: seeds, settings", _SCREEN, (RUNS, COMPARISON), "group", 6),
-    _key("sample_order", "o", "order: worst, best, longest, shortest, as logged", _SCREEN,
-         (SAMPLES,), "order", 4),
-    _key("sample_filter", "f", "next filter: what is wrong", _SCREEN, (SAMPLES,), "wrong ones", 5),
-    _key("same_prompt", "a", "this prompt over the steps", _SCREEN, (SAMPLES,), "same prompt", 7),
-    _key("beside", "equals_sign", "keep it beside others", _SCREEN, (SAMPLES,), "beside", 8),
-    _key("cross_left", "left h comma", "crosshair left", _CHART, (METRIC,), "crosshair", 2, "← →"),
-    _key("cross_right", "right l full_stop", "crosshair right", _CHART, (METRIC,)),
-    _key("grid_cross_left", "comma", "crosshair left", _CHART, _CROSSED),
-    _key("grid_cross_right", "full_stop", "crosshair right", _CHART, _CROSSED, "crosshair", 3,
-         ", ."),
-    _key("cross_ten_left", "left_parenthesis", "ten steps or a tenth left", _CHART, _CROSSHAIR,
-         "ten", 9, "( )"),
-    _key("cross_ten_right", "right_parenthesis", "ten steps or a tenth right", _CHART, _CROSSHAIR),
-    _key("onset", "f", "onset of the finding, and back", _CHART, _CROSSHAIR, "onset", 7),
-    _key("value_order", "O", "crosshair: order of values", _CHART, (GRID, METRIC)),
-    _key("zoom_in", "plus", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
-    _key("zoom_out", "minus", "zoom out", _CHART, (METRIC,)),
-    _key("zoom_all", "equals_sign", "whole run", _CHART, (METRIC,), "all", 6),
-    _key("axis", "x", "axis: step, time, metric", _CHART, (*_CURVES, TIMING), "axis", 7),
-    _key("smoother", "s", "smoother", _CHART, _CURVES, "smooth", 8),
-    _key("rougher", "S", "less smooth", _CHART, _CURVES),
-    _key("log_y", "L", "log y", _CHART, _CURVES, "log y", 9),
-    _key("outliers", "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
-    _key("scatter", "v", "hyperparameter against result", _CHART, (COMPARISON,), "scatter", 5),
-    _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
-    _key("bands", "v", "ridge or quantiles", _CHART, (MEDIA,), "ridge/quantiles", 4),
-    _key("reference", "c", "reference run, or none", _SCREEN, EVERYWHERE, "reference", 14),
-    _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
-    _key("tail", "t", "tail of the console log", _ALL, (*_OF_RUN, *_OVERLAYS), rank=13),
-    _key("hyperparameters", "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
-    _key("samples", "T", "texts and samples", _ALL, (*_OF_RUN, SAMPLES), rank=13),
-    _key("pause", "p", "pause the view, a replay", _ALL, footer="play/pause", rank=1),
-    _key("replay_back", "less_than_sign", "as it was a step earlier", _REPLAY, _RUN,
-         "replay a step", 1, "< >"),
-    _key("replay_on", "greater_than_sign", "as it was a step later", _REPLAY, _RUN),
-    _key("replay_slower", "left_curly_bracket", "slower replay", _REPLAY, _RUN),
-    _key("replay_faster", "right_curly_bracket", "faster replay", _REPLAY, _RUN),
-    _key("mute", "M", "mute the finding, unmute", _SCREEN, _RUN, rank=13),
-    _key("undo", "u", "undo the mute", _SCREEN, _RUN),
-    _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES, MEDIA), "copy", 12),
-    _key("write", "w", "write screen or data", _ALL, rank=14),
-    _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES, MEDIA)),
-    _key("palette", "ctrl+p", "find metric, run, finding", _ALL,
-         (*EVERYWHERE, PICKER, SAMPLES, MEDIA)),
-    _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS),
-    _key("quit", "q ctrl+c", "close, else quit", _ALL, (*EVERYWHERE, PICKER), "quit", 0),
-    _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES, MEDIA), "close", 0),
-)  # fmt: skip
+_PLACES = _places()
+EVERYWHERE = _PLACES["everywhere"]
+
+
+def _key(row: str) -> Key:
+    """A row of the table. Raises KeyError for a place that does not exist."""
+    cells = [cell.strip() for cell in f"{row}{'|' * 9}".split("|")]
+    action, call, keys, words, group, where, rank, *footer, shown = cells[:10]
+    names = tuple(_NAMES.get(key, key) for key in keys.split())
+    shown = shown or "  ".join(keys.split())
+    places = tuple(place for name in where.split() for place in _PLACES[name])
+    return Key(action, call or action, names, shown, words, group, places, int(rank or 99), *footer)
+
+
+#: A row: id of the action | method, if that has another name | keys | what it does | group of the
+#: help | places, or sets of them | rank and word in the footer | the keys there | those in the help
+_TABLE = """
+help | | ? | this help | Everywhere | always | 0 | help
+up | move(-1) | ↑ k | row up | Move | scrolled
+down | move(1) | ↓ j | row down | Move | scrolled
+previous_metric | step_metric(-1) | ↑ k | previous metric | Move | metric media
+next_metric | step_metric(1) | ↓ j | next metric | Move | metric media
+first | move_to_end(-1) | g Home | first row | Move | uncrossed
+last | move_to_end(1) | G End | last row | Move | uncrossed
+first_or_step | end_or_step(-1) | g Home | first row; crosshair: first step | Move | crossed
+last_or_step | end_or_step(1) | G End | last row; crosshair: newest step | Move | crossed
+first_step | cross_to_end(-1) | g Home | to the first step | Move | metric media
+last_step | cross_to_end(1) | G End | to the newest step | Move | metric media
+half_up | move_half(-1) | Ctrl+U PgUp | half a page up | Move | scrolled
+half_down | move_half(1) | Ctrl+D PgDn | half a page down | Move | scrolled
+tab | tab('{}') | 1 2 3 4 5 6 7 8 9 0 | tab | Move | of_run | |  | | 1 … 9  0
+previous_tab | step_tab(-1) | [ | previous tab | Move | run
+next_tab | step_tab(1) | ] | next tab | Move | run
+left | turn(-1) | ← h | previous tab | Move | tabs findings
+right | turn(1) | → l | next tab | Move | tabs findings
+previous_column | step_column(-1) | ← h | metric on the left | Move | comparison | 4 | metric | ← →
+next_column | step_column(1) | → l | metric on the right | Move | comparison
+chart_left | chart_sideways(-1) | ← h | chart to the left | Move | grid
+chart_right | chart_sideways(1) | → l | chart to the right | Move | grid
+next_section | step_section(1) | Tab | next section | Move | tabs
+previous_section | step_section(-1) | Shift+Tab | previous section | Move | tabs
+earlier | step_sample(-1) | ← h | earlier step | Move | samples media | 3 | step | ← →
+later | step_sample(1) | → l | later step | Move | samples media
+previous_kind | step_kind(-1) | [ | previous kind | Move | samples
+next_kind | step_kind(1) | ] | next kind | Move | samples | 6 | kind
+previous_picture | step_picture(-1) | [ | previous picture of the step | Move | media | 4 | picture | [ ]
+next_picture | step_picture(1) | ] | next picture of the step | Move | media
+enter | | Enter | open | Move | lists | 2 | open
+back | | Esc | back, clear the filter | Move | always | 3 | back
+next_finding | | ! | next finding | Move | of_run | 4 | next finding
+runs | | r | list of runs | Move | run comparison | 5 | runs
+filter | | / | filter; !word hides | This screen | filtered | 1 | filter
+rescan | | r | search again at once | This screen | picker | 4 | look again
+grid | | v | grid of charts | This screen | list | 6 | grid
+table | grid | v | table | This screen | grid | 3 | table
+maximise | | m | chart or list alone | This screen | list | 15
+alone | maximise | m | chart alone | This screen | grid metric
+finding_alone | maximise | m | finding or list alone | This screen | findings | 5 | all of it
+pin | | P | pin to Overview, unpin | This screen | charts timing | 13 | pin
+scroll_left | scroll_sideways(-1) | ← h | sideways | Move | log | 2 | sideways | ← →
+scroll_right | scroll_sideways(1) | → l | sideways | Move | log
+digest | | v | errors and warnings of all logs, the log | This screen | log | 2 | errors/log
+order | | o | next order | This screen | runs comparison | 4 | order
+other_way | | O | the other way round | This screen | runs
+columns | | a | columns: metrics, settings | This screen | runs | 6 | columns
+note | | n | note on the run | This screen | of_run | 14
+mark | | Space | mark the run | This screen | runs comparison | 5 | mark
+share_chart | | Space | mark rows for one chart | This screen | list
+comparison | | C | runs side by side | This screen | runs charts | 13 | compare
+group | | B | group runs: seeds, settings | This screen | runs comparison | 6 | group
+sample_order | | o | order: worst, best, longest, shortest, as logged | This screen | samples | 4 | order
+sample_filter | | f | next filter: what is wrong | This screen | samples | 5 | wrong ones
+same_prompt | | a | this prompt over the steps | This screen | samples | 7 | same prompt
+beside | | = | keep it beside others | This screen | samples | 8 | beside
+cross_left | cross(-1) | ← h , | crosshair left | Chart | metric | 2 | crosshair | ← →
+cross_right | cross(1) | → l . | crosshair right | Chart | metric
+grid_cross_left | cross(-1) | , | crosshair left | Chart | crossed
+grid_cross_right | cross(1) | . | crosshair right | Chart | crossed | 3 | crosshair | , .
+cross_ten_left | cross(-10) | ( | ten steps or a tenth left | Chart | crosshair | 9 | ten | ( )
+cross_ten_right | cross(10) | ) | ten steps or a tenth right | Chart | crosshair
+onset | | f | onset of the finding, and back | Chart | crosshair | 7 | onset
+value_order | | O | crosshair: order of values | Chart | grid metric
+zoom_in | zoom(1) | + | zoom in | Chart | metric | 3 | zoom | + -
+zoom_out | zoom(-1) | - | zoom out | Chart | metric
+zoom_all | | = | whole run | Chart | metric | 6 | all
+axis | | x | axis: step, time, metric | Chart | curves timing | 7 | axis
+smoother | smooth(1) | s | smoother | Chart | curves | 8 | smooth
+rougher | smooth(-1) | S | less smooth | Chart | curves
+log_y | | L | log y | Chart | curves | 9 | log y
+outliers | | o | ignore outliers | Chart | charts | 10 | outliers
+scatter | | v | hyperparameter against result | Chart | comparison | 5 | scatter
+shares | | v | shares or seconds | Chart | timing | 4 | shares/seconds
+bands | | v | ridge or quantiles | Chart | media | 4 | ridge/quantiles
+reference | compare | c | reference run, or none | This screen | everywhere | 14 | reference
+explain | | e | explain the selection | Everywhere | run overlays | 6 | explain
+tail | | t | tail of the console log | Everywhere | of_run overlays | 13
+hyperparameters | | H | hyperparameters | Everywhere | configured | 13
+samples | | T | texts and samples | Everywhere | of_run samples | 13
+pause | app.pause | p | pause the view, a replay | Everywhere | everywhere | 1 | play/pause
+replay_back | replay(-1) | < | as it was a step earlier | Replay | run | 1 | replay a step | < >
+replay_on | replay(1) | > | as it was a step later | Replay | run
+replay_slower | replay_speed(-1) | { | slower replay | Replay | run
+replay_faster | replay_speed(1) | } | faster replay | Replay | run
+mute | | M | mute the finding, unmute | This screen | run | 13
+undo | | u | undo the mute | This screen | run
+copy | | y | copy the row as text | Everywhere | session | 12 | copy
+write | | w | write screen or data | Everywhere | everywhere | 14
+command | | : | command: tab, goto, theme | Everywhere | session
+palette | app.command_palette | Ctrl+P | find metric, run, finding | Everywhere | searched
+suspend | app.suspend_process | Ctrl+Z | suspend | Everywhere | always
+quit | leave | q Ctrl+C | close, else quit | Everywhere | everywhere picker | 0 | quit
+close | | q | close | Everywhere | overlays samples media | 0 | close
+"""  # noqa: E501
+KEYS = tuple(map(_key, _TABLE.strip().splitlines()))
 #: Method -> the screens on which a key calls it.
 METHOD_PLACES = {
     name: {place for k in KEYS if k.method == name for place in k.where}
@@ -355,7 +340,7 @@ def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") ->
     shown.sort(key=lambda row: (row[0] != "help", row[0] == "quit", row[3]))
     line: Line = [(" ", TEXT)]
     for i, (_, key, word, _) in enumerate(shown):
-        line.append((("  " if i else "") + key, style(Token.ACCENT, bold=True)))
+        line.append((("  " if i else "") + key, ACCENT_BOLD))
         line.append((f" {word}", TEXT))
     if right:
         line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
@@ -365,7 +350,7 @@ def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") ->
 
 def filter_line(text: str, width: int, right: str) -> Line:
     """The status line that shows the filter in force, and ``right`` at the right end."""
-    line: Line = [(" /", ACCENT), (text, style(Token.STRONG))]
+    line: Line = [(" /", ACCENT), (text, STRONG)]
     gap = width - sum(cell_width(t) for t, _ in line) - cell_width(right) - 1
     if gap > 0:
         line = [*line, (" " * gap, TEXT), (right, MUTED)]
@@ -398,7 +383,9 @@ def covered(action: str, place: str, table: Iterable[Key]) -> str:
 
 def _route(place: str, target: str, table: Iterable[Key]) -> str:
     """How to get from ``place`` to ``target``, with the key if one does it."""
-    way_out = _ROUTES[target] if place in _RUN else _WAY_OUT.get(place, ("one screen back", "back"))
+    way_out = _WAY_OUT.get(place, ("one screen back", "back"))
+    if place in _PLACES["run"]:
+        way_out = _ROUTES[target]
     words, action = _SHORTCUTS.get((place, target), way_out)
     if action == "tab":
         return f"{words}: press {_DIGITS[target]} first"

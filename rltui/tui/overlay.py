@@ -17,13 +17,15 @@ from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    ACCENT_BOLD,
+    LEVEL_LOOK,
     LEVEL_WORDS,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     Line,
     Span,
@@ -108,11 +110,11 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     # -- text ------------------------------------------------------------------------------
 
-    def head(self, width: int) -> list[Line]:
+    def head(self, width: int) -> Block:
         """The lines above the text, which do not scroll."""
         raise NotImplementedError
 
-    def text(self, width: int) -> list[Line]:
+    def text(self, width: int) -> Block:
         """The text."""
         raise NotImplementedError
 
@@ -160,7 +162,7 @@ class ExplainScreen(Overlay):
 
     MOST = 100
 
-    def __init__(self, explain: Callable[[View, int], list[Line]]) -> None:
+    def __init__(self, explain: Callable[[View, int], Block]) -> None:
         """``explain`` makes the lines at a width."""
         super().__init__()
         self._explain = explain
@@ -168,10 +170,10 @@ class ExplainScreen(Overlay):
     def action_explain(self) -> None:
         self.action_close()
 
-    def head(self, width: int) -> list[Line]:
+    def head(self, width: int) -> Block:
         return self._explain(self.shell.view, width)[:2]
 
-    def text(self, width: int) -> list[Line]:
+    def text(self, width: int) -> Block:
         return self._explain(self.shell.view, width)[2:]
 
 
@@ -188,13 +190,13 @@ class HelpScreen(Overlay):
     def action_help(self) -> None:
         self.action_close()
 
-    def head(self, width: int) -> list[Line]:
+    def head(self, width: int) -> Block:
         line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
         close = "Esc close"
         line = [*fit_line(line, max(10, width - len(close))), (close, MUTED)]
         return [line, [(self.shell.view.glyphs.rule * width, RULE)]]
 
-    def text(self, width: int) -> list[Line]:
+    def text(self, width: int) -> Block:
         glyphs = self.shell.view.glyphs
         left, right = (_key_lines(groups, self._keys, glyphs) for groups in (_LEFT, _RIGHT))
         left += [*([[]] if left else []), *_legend(self._of, glyphs)]
@@ -202,9 +204,9 @@ class HelpScreen(Overlay):
         return side_by_side(left, right, column, 3, max(len(left), len(right)))
 
 
-def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> list[Line]:
+def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> Block:
     """The groups below each other, each under its name."""
-    lines: list[Line] = []
+    lines: Block = []
     for group in groups:
         rows = [(glyphs.text(k.shown), k.words) for k in keys if k.group == group]
         if not rows:
@@ -213,12 +215,11 @@ def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> 
             lines.append([])
         lines.append([(group, TITLE)])
         cells = longest([shown for shown, _ in rows]) + 2
-        look = style(Token.ACCENT, bold=True)
-        lines += [[(pad(shown, cells), look), (words, TEXT)] for shown, words in rows]
+        lines += [[(pad(shown, cells), ACCENT_BOLD), (words, TEXT)] for shown, words in rows]
     return lines
 
 
-def _legend(place: str, glyphs: GlyphSet) -> list[Line]:
+def _legend(place: str, glyphs: GlyphSet) -> Block:
     if place == PICKER:
         live: Line = [(glyphs.live, style(Token.OK)), (" written in the last minute", TEXT)]
         quiet: Line = [(glyphs.stalled, MUTED), (" in use, but quiet", TEXT)]
@@ -227,7 +228,7 @@ def _legend(place: str, glyphs: GlyphSet) -> list[Line]:
     badges, unsure = list[Span](), list[Span]()
     for level, word in LEVEL_WORDS.items():
         line = unsure if level is Level.UNSURE else badges
-        line += [(glyphs.badge(level), style(LEVEL_TOKEN[level])), (f" {word}  ", TEXT)]
+        line += [(glyphs.badge(level), LEVEL_LOOK[level]), (f" {word}  ", TEXT)]
     nan, unchanged = (glyphs.nan, style(Token.BAD, bold=True)), (glyphs.unchanged, MUTED)
     marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" never changed", TEXT)]
     letters = list(LEGEND.items())

@@ -147,9 +147,10 @@ def test_a_run_that_hangs_has_a_next_step(cli: Cli, tmp_path: Path) -> None:
     with closing(DemoRun(tmp_path / "run", "hang", seed=7, total_steps=60)) as run:
         run.write_history(60)
         out = cli("brief", tmp_path).out
-    story, advice = out.splitlines()[2:4]
-    assert re.fullmatch(r"  watch \[stalled\] since \d+: silent for \d+ m", story)
-    assert advice.startswith("    next: Is the process still running")
+    story, evidence, advice = out.splitlines()[2:5]
+    assert re.fullmatch(r"  watch \[stalled\] since \d+: stalled", story)
+    assert re.match(r"    stalled: no row for \d+ m; rows usually come every", evidence)
+    assert advice.startswith("    next: Look at the end of the log")
 
 
 def test_an_answer_about_other_logs_is_not_compared(cli: Cli, well: Path) -> None:
@@ -316,6 +317,7 @@ def a_run(number: int, stories: int) -> dict[str, Any]:
         "level": "bad" if stories else "ok",
         "calm": "",
         "headline": None,
+        "seam": "",
         "story": story,
         "odd": ["odd thing"] * 40,
         "not_judged": ["entropy"] * 40,

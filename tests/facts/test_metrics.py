@@ -141,6 +141,7 @@ def test_all_views_of_any_run_agree(series: Logged) -> None:
 def test_a_quotient_has_the_level_of_the_rule_that_compares_its_parts() -> None:
     most, least = [100.0] * 20 + [250.0] * 20, [99.0] * 20 + [100.0] * 20
     tags = {"global_seqlen/balanced_max": most, "global_seqlen/balanced_min": least}
+    tags["actor/pg_loss"] = [0.1] * 40  # of verl, as the others
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     (row,) = (r for s in tab_sections(run, OVERVIEW) for r in s.rows if r.value == 2.5)
     assert (row.title, row.level) == ("tokens max/min", Level.BAD)

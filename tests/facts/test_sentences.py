@@ -140,7 +140,7 @@ def test_a_missing_gain_says_what_it_is_measured_by() -> None:
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x450")
     assert "standard deviations, a gain needs 0.5" in summary(finding)
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x225 0.3~0.1x225")
-    assert summary(finding).endswith("of 450 rows: it fell")
+    assert summary(finding).endswith("of 450 rows: it got worse")
 
 
 def test_an_evaluation_below_its_start_is_not_milder_after_a_deeper_fall() -> None:

@@ -200,10 +200,12 @@ LINES = (
         "Episode/rew_height=0.125; Episode_Reward/track_lin_vel=0.5",
     ),
     (
-        "10:00:00 [SUCCESS] Step {n} |   38.2s | Reward 0.2 | Trainable 32/128 (25.0%) | Turns 3.1 | "
-        "Branches 1.0 | Max Off-Policy 1 | Error 1.6% | Cancelled 0.0% | Truncation 3.0%\n",
-        "{n}: time/step=38.2; reward/all/mean=0.2; orchestrator/turns=3.1; orchestrator/branches=1; "
-        "orchestrator/max_off_policy=1; orchestrator/error=1.6; orchestrator/cancelled=0; "
+        "10:00:00 [SUCCESS] Step {n} |   38.2s | Reward 0.2 | Trainable 32/128 (25.0%) | "
+        "Turns 3.1 | Branches 1.0 | Max Off-Policy 1 | Error 1.6% | "
+        "Cancelled 0.0% | Truncation 3.0%\n",
+        "{n}: time/step=38.2; reward/all/mean=0.2; orchestrator/turns=3.1; "
+        "orchestrator/branches=1; orchestrator/max_off_policy=1; orchestrator/error=1.6; "
+        "orchestrator/cancelled=0; "
         "orchestrator/truncation=3; orchestrator/trainable=0.25",
     ),
     (

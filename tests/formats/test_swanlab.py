@@ -49,8 +49,10 @@ def finish(state: int, error: str = "") -> bytes:
 
 def test_claims_any_version_by_suffix_and_first_bytes() -> None:
     form = SwanLab()
-    assert form.claims(Path("run-x.swanlab"), swanlab_log())
-    assert form.claims(Path("run-x.swanlab"), log(Framing(b":SWL", 0xE1D6, 1), []))
+    assert form.claims(Path("run-x.swanlab"), swanlab_log(scalar("a", 1, 1.0)))
+    other = log(Framing(b":SWL", 0xE1D6, 1), [scalar("a", 1, 1.0)])
+    assert form.claims(Path("run-x.swanlab"), other)
+    assert not form.claims(Path("run-x.swanlab"), swanlab_log())
     assert not form.claims(Path("run-x.swanlab"), b"{}")
     assert not form.claims_name("run-x.wandb")
     assert not form.claims_name("swanlab-metadata.json")

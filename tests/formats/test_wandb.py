@@ -51,12 +51,27 @@ def fixture(name: str) -> Decoded:
 
 
 def test_claims_by_suffix_and_first_bytes() -> None:
-    form, data = Wandb(), wandb_log()
+    form, data = Wandb(), wandb_log(run("a"))
     assert form.claims(Path("run-x.wandb"), data)
+    assert not form.claims(Path("run-x.wandb"), wandb_log())
     assert not form.claims(Path("run-x.wandb"), b"{}")
     assert not form.claims(Path("run-x.wandb"), b"")
     for name in ("latest-run", "wandb-summary.json", "output.log", "config.yaml", "x.swanlab"):
         assert not form.claims_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("ppo-cartpole", "ppo-cartpole"),
+        ("lr/1e-5", "lr/1e-5"),
+        ("/home/me/out/grpo", "grpo"),
+        ("./results/", "results"),
+        ("", ""),
+    ],
+)
+def test_the_title_is_the_name_that_was_given(name: str, title: str) -> None:
+    assert Wandb().title_in(wandb_log(run(name), row({"loss": 1.0}))) == title
 
 
 def test_nan_and_infinity_of_a_real_run() -> None:

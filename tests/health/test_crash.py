@@ -136,6 +136,7 @@ Traceback (most recent call last):
     import gymnasium
 ModuleNotFoundError: No module named 'gymnasium'
 """
+DEEP = TRACEBACK.replace("    main()\n", '    f()\n  File "/w/f.py", line 1, in f\n' * 50)
 OOM = TRACEBACK.replace(
     "ModuleNotFoundError: No module named 'gymnasium'",
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
@@ -185,6 +186,7 @@ def shows(name: str, text: str, *, named: bool = False) -> bool:
         ("job.e4711", "Killed\n"),
         ("stderr.log", "Killed\n"),
         ("train.log", TRACEBACK),
+        ("train.log", DEEP),
         ("train.log", "0: " + TRACEBACK.replace("\n", "\n0: ").rstrip("0: ")),
         ("output.log", ELASTIC),
         ("run.log", TRACEBACK + "wandb: You can sync this run later\n"),

@@ -23,7 +23,7 @@ from rltui.pages.run.header import runs_header
 from rltui.pages.runs.lines import RunRows
 from rltui.session import Session, notes
 from rltui.session.session import Choice
-from tests.builders import LOGDIR, a_batch, a_block, a_source, steps
+from tests.builders import LOGDIR, a_batch, a_source, steps
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
@@ -231,8 +231,8 @@ async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_a_corrupt_file_beside_a_good_one_is_named(size: tuple[int, int]) -> None:
     note = Note(Path("events.\x1b[31m.corrupt"), 0, Level.WATCH, "corrupt record")
-    loss = a_block({"train/loss": [1.0, 0.5, 0.3] * 5})
-    good = a_batch(loss, run="good", notes=(note,))
+    calm = grpo_batch(60, run="good", collapse=None)
+    good = a_batch(*calm.items, run="good", notes=(note,), source=calm.source)
     async with open_app(good, grpo_batch(60, run="bad/run"), size=size) as hand:
         assert any("good" in x and "▲ ev" in x for x in hand.lines)
         assert "\x1b" not in hand.text
@@ -271,7 +271,7 @@ async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() ->
         assert "reading" not in hand.text
         await hand.press("j")
         assert "check first" not in hand.text
-        assert "nothing to report" in hand.text
+        assert "no row for 10 m" in hand.text
         await hand.press("slash", *"zzz")
         assert "Enter opens it" not in hand.text, "no run is left"
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.batch import Batch, LogTail
+from rltui.core.batch import Batch, LogTail, Phase
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.formats.console import Console
@@ -105,6 +106,28 @@ def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
     closing = a_block({"train/train_runtime": [99.0], "train/train_loss": [0.5]}, first=9)
     both = (batch, a_batch(closing, source=a_source("e", modified=START + 90)))
     assert progress_of(*both, at=100).state is RunState.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("last", "bar", "state"),
+    [
+        ("39/40", "40/40", RunState.FINISHED),
+        ("30/40", "40/40", RunState.FINISHED),
+        ("39/40", "16/16", RunState.STALLED),
+        ("38/40", "39/40", RunState.STALLED),
+    ],
+)
+def test_a_bar_that_came_to_its_end_finishes_a_run(last: str, bar: str, state: RunState) -> None:
+    """Its rows are those of the steps before, or of every tenth one."""
+    done, total = map(int, bar.split("/"))
+    every = 10 if last == "30/40" else 1
+    begin = int(last.partition("/")[0]) + 1 - 4 * every
+    batch = rows(4, first=begin + every - 1, stride=every, hparams={"total_steps": 40})
+    tail = LogTail((f"train: {bar}",), 1, Phase("train", "", done, total))
+    for sent in (replace(batch, tail=tail), (batch, replace(batch, items=(), tail=tail))):
+        batches = sent if isinstance(sent, tuple) else (sent,)
+        found = progress_of(*batches, at=30 + 2 * HOUR)
+        assert found.state is state, sent
 
 
 def test_a_clock_that_lies_behind_the_log_gives_age_zero() -> None:
@@ -396,6 +419,32 @@ def test_lines_without_rows_are_no_signs_of_life() -> None:
     chatter = replace(rows(20), items=())
     found = [state(10, chatter) for _ in range(12)]
     assert found == [RunState.LIVE] * 6 + [RunState.STALLED] * 6
+
+
+def measured(count: int, *, every: float, step: int) -> Batch:
+    """What a tracker measures of the machine, beside a training that stands at a step."""
+    walls = [START + every * i for i in range(count)]
+    block = a_block({"system/cpu": [0.5] * count}, steps=[step] * count, walls=walls)
+    return a_batch(block, source=a_source("e", modified=walls[-1]))
+
+
+def test_what_a_tracker_measures_is_no_sign_of_life() -> None:
+    """A training of 20 steps hangs; the helper of its tracker goes on."""
+    at = 190 + 61.0
+    found = progress_of(rows(20), measured(17, every=15.0, step=20), at=at)
+    assert (found.state, found.written_at) == (RunState.STALLED, START + 190)
+
+    state = watching(rows(20), at=190)
+    assert [state(15, measured(1, every=1, step=20)) for _ in range(5)].count(RunState.STALLED) == 1
+
+
+def test_what_a_tracker_measures_is_no_pace() -> None:
+    """Ten times in each step of ten minutes."""
+    machine = measured(200, every=60.0, step=1)
+    block = machine.blocks[0]
+    block = replace(block, steps=block.steps + np.arange(200) // 10)
+    found = progress_of(rows(20, every=600.0), replace(machine, items=(block,)), at=19 * 600 + 900)
+    assert (found.interval_s, found.state) == (600.0, RunState.LIVE)
 
 
 def test_a_log_without_times_has_the_pace_that_was_seen() -> None:

@@ -17,10 +17,11 @@ from rltui.draw.chart.trace import CurvePoints
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT,
-    LEVEL_TOKEN,
+    LEVEL_LOOK,
     MUTED,
     RULE,
     TEXT,
+    Block,
     Line,
     Style,
     Token,
@@ -52,7 +53,7 @@ _BAND_SAMPLE = "⢕ "
 
 def axis_lines(
     chart: Chart, span: PlotSpan, glyphs: GlyphSet, cross: float | None, label: str | None
-) -> list[Line]:
+) -> Block:
     """The rule with ticks, and below it their labels and the unit; ``label`` is that of the
     crosshair."""
     rule = [glyphs.rule] * span.cells
@@ -107,7 +108,7 @@ def _touches(begin: int, label: str, others: Sequence[_Part]) -> bool:
     return any(begin <= at + len(text) and at <= begin + len(label) for at, text, _ in others)
 
 
-def foot_lines(chart: Chart, span: PlotSpan, glyphs: GlyphSet, rows: int) -> list[Line]:
+def foot_lines(chart: Chart, span: PlotSpan, glyphs: GlyphSet, rows: int) -> Block:
     """At most ``rows`` lines: bars of findings by the time they began, then the marks.
 
     The most important bars have a line, those of one name the same. A name without room left of
@@ -230,7 +231,7 @@ def _bar(bar: Bar, span: PlotSpan, glyphs: GlyphSet) -> _Part:
     end = right if until is None else span.column(until) + 1
     cells = max(begin + 1, min(end, right)) - begin
     head = glyphs.bar if bar.since < span.x0 else glyphs.badge(bar.level)
-    look = MUTED if bar.over else style(LEVEL_TOKEN[bar.level])
+    look = MUTED if bar.over else LEVEL_LOOK[bar.level]
     return begin, head + glyphs.bar * (cells - 1), look
 
 
@@ -242,7 +243,7 @@ def has_strip(chart: Chart, height: int) -> bool:
 
 def strip_lines(
     chart: Chart, raw: CurvePoints, whole: tuple[float, float], span: PlotSpan, glyphs: GlyphSet
-) -> list[Line]:
+) -> Block:
     """A sparkline from ``whole[0]`` to ``whole[1]`` on the columns of the plot, and the window as
     a bar on the same columns."""
     first, end = whole
@@ -289,7 +290,7 @@ def legend_height(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> in
     return 2 if height >= _TWO_FROM and needed > width - _GAP else 1
 
 
-def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphSet) -> list[Line]:
+def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphSet) -> Block:
     """The names of the lines in their colours from the column ``left`` on, in ``count`` lines.
 
     Where they do not fit, the notes are left out if the names differ, then the names are cut, and
@@ -307,7 +308,7 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
     if rest:
         rows, rest = _rows(_cut(items, room, count), room, count)
 
-    shown: list[Line] = []
+    shown: Block = []
     for row in rows:
         line: Line = [(" " * left, TEXT)]
         for item in row:

@@ -35,7 +35,9 @@ from rltui.draw.chart.trace import gap_cells, smooth
 from rltui.draw.chart.y_range import Shown, in_order
 from rltui.draw.line import (
     ACCENT,
-    LEVEL_TOKEN,
+    ACCENT_BOLD,
+    LEVEL_BOLD,
+    LEVEL_LOOK,
     MUTED,
     RUN_BANDS,
     Line,
@@ -181,7 +183,7 @@ def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str
             part = slice(int(since), None if until is None else int(until) + 1)
             own = path_raster(plot, x[part], y[part], joined=weight > 0)
             where = encode(own, plot.glyphs.marker) != BLANK
-            plot.canvas.paint(codes, style(LEVEL_TOKEN[level]), where)
+            plot.canvas.paint(codes, LEVEL_LOOK[level], where)
     return cells
 
 
@@ -225,7 +227,7 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
     for grade in (Level.WATCH, Level.BAD):
         where = level_of_cell == int(grade)
         if where.any():
-            plot.canvas.paint(codes, style(LEVEL_TOKEN[grade]), where)
+            plot.canvas.paint(codes, LEVEL_LOOK[grade], where)
 
 
 def draw_marks(plot: Plot, shown: Shown) -> None:
@@ -262,7 +264,7 @@ def draw_onsets(plot: Plot, chart: Chart) -> None:
         rows = (0, canvas.height - 1)
         row = next((r for r in rows if canvas.free(r, column, column + 1)), None)
         if row is not None:
-            canvas.put(row, column, plot.glyphs.badge(level), style(LEVEL_TOKEN[level], bold=True))
+            canvas.put(row, column, plot.glyphs.badge(level), LEVEL_BOLD[level])
 
 
 def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
@@ -309,7 +311,7 @@ def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:
     y = math.nan if chart.point is None else float(chart.curve.y[chart.point[0]])
     at = plot.row(y) if math.isfinite(y) else None
     if at is not None:
-        canvas.put(at, column, plot.glyphs.live, style(Token.ACCENT, bold=True))
+        canvas.put(at, column, plot.glyphs.live, ACCENT_BOLD)
 
 
 def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:

@@ -14,7 +14,7 @@ from rltui.core.level import Level
 from rltui.draw.chart import foot, layers, y_range
 from rltui.draw.chart.axis import Scale
 from rltui.draw.chart.canvas import Canvas, Plot, PlotSpan
-from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.trace import CurvePoints, smooth
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
@@ -23,6 +23,7 @@ from rltui.draw.line import (
     RULE,
     STRONG,
     TEXT,
+    Block,
     Line,
     Token,
     fit_line,
@@ -38,7 +39,7 @@ _LABELS, _MARGIN = 4, 7
 _ZOOMED_LABELS = 7
 
 
-def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line]:
+def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> Block:
     """The chart in exactly ``height`` lines of ``width`` cells."""
     if width <= 0 or height <= 0:
         return [[] for _ in range(max(0, height))]
@@ -65,7 +66,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
         layers.draw_readout(plot, cross, _readout(chart, ready, cross))
 
     lines = _plot_lines(plot, shown, ticked=axis > 0)[:height]
-    below: list[Line] = []
+    below: Block = []
     if axis:
         label = None if cross is None else x_text(chart, cross)
         below += foot.axis_lines(chart, span, glyphs, cross, label)
@@ -134,7 +135,9 @@ def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     if row is None:
         row = 0 if value > scale.low and not scale.log else bottom
 
-    worst = _level_at(shown.curve, len(raw.x) - 1 if shown.curve.is_path else x)
+    place = len(raw.x) - 1 if shown.curve.is_path else x
+    levels = (e[2] for e in shown.curve.levels if e[0] <= place and (e[1] is None or e[1] >= place))
+    worst = max(levels, default=Level.UNKNOWN)
     token = LEVEL_TOKEN[worst] if worst >= Level.WATCH else Token.STRONG
     look = style(token if math.isfinite(value) else Token.BAD, bold=True)
     size = 0.0 if scale.log else abs(scale.high) + abs(scale.low)
@@ -142,13 +145,7 @@ def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     return row, [(plot.glyphs.newest, STRONG), (text, look)]
 
 
-def _level_at(curve: Curve, x: float) -> Level:
-    """The worst level of a place, or of a point of a path."""
-    levels = [e[2] for e in curve.levels if e[0] <= x and (e[1] is None or e[1] >= x)]
-    return max(levels, default=Level.UNKNOWN)
-
-
-def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> list[Line]:
+def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
     """The lines of the plot: label, axis, cells, in the margin the newest value at its height."""
     glyphs, span, labels = plot.glyphs, plot.span, dict(plot.scale.ticks)
     margin = span.width - span.left - span.cells
@@ -182,12 +179,12 @@ def x_text(chart: Chart, x: float) -> str:
     return f"{x:,.0f}" if x == round(x) and abs(x) < 1e15 else numbers.value(x)
 
 
-def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
+def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> Block:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
     if chart.told:
         return []
     bold, raw = style(Token.STRONG, bold=True), y_range.in_order(ready)
-    lines: list[Line] = [[(f"{chart.x_unit} {x_text(chart, x)}".strip(), bold)]]
+    lines: Block = [[(f"{chart.x_unit} {x_text(chart, x)}".strip(), bold)]]
     at, words = chart.point or (int(np.searchsorted(raw.x, x, side="right")) - 1, "")
     if words:
         lines.insert(0, [(words, bold)])

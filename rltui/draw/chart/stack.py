@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import STAGE_TOKENS, TITLE, Line, Span, Token, joined, style
+from rltui.draw.line import STAGE_TOKENS, TEXT, TITLE, Line, Span, Token, joined, style
 
 #: What fills a cell from below, by eighths.
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -85,7 +85,7 @@ def _cell(parts: bytes, glyphs: GlyphSet) -> Span:
     first = parts[0]
     most = _largest(parts)
     if first == _BLANK or (glyphs.lettered and most == _BLANK):
-        return " ", style()
+        return " ", TEXT
     if glyphs.lettered:
         return LETTERS[most], style(STAGE_TOKENS[most])
 

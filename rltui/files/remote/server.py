@@ -59,7 +59,8 @@ class RemoteServer:
         self._jitter = jitter
         self._fs: Any = None
         self._notes: tuple[Note, ...] = ()
-        self._bounds: dict[tuple[Path, str], Note] = {}
+        self._bounds: dict[Path, Note] = {}
+        """Directories that are not listed completely."""
         self._failures = 0
         """Consecutive ones."""
         self._retry_at = -math.inf
@@ -74,11 +75,6 @@ class RemoteServer:
         """Present or past trouble with the server, and what is not read for its size."""
         return (*self._notes, *self._bounds.values())
 
-    def limit(self, path: Path, message: str) -> None:
-        """Note that what is at a path is not read completely."""
-        if len(self._bounds) < _MOST_NOTES:
-            self._bounds[path, message] = Note(path, None, Level.WATCH, message)
-
     @property
     def asks_together(self) -> bool:
         """Whether several questions take little longer than one."""
@@ -91,7 +87,9 @@ class RemoteServer:
             self.asked += pages(len(answer) if isinstance(answer, list) else 1)
             if isinstance(answer, list) and len(answer) > MOST_NAMES:
                 del answer[MOST_NAMES:]
-                self.limit(path, f"lists more than {MOST_NAMES:,} names: the others are not read")
+                message = f"lists more than {MOST_NAMES:,} names: the others are not read"
+                if len(self._bounds) < _MOST_NOTES:
+                    self._bounds[path] = Note(path, None, Level.WATCH, message)
         return found
 
     def tree(self, top: Path) -> dict[str, Info] | OSError:

@@ -11,9 +11,8 @@ import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import paramiko
 from fsspec.implementations.sftp import SFTPFileSystem
@@ -80,8 +79,7 @@ def connected(path: RemotePath) -> KnownHostSftp:
     return KnownHostSftp(**SFTPFileSystem._get_kwargs_from_urls(str(path)))
 
 
-@dataclass(frozen=True, slots=True)
-class SshSettings:
+class SshSettings(NamedTuple):
     """How ssh would connect to a host."""
 
     host: str

@@ -8,18 +8,14 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rltui.files.remote.server import pages
 
-#: Size of a file that the server lists without one.
-UNKNOWN = -1
 #: Keys under which file systems of fsspec give a version of the content, and its change time.
 _VERSIONS = ("ETag", "etag", "generation", "blob_id", "version_id", "md5Hash", "Content-MD5")
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modified", "created")
-_HTTP_TIME = "Last-Modified"
 #: Protocols of stores that list a whole tree by its prefix.
 FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
 #: A quiet path is asked about again after this share of the time for which it has been quiet, at
@@ -65,8 +61,7 @@ class RemoteStatus:
         return self.st_size, self.st_mtime_ns, self.version
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteEntry:
+class RemoteEntry(NamedTuple):
     """A name in a remote directory; the server or host follows links."""
 
     name: str
@@ -100,11 +95,10 @@ def remote_status(
 
 def status_of(path: Path, info: Mapping[str, Any]) -> RemoteStatus:
     """The status in an ``info`` of fsspec."""
-    if info.get("type") == "directory" or info.get("mimetype") == "text/html":
+    if info.get("type") == "directory":
         return remote_status(path, stat.S_IFDIR, version=_version_of(info))
-    size = info.get("size")
-    whole = int(size) if size is not None else UNKNOWN
-    return remote_status(path, stat.S_IFREG, whole, _time_of(info), _version_of(info))
+    size = int(info.get("size") or 0)
+    return remote_status(path, stat.S_IFREG, size, _time_of(info), _version_of(info))
 
 
 def _version_of(info: Mapping[str, Any]) -> str:
@@ -121,10 +115,7 @@ def _time_of(info: Mapping[str, Any]) -> int:
     """When a file changed, in ns since the epoch; 0 when that is unknown or absurd."""
     found = next((info[k] for k in _TIMES if info.get(k)), None)
     try:
-        if found is None:
-            text = info.get(_HTTP_TIME)
-            found = parsedate_to_datetime(text) if isinstance(text, str) else None
-        elif isinstance(found, str):
+        if isinstance(found, str):
             found = datetime.fromisoformat(found.replace("Z", "+00:00"))
         if isinstance(found, datetime):
             found = (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()

@@ -31,7 +31,6 @@ from rltui.files.remote.server import Info, Range, RemoteCosts, RemoteServer
 from rltui.files.remote.status import (
     FLAT,
     MOST_PAUSE_S,
-    UNKNOWN,
     CachedLookup,
     RemoteEntry,
     RemoteStatus,
@@ -117,7 +116,7 @@ class RemoteStore:
         known = self._directories
         if path not in known and path.parent in known:
             found = self._names(path.parent).get(path.name)
-            if found is not None and not found.is_directory and found.st_size != UNKNOWN:
+            if found is not None and not found.is_directory:
                 return found
 
         for depth in range(1, len(path.parts) + 1):
@@ -131,7 +130,7 @@ class RemoteStore:
             if found is None or not (found.is_directory or last):
                 raise _MISSING.with_traceback(None)
             if not found.is_directory:
-                return found if found.st_size != UNKNOWN else self._looked_up(path)
+                return found
             self._names(RemotePath(*path.parts[: depth + 1]))
 
         return self._looked_up(path)
@@ -188,7 +187,7 @@ class RemoteStore:
                 if came and came[:2] == (status, begin) and end <= begin + len(came[2]):
                     return came[2][: end - begin]
                 kept, whole = self._beginnings.get(path), min(end, status.st_size)
-                if kept and kept[0] == status and 0 <= whole <= len(kept[1]):
+                if kept and kept[0] == status and whole <= len(kept[1]):
                     return kept[1][begin:whole]
             others = self._grown(path) if self._server.asks_together else []
             return self._read_together([(path, begin, end), *others])
@@ -229,7 +228,7 @@ class RemoteStore:
         """The newest known status of a file, without a request."""
         above = self._directories.get(path.parent)
         found = above.found.get(path.name) if above is not None else None
-        if found is None or found.st_size == UNKNOWN:
+        if found is None:
             alone = self._files.get(path)
             found = alone.found.get("") if alone is not None else None
         return found
@@ -409,7 +408,7 @@ def check_installed(path: RemotePath) -> None:
         packages = dict.fromkeys(needs(path.scheme))
         if path.scheme not in _PACKAGES and (missing := getattr(error.__cause__, "name", None)):
             packages[missing] = None
-        names = " and ".join(package.partition("[")[0] for package in packages)
+        names = " and ".join(packages)
         raise UsageError(f"{shown}: needs {names}: {to_add(*packages)}") from error
     except ValueError as error:
         raise UsageError(f"{shown}: fsspec knows no protocol {path.scheme}://") from error

@@ -10,6 +10,8 @@ from pathlib import Path
 from rltui.formats.base import Decoder, Format, Options
 
 _WANDB = b":W&B"
+#: Of both formats.
+_HEADER_BYTES = 7
 
 
 class TrackerLog(Format):
@@ -25,7 +27,13 @@ class TrackerLog(Format):
         return name.endswith(self.suffix)
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        return self.claims_name(path.name) and head.startswith(self.ident)
+        begun = len(head) > _HEADER_BYTES  # before, nothing tells what the run is called
+        return begun and self.claims_name(path.name) and head.startswith(self.ident)
+
+    def title_in(self, head: bytes) -> str:
+        name = str(self.decoder().feed(head, more=True).hparams.get(f"{self.name}.name", ""))
+        # transformers calls a run like its directory
+        return name.rstrip("/").rpartition("/")[2] if name[:1] in ("/", ".", "~") else name
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         # most logdirs have no such file
@@ -43,7 +51,7 @@ class Wandb(TrackerLog):
         "Weights & Biases, online and offline runs: history with step metrics, system "
         "statistics, settings, console output, exit code"
     )
-    lacks = "no header of W&B yet"
+    lacks = "no record of W&B yet"
     suffix = ".wandb"
     ident = _WANDB
 
@@ -54,6 +62,6 @@ class SwanLab(TrackerLog):
     name = "swanlab"
     files = "`run-*.swanlab`"
     written_by = "SwanLab's local logs"
-    lacks = "no header of SwanLab yet"
+    lacks = "no record of SwanLab yet"
     suffix = ".swanlab"
     ident = b":SWL"

@@ -69,7 +69,8 @@ def outside(
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
         beyond &= ~(np.abs(x) / length < per_unit)
-    beyond &= ~_excused(rows, x, least_other) & ((x > 0) | (not positive))
+    excused = np.abs(rows.other("other")) < least_other * np.abs(x)
+    beyond &= ~excused & ((x > 0) | (not positive))
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -95,12 +96,6 @@ def outside(
         event=event,
         evidence=little if explained else None,
     )
-
-
-def _excused(rows: Rows, x: FloatArray, least_other: float) -> BoolArray:
-    """(n,) whether the ``other``, sign dropped, is less than so many times the value."""
-    other = rows.others.get("other", constant(rows.count, np.nan))
-    return np.asarray(np.abs(other) < least_other * np.abs(x))
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
@@ -210,15 +205,14 @@ def grown(
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
     is at least that, and never without it. What belongs at ``zero`` is measured from there.
     """
-    x, n = rows.x - zero, rows.count
+    x = rows.x - zero
     x = np.abs(x) if absolute else x
     start = start_median(x, EARLY)
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
     limit = np.fmin(limit, always) if np.isfinite(always) else limit
     beyond = x >= limit
     if least_second > 0:
-        second = rows.others.get("second", constant(n, np.nan))
-        beyond &= second >= least_second
+        beyond &= rows.other("second") >= least_second
     base = np.maximum(start, floor / factor)
     base = np.fmin(base, always / factor)
     return Signal(
@@ -244,7 +238,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
     x, start = rows.x, rows.once("start", lambda: _start(rows.x))
-    bottom = rows.others.get("bottom", constant(rows.count, 0.0))
+    bottom = rows.other("bottom", 0.0)
     bottom = np.fmin.accumulate(bottom) if len(x) else bottom
     x, start = x - bottom, start - bottom
     judged = start > 0
@@ -319,7 +313,7 @@ def off_best(
     limit = factor * base * growth
     beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
-        beyond &= rows.others.get("second", constant(n, np.nan)) >= least_second
+        beyond &= rows.other("second") >= least_second
     part = part_of(x / growth, base)
     return Signal(
         beyond=beyond,

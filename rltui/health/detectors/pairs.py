@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -25,15 +23,11 @@ from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
-def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
-    return bool(rises(rows, "reward").any())
-
-
 @detector(
     rising=True,
     roles=("reward",),
     facts=("start", "late", "gain", "rise", "count"),
-    possible=_may_have_parted,
+    possible=lambda rows, _: bool(rises(rows, "reward").any()),
 )
 def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
@@ -74,7 +68,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """
     x, n = rows.x, rows.count
     tied = constant(n, np.nan)
-    length = rows.others.get("length", constant(n, 0.0))
+    length = rows.other("length", 0.0)
     length = np.where(np.isnan(length), 0.0, length)
     start = start_median(length, EARLY)
     middle = rolling_median(length, EARLY)
@@ -169,7 +163,7 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
     it seems to gain take little away, as it will where it varies."""
     n, x = rows.count, rows.x
-    other = rows.others.get("other", constant(n, np.nan))
+    other = rows.other("other")
     count = np.arange(1, n + 1)
     quarter = np.maximum(1, count // 4)
     total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
@@ -195,7 +189,7 @@ def accumulates(rows: Rows, *, factor: float, floor: float, correlation: float) 
     number of rows: it is ``factor`` times its start and above ``floor``, and since it left its
     level its correlation with that sum is ``correlation`` or more: it neither jumps nor settles."""
     n, x = rows.count, np.abs(rows.x)
-    rate = rows.others.get("rate", constant(n, 1.0))
+    rate = rows.other("rate", 1.0)
     total = np.cumsum(np.nan_to_num(np.abs(rate)))
     start, tied = start_median(x, EARLY), constant(n, np.nan)
     far = x >= np.maximum(floor, factor * start)
@@ -320,7 +314,7 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     be meant so.
     """
     n = rows.count
-    top = rows.others.get("top", constant(n, np.nan))
+    top = rows.other("top")
     known = np.where(np.isfinite(top), top, -np.inf)
     limit = np.maximum.accumulate(known) if n else known
     part = np.where((limit > 0) & np.isfinite(limit), rows.x / limit, np.nan)
@@ -340,8 +334,7 @@ def pinned(rows: Rows, *, share: float) -> Signal:
 def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     """The share of a ``total`` is ``share`` or more, and what it leaves has shrunk to one
     ``factor``-th since the start: nothing takes over that had nearly all from the start."""
-    n = rows.count
-    total = rows.others.get("total", constant(n, np.nan))
+    total = rows.other("total")
     part = np.where(total > 0, rows.x / total, 0.0)
     part = np.nan_to_num(np.minimum(part, 1.0))
     start = start_median(part, EARLY)
@@ -407,8 +400,7 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
     """
     middle = rows.median(EARLY)
     low, high, spread, reach, worse = (
-        rows.others.get(role, np.full(rows.count, np.nan))
-        for role in ("low", "high", "spread", "reach", "worse")
+        rows.other(role) for role in ("low", "high", "spread", "reach", "worse")
     )
     band = spreads * spread + reach_share * reach
     below = np.where(worse <= 0, low - middle, -np.inf)

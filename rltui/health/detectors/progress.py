@@ -33,8 +33,8 @@ _PARTS = 8
 _GAIN = 0.8, 0.5
 #: Share of the range whose loss anybody sees, and of which little of use is left.
 _LOST = 0.5, 0.75
-#: A share of successes that cannot rise much, and the rate above which most actions are random.
-_SOLVED, _AT_RANDOM = 0.9, 0.5
+#: A share of successes that cannot rise much.
+_SOLVED = 0.9
 
 #: What :func:`never_rose` says of a gain that is smaller than its limit.
 _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
@@ -67,7 +67,7 @@ def never_rose(
     measure: they were normalised.
     """
     n, (gain, certainty) = rows.count, wanted(sure=sure)
-    begins = after_exploring(rows, _AT_RANDOM)
+    begins = after_exploring(rows)
     found = np.full((_GAINS, n), np.nan)
     least = int(3 * (certainty / gain) ** 2 / (1.0 + held_out))
     ends = [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]

@@ -26,6 +26,8 @@ CALM = 0.25
 #: Share of the largest so far below which something is next to nothing, and of the rows below which
 #: such rows are rare.
 NOTHING = 0.01
+#: An ``exploration`` rate above which most actions are random.
+_AT_RANDOM = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,11 @@ class Rows:
     def count(self) -> int:
         """Number of rows."""
         return len(self.x)
+
+    def other(self, role: str, missing: float = np.nan) -> FloatArray:
+        """(n,) another metric; ``missing`` in all rows where the run does not log it."""
+        known = self.others.get(role)
+        return constant(self.count, missing) if known is None else known
 
     def median(self, window: int) -> FloatArray:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
@@ -134,11 +141,11 @@ def constant(n: int, value: float) -> FloatArray:
     return out
 
 
-def after_exploring(rows: Rows, above: float) -> IntArray:
-    """(n,) at each row, the first one after the last at which the ``exploration`` rate, if the run
-    logs one, was above this."""
+def after_exploring(rows: Rows) -> IntArray:
+    """(n,) at each row, the first one after the last at which most actions were random, by the
+    ``exploration`` rate, if the run logs one."""
     rate = rows.others.get("exploration")
     if rate is None or not rows.count:
         return np.zeros(rows.count, dtype=np.int64)
-    last = np.where(rate > above, np.arange(rows.count), -1)
+    last = np.where(rate > _AT_RANDOM, np.arange(rows.count), -1)
     return np.asarray(np.maximum.accumulate(last) + 1)

@@ -15,6 +15,7 @@ from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import smooth
 from rltui.draw.line import (
+    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -22,6 +23,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     Line,
     Token,
@@ -101,7 +103,7 @@ class ComparisonTable:
         comparison, glyphs = self._comparison, self._view.glyphs
         grouped = comparison.grouping is not None
         what = "Group" if grouped else "Run"
-        line: Line = [(" " * self._margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
+        line: Line = [(" " * self._margin, TEXT), (f"{what} ", TITLE)]
         line.append((glyphs.rule * max(0, self._name + 2 - len(what)) + " ", RULE))
 
         if self._verdict:
@@ -149,7 +151,7 @@ class ComparisonTable:
 
         if self._verdict:
             words = glyphs.text(self._comparison.verdict_words(row))
-            mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
+            mild = LEVEL_LOOK[level] if alarm else MUTED
             line.append(column(words, self._verdict, mild))
         if self._step:
             last = row.runs[0].progress.last_step if row.runs[0].progress else None
@@ -235,7 +237,7 @@ def comparison_header(
     """Line 1: how many runs, and what they are grouped by."""
     shown = len(comparison.runs)
     words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
-    line: Line = [(" Compare ", style(Token.STRONG, bold=True)), (f" {label}  ", TEXT)]
+    line: Line = [(" Compare ", TITLE), (f" {label}  ", TEXT)]
     line.append((words, TEXT))
 
     if comparison.grouping is not None:
@@ -272,7 +274,7 @@ def lines_of_words(
     view: View,
     width: int,
     height: int,
-) -> list[Line]:
+) -> Block:
     """All sentences in at most ``height`` lines of ``width`` cells."""
     found = (
         group_words(comparison, comparison.ordered("metric", metric), metric, here),
@@ -303,7 +305,7 @@ class Curves:
         """The name and the note of each row in the legend."""
         self._curves: dict[object, Curve | None] = {}
         self._bands: dict[object, tuple[XY, XY] | None] = {}
-        self._charts: dict[object, list[Line]] = {}
+        self._charts: dict[object, Block] = {}
 
     def of(self, row: RunRow, metric: MetricColumn, axis: Axis, view: View) -> Curve | None:
         """The curve of a run, or the mean of a group with its band; None without points."""
@@ -331,7 +333,7 @@ class Curves:
 
     def chart(
         self, metric: MetricColumn, here: RunRow | None, view: View, width: int, height: int
-    ) -> list[Line]:
+    ) -> Block:
         """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
         ``here`` as the curve, five others as lines, the rest as a band."""
         key = (metric, here, view, self.comparison.cross, width, height)
@@ -391,7 +393,7 @@ def cross_of(
 
 def comparison_charts(
     curves: Curves, chosen: int, here: RunRow | None, view: View, width: int, height: int
-) -> list[Line]:
+) -> Block:
     """The chart of the metric ``chosen``, and where there is room that of the next one."""
     metrics = curves.comparison.columns[chosen : chosen + 2]
     margin = 2 if width >= 110 else 1

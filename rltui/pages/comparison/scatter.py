@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.chart.axis import Scale, linear_scale, log_scale
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
     MUTED,
     RULE,
     STRONG,
@@ -121,7 +121,9 @@ def _plotted(
             begin, end = max(0, x - _MEAN), min(cells, x + _MEAN + 1)
             grid[mean][begin:end] = [(view.glyphs.rule, MUTED)] * (end - begin)
     taken = set[tuple[int, int]]()
-    for at, point in sorted(points, key=lambda p: _rank(p[1].run, here)):
+    chosen = here.runs if here is not None else ()
+    # of two in one cell the later one covers the other
+    for at, point in sorted(points, key=lambda p: (p[1].run in chosen, p[1].run.verdict.level)):
         row = scale.row(point.result, 1) or 0
         free = (at + by for by in (0, 1, -1, 2, -2) if (row, at + by) not in taken)
         x = min(cells - 1, max(0, next(free, at)))
@@ -150,15 +152,10 @@ def _across(texts: Sequence[str], cells: int) -> tuple[list[int], list[tuple[int
     return [place[t] for t in texts], labels
 
 
-def _rank(run: RunView, here: RunRow | None) -> tuple[bool, Level]:
-    """What covers what in one cell."""
-    return here is not None and run in here.runs, run.verdict.level
-
-
 def _mark(run: RunView, here: RunRow | None, view: View) -> Span:
     level, glyphs = run.verdict.level, view.glyphs
     chosen = here is not None and run in here.runs
     glyph = glyphs.badge(level) if level >= Level.WATCH else glyphs.live
     if chosen:
         return glyph, style(Token.ACCENT, bold=True, reverse=True)
-    return glyph, STRONG if level < Level.WATCH else style(LEVEL_TOKEN[level], bold=True)
+    return glyph, STRONG if level < Level.WATCH else LEVEL_BOLD[level]

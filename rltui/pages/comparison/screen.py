@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 
-from rltui.draw.line import Line, indented
+from rltui.draw.line import Block, indented
 from rltui.facts.comparison import ORDERS, Comparison, MetricColumn, RowId, RunRow, compared_runs
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
@@ -179,12 +179,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         for lines in self.query(Lines):
             lines.update()
 
-    def _draw_header(self, width: int, _: int) -> list[Line]:
+    def _draw_header(self, width: int, _: int) -> Block:
         session = self._session
         label, total = ", ".join(session.naming.labels), len(session.views)
         return [comparison_header(self._comparison, total, label, self.shell.view, width)]
 
-    def _draw_chart(self, width: int, height: int) -> list[Line]:
+    def _draw_chart(self, width: int, height: int) -> Block:
         view, metric = self.shell.view, self._metric
         if self._setting and metric is not None:
             margin, comparison = 2 if width >= 110 else 1, self._comparison
@@ -193,7 +193,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
             return indented(scatter_lines(comparison, metric, *more), margin)
         return comparison_charts(self._curves, self._chosen, self._here, view, width, height)
 
-    def _draw_words(self, width: int, height: int) -> list[Line]:
+    def _draw_words(self, width: int, height: int) -> Block:
         metric, comparison, view = self._metric, self._comparison, self.shell.view
         if metric is None:
             return []

@@ -5,11 +5,13 @@ from __future__ import annotations
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.draw.line import (
+    LEVEL_BOLD,
     LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
+    Block,
     Line,
     Style,
     column,
@@ -40,12 +42,10 @@ from rltui.pages.run.metric_table import columns_for, row_line, section_line, sp
 from rltui.session import RunView
 
 #: Look of what stands out although its metric is ok.
-_STANDING_OUT = style(LEVEL_TOKEN[Level.WATCH], bold=True)
+_STANDING_OUT = LEVEL_BOLD[Level.WATCH]
 
 
-def detail_lines(
-    run: RunView, item: ItemId | None, view: View, width: int, height: int
-) -> list[Line]:
+def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, height: int) -> Block:
     """The item at the cursor: what was found, the next step, what to check, usual causes, a chart.
     What has no room is counted in the last line."""
     lines = _Detail(run, view, width, height).of(item)
@@ -65,7 +65,7 @@ class _Detail:
         self._height = height
         self._words = view.glyphs.text
 
-    def of(self, item: ItemId | None) -> list[Line]:
+    def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
         run, report, row = self._run, self._run.report, row_of(self._run, item)
         if row is not None:
@@ -84,10 +84,10 @@ class _Detail:
 
         return lines or [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
 
-    def _text(self, text: str, look: Style = TEXT) -> list[Line]:
+    def _text(self, text: str, look: Style = TEXT) -> Block:
         return paragraph(self._words(text), self._width, look)
 
-    def _chart(self, tag: str | None, lines: list[Line]) -> list[Line]:
+    def _chart(self, tag: str | None, lines: Block) -> Block:
         """The lines, and where there is room a blank line, the title and the chart of a tag."""
         room, info = self._height - len(lines), self._run.infos.get(tag or "")
         if room < 8 or tag is None or info is None:
@@ -97,13 +97,13 @@ class _Detail:
         chart = chart_lines(self._run, tag, self._view, self._width, min(room - 2, 34))
         return [*lines, [], head, *chart]
 
-    def _skipped(self, skipped: Skipped) -> list[Line]:
+    def _skipped(self, skipped: Skipped) -> Block:
         """A rule that could not judge: its title, why in full, and what has been judged."""
         lines = [heading(self._words(skipped.title), self._width, self._view, skipped.rule)]
         lines += self._text(f"not judged: {findings.why_skipped(self._run, skipped)}")
         return self._judged(lines)
 
-    def _judged(self, lines: list[Line]) -> list[Line]:
+    def _judged(self, lines: Block) -> Block:
         """The lines, the rows that rules have judged, with their limits, and a chart."""
         run, view, width = self._run, self._view, self._width
         judged = (t for t in run.infos if run.verdict.judgement(t).rules)
@@ -124,7 +124,7 @@ class _Detail:
 
         return self._chart(run.headline(), lines)
 
-    def _projection(self, tag: str) -> list[Line]:
+    def _projection(self, tag: str) -> Block:
         run = self._run
         projection = findings.projection_of(run, tag) if tag in run.infos else None
         if projection is None:
@@ -134,11 +134,11 @@ class _Detail:
         lines += self._text("A straight line through the newest part of the run; no finding yet.")
         return self._chart(tag, lines)
 
-    def _ending(self) -> list[Line]:
+    def _ending(self) -> Block:
         run, view, width, crash = self._run, self._view, self._width, self._run.verdict.crash
         if crash is None:
             return []
-        look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+        look = LEVEL_BOLD[run.verdict.exit_level]
         lines = self._text(exit_words(crash), look)
         lines += self._text(crash.line, STRONG) if crash.line else []
         advice = findings.ending_advice(run, crash)
@@ -155,10 +155,10 @@ class _Detail:
         room = self._width - line_width(head) - cell_width(note) - 1
         return [*head, (self._view.glyphs.rule * max(0, room), RULE), (f" {note}", MUTED)]
 
-    def _cause(self, diagnosis: Diagnosis) -> list[Line]:
+    def _cause(self, diagnosis: Diagnosis) -> Block:
         run, view, width = self._run, self._view, self._width
         level, mark = diagnosis.level, view.glyphs.badge(diagnosis.level)
-        look = style(LEVEL_TOKEN[level], bold=True)
+        look = LEVEL_BOLD[level]
         lines = [self._head(mark, findings.title_of(run, diagnosis), look, diagnosis.symptom.id)]
         lines += self._text(findings.summary_of(run, diagnosis))
         lines += next_step_lines(findings.next_step_of(run, diagnosis), view, width)
@@ -169,7 +169,7 @@ class _Detail:
 
         return self._chart(move.tag if move else None, lines)
 
-    def _suspect(self, tag: str, diagnosis: Diagnosis) -> list[Line]:
+    def _suspect(self, tag: str, diagnosis: Diagnosis) -> Block:
         run, view, width, suspect = (
             self._run,
             self._view,
@@ -178,13 +178,13 @@ class _Detail:
         )
         if suspect is None:
             return []
-        look = style(LEVEL_TOKEN[run.verdict.tag_level(tag)], bold=True)
+        look = LEVEL_BOLD[run.verdict.tag_level(tag)]
         lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
         lines += self._text(f"{findings.suspect_words(suspect)} ({diagnosis.symptom.title})", look)
         lines += next_step_lines(suspect.advice, view, width)
         return self._chart(tag, [*lines, *checks(run, diagnosis, view, width)])
 
-    def _finding(self, row: findings.FindingRow) -> list[Line]:
+    def _finding(self, row: findings.FindingRow) -> Block:
         run, view, width, finding = self._run, self._view, self._width, row.finding
         glyph, token, bold = badge_of(finding, view)
         lines = [self._head(glyph, finding.title, style(token, bold=bold), finding.rule)]
@@ -220,19 +220,19 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
     return f"{findings.title_of(run, top)}, step {since}"
 
 
-def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
+def next_step_lines(advice: str, view: View, width: int) -> Block:
     """The advice, shown directly below the finding so that low screens have room for it."""
     return fact_table([("next step", view.glyphs.text(advice))], width, 10, STRONG)
 
 
-def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> Block:
     """A blank line, what to check in order, and usual causes."""
     causes = view.glyphs.text(diagnosis.symptom.causes)
     table = fact_table([("usual causes", causes)], width, 14)
     return [[], *check_table(run, diagnosis, view, width), *table]
 
 
-def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> Block:
     """What to check, numbered, under a heading: badge, metric, question, value now, sparkline."""
     glyphs, items = view.glyphs, check_items(run, diagnosis)
     lines = [heading("Check", width, view, "now and over the run")]
@@ -270,7 +270,7 @@ def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     if item.tag is None:
         return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
-    look = style(LEVEL_TOKEN[now], bold=True) if now >= Level.WATCH else STRONG
+    look = LEVEL_BOLD[now] if now >= Level.WATCH else STRONG
     line: Line = [(numbers.aligned(item.value), look)]
     if spark:
         judged = item.level is not Level.UNKNOWN

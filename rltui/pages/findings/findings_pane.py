@@ -12,9 +12,10 @@ from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
     MUTED,
     TEXT,
+    Block,
     Entry,
     Line,
     column,
@@ -140,7 +141,7 @@ class _Entries(list[Entry[ItemId]]):
             self.append(fixed([]))
         self.lines([heading(title, self._width, self._view, note)])
 
-    def lines(self, lines: list[Line]) -> None:
+    def lines(self, lines: Block) -> None:
         """Lines that the cursor skips."""
         self.append(fixed(*indented(lines, self._margin)))
 
@@ -164,7 +165,7 @@ class _Entries(list[Entry[ItemId]]):
     def ending(self, crash: ExitStatus) -> None:
         """How the run ended."""
         glyphs, level = self._view.glyphs, self._run.verdict.exit_level
-        look = style(LEVEL_TOKEN[level], bold=True)
+        look = LEVEL_BOLD[level]
         words = pad(glyphs.text(exit_words(crash)), self._width - 2)
         self.head("Ended", "")
         self.item(EndingId(crash.reason), [(f"{glyphs.badge(level)} ", look), (words, look)])
@@ -282,7 +283,7 @@ def step_at(run: RunView, item: ItemId | None) -> int | None:
     return found[1] if found is not None and row is None else None
 
 
-def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0) -> list[Line]:
+def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0) -> Block:
     """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
     what to check first, and the next step, which has up to ``spare`` more where it would be cut."""
     if run.report is None:
@@ -290,7 +291,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0
     cause = cause_line(run, view, width)
     top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
     moved = first_mover_sentence(run, view)
-    middle: list[Line] = []
+    middle: Block = []
 
     if moved and not cause and limit >= 4:
         middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
@@ -301,7 +302,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0
 
     # one line for each firing finding: name, since, shortest evidence
     left -= len(story)
-    shown, found = worst_rows(firing, left), list[Line]()
+    shown, found = worst_rows(firing, left), Block()
     name_room = longest([title_words(r) for r in shown])
     since_room = longest([span_words(run, r.finding) for r in shown])
 
@@ -325,13 +326,13 @@ def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0
     return [fit_line(x, width) for x in lines[: limit + spare]]
 
 
-def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
+def ending_lines(run: RunView, width: int, view: View, limit: int) -> Block:
     """How a run ended that crashed or was cancelled, in at most ``limit`` lines."""
     crash = run.verdict.crash
     if crash is None or limit < 1:
         return []
     level = run.verdict.exit_level
-    look = style(LEVEL_TOKEN[level], bold=True)
+    look = LEVEL_BOLD[level]
     head: Line = [(f"{view.glyphs.badge(level)} ", look)]
     head.append((view.glyphs.text(exit_words(crash)), look))
     text = view.glyphs.text(crash.line or crash.advice)
@@ -348,12 +349,12 @@ def findings_pane(
     *,
     tallest: int = 0,
     has_checks: bool = False,
-) -> list[Line]:
+) -> Block:
     """The pane of Overview right of the vital signs: causes, findings, and what to check unless the
     list beside it ``has_checks``. ``tallest``: lines that it may have where the next step would be
     cut."""
     report = run.report
-    lines: list[Line] = [heading("Findings", width, view, counts(run))]
+    lines: Block = [heading("Findings", width, view, counts(run))]
     troubles = file_lines(run, width, view)
     if report is None:
         lines += [*ending_lines(run, width, view, 3), *troubles]
@@ -374,20 +375,20 @@ def findings_pane(
     return [*lines, *story_lines(run, view, width, most, tallest=rest, has_checks=has_checks)]
 
 
-def file_lines(run: RunView, width: int, view: View) -> list[Line]:
+def file_lines(run: RunView, width: int, view: View) -> Block:
     """One line about the files of a run that could not be read as they are; empty for none."""
     troubles = run.troubles
     return [trouble_line(troubles, width, view.glyphs)] if troubles else []
 
 
-def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
+def _listed(run: RunView, width: int, room: int, view: View) -> Block:
     """The findings in ``room`` lines, with their evidence where it fits."""
     known = finding_rows(run)
     rows = known if len(known) <= room else worst_rows(known, max(0, room - 1))
     hidden = len(known) - len(rows)
     bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
     spare = room - len(rows) - bool(hidden)
-    lines: list[Line] = []
+    lines: Block = []
 
     for at, row in enumerate(rows):
         lines.append(finding_line(run, row, width, view))
@@ -455,7 +456,7 @@ class FindingsPane(Container):
     def on_line_list_moved(self) -> None:
         self.query_one("#detail", Lines).update()
 
-    def _draw_detail(self, width: int, height: int) -> list[Line]:
+    def _draw_detail(self, width: int, height: int) -> Block:
         run, view, layout = self._run, shell_of(self).view, self._layout
         margin = 1 if layout.side else layout.margin
         cells = layout.side or width - margin - 1

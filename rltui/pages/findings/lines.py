@@ -7,12 +7,16 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, fit_middle, pad, words_match
 from rltui.draw.line import (
     ACCENT,
+    ACCENT_BOLD,
+    LEVEL_BOLD,
+    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Line,
     Token,
     column,
@@ -104,7 +108,7 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     if diagnosed is None or move is None:
         return []
     top, words = diagnosed.diagnoses[0], view.glyphs.text
-    look, mark = style(LEVEL_TOKEN[top.level], bold=True), view.glyphs.badge(top.level)
+    look, mark = LEVEL_BOLD[top.level], view.glyphs.badge(top.level)
 
     if top.is_over:
         look, mark = MUTED, view.glyphs.over
@@ -129,7 +133,7 @@ def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]
     out: list[tuple[str, Line]] = []
     for suspect in run.report.diagnosed.suspects if run.report else ():
         level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
-        look = style(LEVEL_TOKEN[level], bold=True)
+        look = LEVEL_BOLD[level]
         text = f"{run.infos[suspect.tag].title}  {findings.usually(suspect)}"
         line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
         out.append((suspect.tag, fit_line(line, width)))
@@ -161,7 +165,7 @@ def no_verdict(run: RunView) -> str:
     return "judging…" if run.infos else "no verdict before the run has been read"
 
 
-def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
+def calm_lines(run: RunView, width: int, view: View) -> Block:
     """The lines for a run without a finding: which rules judged, and which could not."""
     report, glyphs = run.report, view.glyphs
     if report is None:
@@ -174,7 +178,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
     if report.calm is Level.UNKNOWN:
         why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
         marks = (f"{glyphs.unknown} ", "  ")
-        lines: list[Line] = [
+        lines: Block = [
             [(mark, MUTED), (text, TEXT)] for mark, text in zip(marks, why, strict=False)
         ]
     else:
@@ -185,7 +189,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
         mark = run.verdict.mark if run.verdict.crash is None else Level.UNKNOWN
         said = fit(glyphs.text(calm_words(run)), width - 2)
         lines = [
-            [(f"{glyphs.badge(mark)} ", style(LEVEL_TOKEN[mark])), (said, TEXT)],
+            [(f"{glyphs.badge(mark)} ", LEVEL_LOOK[mark]), (said, TEXT)],
             fact("judged", judged),
         ]
 
@@ -198,7 +202,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
     return lines
 
 
-def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> list[Line]:
+def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> Block:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text = view.glyphs.text(sentences.summary(finding))
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
@@ -208,7 +212,7 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
     return [finding_line(run, row, width, view), *evidence]
 
 
-def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
+def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> Block:
     """Since when, what was compared with which limits, and the tag."""
     evidence = finding.evidence
     facts = [("since", onset_words(run, finding))]
@@ -236,7 +240,7 @@ def onset_words(run: RunView, finding: Finding) -> str:
     return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"
 
 
-def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def first_mover_lines(run: RunView, view: View, width: int, height: int) -> Block:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
     diagnosed = findings.diagnosed_in(run)
     step, moves = diagnosed.step, diagnosed.moves
@@ -248,7 +252,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
 
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
-        look = style(LEVEL_TOKEN[run.verdict.level], bold=True) if move.is_setting else TEXT
+        look = LEVEL_BOLD[run.verdict.level] if move.is_setting else TEXT
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, look)]
         line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
         if width < _BOTH_VALUES:
@@ -281,7 +285,7 @@ def story_lines(
     *,
     tallest: int = 0,
     has_checks: bool = False,
-) -> list[Line]:
+) -> Block:
     """What to do about a run in at most ``height`` lines: the next step, and above it as much as
     fits of the likely cause and of what to check, which is left out where it ``has_checks`` beside
     it. ``tallest``: lines that it may have where the next step would be cut. Empty for a run
@@ -296,7 +300,7 @@ def story_lines(
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     facts = [f for f in facts if not has_checks or f[0] not in ("check first", "then")]
     spare = height - len(last)
-    lines: list[Line] = []
+    lines: Block = []
 
     for at, (name, text) in enumerate(facts):
         more = sum(name != "then" for name, _ in facts[at + 1 :])
@@ -313,12 +317,12 @@ def story_lines(
     return [*lines, *_named("next step", [[(x, STRONG)] for x in last])]
 
 
-def _named(name: str, body: list[Line]) -> list[Line]:
+def _named(name: str, body: Block) -> Block:
     """The lines of a fact behind its name."""
     return [[(pad("" if n else name, STORY_NAMES), MUTED), *line] for n, line in enumerate(body)]
 
 
-def log_head(run: RunView, view: View, width: int) -> list[Line]:
+def log_head(run: RunView, view: View, width: int) -> Block:
     """Above the log: which file it is, and how the run ended."""
     path, head, rule = newest_log(run), [("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]
     if path is None:
@@ -331,7 +335,7 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     return [head, rule, *_ending_lines(run, width)]
 
 
-def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def died_lines(run: RunView, view: View, width: int, height: int) -> Block:
     """Why a job died before its first row, and the end of its log."""
     head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
     return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
@@ -344,7 +348,7 @@ def log_lines(
     text: str = "",
     shift: int = 0,
     marked: int | None = None,
-) -> list[Line]:
+) -> Block:
     """The last lines of the console log that was written last, after the filter ``text``, without
     their first ``shift`` characters; the one at the place ``marked`` stands out."""
     if newest_log(run) is None:
@@ -355,23 +359,23 @@ def log_lines(
         return paragraph(advice, width, MUTED)
     ending, glyphs = run.verdict.crash, view.glyphs
     cause = ending.line.rstrip("…") if ending else ""
-    shown: list[Line] = []
+    shown: Block = []
 
     for at, line in enumerate(last_lines(run)):
         if words_match(line, text):
             is_cause = bool(cause) and later.bare(line).startswith(cause)
-            look = style(Token.ACCENT, bold=True) if at == marked else TEXT
+            look = ACCENT_BOLD if at == marked else TEXT
             look = style(Token.BAD, bold=True) if is_cause else look
             shown.append(fit_line([(glyphs.text(line)[shift:], look)], width))
 
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 
-def _ending_lines(run: RunView, width: int) -> list[Line]:
+def _ending_lines(run: RunView, width: int) -> Block:
     ending = run.verdict.crash
     if ending is None:
         return []
-    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+    look = LEVEL_BOLD[run.verdict.exit_level]
     advice = paragraph(ending.advice, width, TEXT) if ending.advice else []
     return [*paragraph(exit_words(ending), width, look), *advice, []]
 
@@ -383,6 +387,6 @@ def crashed_line(run: RunView, view: View) -> Line:
         return []
     step = run.progress.last_step if run.progress else None
     when = "before the first row" if step is None else f"after {numbers.step(step)}"
-    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+    look = LEVEL_BOLD[run.verdict.exit_level]
     said: Line = [(f"  {view.glyphs.text(ending.line)}", STRONG)] if ending.line else []
     return [(exit_words(ending), look), (f"  {when}", MUTED), *said]

@@ -11,13 +11,15 @@ from rltui.core.block import IntArray
 from rltui.core.level import Direction
 from rltui.core.text import cell_width, clean
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
+    LEVEL_LOOK,
     LEVEL_WORDS,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Line,
     Token,
     column,
@@ -30,7 +32,14 @@ from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
-from rltui.facts.metrics import TAB_BY_ID, TagRow, make_row, overview_sections, tab_sections
+from rltui.facts.metrics import (
+    TAB_BY_ID,
+    TagRow,
+    make_row,
+    overview_sections,
+    rows_in,
+    tab_sections,
+)
 from rltui.facts.reward import ceiling_words
 from rltui.facts.x_axis import against_words, axis_of
 from rltui.health.model import Finding, Judgement
@@ -78,17 +87,17 @@ def metric_lines(
     height: int,
     *,
     alone: bool = False,
-) -> list[Line]:
+) -> Block:
     """The metric ``tag`` as a row of the tab ``tab``, in ``width`` x ``height``. ``alone``: the
     chart has all the room under the title."""
     if tag not in run.infos:
         return [[], [("  this metric is no longer logged", MUTED)]]
-    rows = [r for s in tab_sections(run, tab) for r in s.rows]
+    rows = rows_in(tab_sections(run, tab))
     margin = 2 if width >= 110 else 1
     inner, words = width - margin - 1, view.glyphs.text
     row = next((r for r in rows if r.tag == tag), make_row(run, tag))
 
-    head: Line = [(f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))]
+    head: Line = [(f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])]
     head += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
     head.append((f"   {words(_about(run, row, view))}", MUTED))
     where = TAB_BY_ID[tab].title
@@ -96,7 +105,7 @@ def metric_lines(
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
     head = fit_line(head, inner - cell_width(where) - 1)
-    lines: list[Line] = [[*head, (f" {where}", MUTED)]]
+    lines: Block = [[*head, (f" {where}", MUTED)]]
     if height >= 16:
         lines.append([(view.glyphs.rule * inner, RULE)])
 
@@ -125,7 +134,7 @@ def _about(run: RunView, row: TagRow, view: View) -> str:
     return against or f"{row.tag}{', min, max' if row.band else ''}"
 
 
-def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
+def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> Block:
     """Judgement, statistics, meaning and related rows, as far as there is room."""
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
     note = "visible" if zoom.window is not None else ""
@@ -145,13 +154,13 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
     return [*lines, [], *related] if related else lines
 
 
-def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> list[Line]:
+def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     words, glyphs = view.glyphs.text, view.glyphs
     found = [f for f in run.report.findings if f.is_about(row.tag)] if run.report else []
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
-    judgement, look = row.judgement, style(LEVEL_TOKEN[row.level])
+    judgement, look = row.judgement, LEVEL_LOOK[row.level]
 
     if judgement.rules:
         doubt, level = judgement.doubt, row.level
@@ -175,7 +184,7 @@ def _part_in_story(run: RunView, tag: str) -> str:
     return "no rule judges it"
 
 
-def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
+def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> Block:
     """A finding: its sentence, the evidence, the advice, what to check and usual causes."""
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
@@ -194,11 +203,11 @@ _LOOKS = {
 }
 
 
-def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
+def explain_tag(run: RunView, tag: str, view: View, width: int) -> Block:
     """A metric: its meaning, its limits, why it has its badge now, and the next step."""
     info, words = run.infos[tag], view.glyphs.text
     unit = f"   {info.unit}" if info.unit else ""
-    lines: list[Line] = [
+    lines: Block = [
         [(words(info.title), TITLE), (words(unit), MUTED)],
         [(view.glyphs.rule * width, RULE)],
     ]
@@ -291,7 +300,7 @@ def related(run: RunView, tag: str) -> tuple[Related, ...]:
     return _RELATED.of(run).get(run.shown(tag), make, extend=extend)[1]
 
 
-def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
+def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
     """A heading, and a line for each related metric: badge, title, correlation, and by how many
     steps it follows or leads. Empty when nothing is related."""
     items, series = related(run, tag), run.shown(tag)
@@ -309,7 +318,7 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
 
     for item, name in zip(shown, names, strict=True):
         level = run.verdict.tag_level(item.tag)
-        badge = (f"{view.glyphs.badge(level)} ", style(LEVEL_TOKEN[level]))
+        badge = (f"{view.glyphs.badge(level)} ", LEVEL_LOOK[level])
         title = column(view.glyphs.text(name), width - 19)
         lines.append([badge, title, *_movement(item)])
 

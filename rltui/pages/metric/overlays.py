@@ -17,11 +17,13 @@ from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline, smooth
 from rltui.draw.line import (
+    ACCENT_BOLD,
     LEVEL_TOKEN,
     MUTED,
     RUN_TOKENS,
     STRONG,
     TEXT,
+    Block,
     Line,
     Style,
     Token,
@@ -122,24 +124,20 @@ def sweep_of(run: RunView, view: View) -> Sweep:
     return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
-def _others(run: RunView, tag: str, view: View) -> list[Compared]:
-    """The marked runs other than ``run`` that have the metric, by slot."""
-    others, found = [m for m in view.marked if m.run is not run], []
-    for marked, (name, note) in zip(others, sweep_of(run, view).labels[1:], strict=True):
+def charted(run: RunView, tag: str, view: View) -> list[Compared]:
+    """What the chart of ``tag`` shows: the run itself, then the marked runs that have the metric,
+    by slot, and the rows that share the chart."""
+    labels, rows = sweep_of(run, view).labels, _sharing(run, tag, view)
+    marked_runs, others = [m for m in view.marked if m.run is not run], []
+    for marked, (name, note) in zip(marked_runs, labels[1:], strict=True):
         other = x_axis.compared_tag(run, tag, marked.run)
         if other is not None:
             factor = marked.run.infos[other].factor_to(run.infos[tag])
-            token = RUN_TOKENS[marked.slot] if marked.slot < len(RUN_TOKENS) else None
+            colour = RUN_TOKENS[marked.slot] if marked.slot < len(RUN_TOKENS) else None
             sign = slot_sign(marked.slot)
-            found.append(Compared(marked.run, other, factor, name, note, sign, token))
-    return found
+            others.append(Compared(marked.run, other, factor, name, note, sign, colour))
 
-
-def charted(run: RunView, tag: str, view: View) -> list[Compared]:
-    """What the chart of ``tag`` shows: the run itself, then the marked runs and the rows that share
-    the chart."""
-    others, rows = _others(run, tag, view), _sharing(run, tag, view)
-    (name, note), (sign, token) = sweep_of(run, view).labels[0], _own(run, view)
+    (name, note), (sign, token) = labels[0], _own(run, view)
     if rows and not others:
         name, note = row_label(run, tag), ""
         sign, token = slot_sign(view.shared.index(tag)), Token.STRONG
@@ -335,7 +333,7 @@ class _Row(NamedTuple):
 
 def told_lines(
     run: RunView, tag: str, step: int | None, view: View, width: int, room: int
-) -> list[Line]:
+) -> Block:
     """The table below a chart that has ``room`` lines with it; see :func:`reading_lines`."""
     if step is None or room < _ROOM:
         return []
@@ -348,9 +346,7 @@ def weight_of(view: View) -> float:
     return view.smooth or WEIGHT
 
 
-def reading_lines(
-    run: RunView, tag: str, step: int, view: View, width: int, height: int
-) -> list[Line]:
+def reading_lines(run: RunView, tag: str, step: int, view: View, width: int, height: int) -> Block:
     """A head, and a line for each run in the chart of ``tag``: value, average, difference to the
     reference (without one, to ``run``), the step where it was seen and, where there is room,
     settings that differ. At most ``height`` lines, else those with the nearest values; one line has
@@ -416,7 +412,7 @@ def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
 
 def _table(
     rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
-) -> list[Line]:
+) -> Block:
     own, origin = rows[0], next(r for r in rows if r.what.run is base)
     is_roomy, more, run = width >= _ROOMY, len(rows) - len(shown), rows[0].what.run
     title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
@@ -426,7 +422,7 @@ def _table(
     room = min(max(_NAME, min(_WIDEST, left)), longest([*names, title], _NAME) + 1)
     settings = _settings(shown, sweep_of(run, view), left - room) if is_roomy else []
     heads += [(last_part(name), cells) for name, cells in settings]
-    lines: list[Line] = [[column(title, _SAMPLE + room, style(Token.ACCENT, bold=True))]]
+    lines: Block = [[column(title, _SAMPLE + room, ACCENT_BOLD)]]
     lines[0] += [column(text, cells, MUTED) for text, cells in heads]
     for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
         line = [*_sample(row, view), column(name, room, STRONG if row is own else TEXT)]

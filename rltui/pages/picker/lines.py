@@ -9,11 +9,13 @@ from pathlib import Path
 
 from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
 from rltui.draw.line import (
+    ACCENT_BOLD,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     Line,
     Token,
@@ -152,7 +154,7 @@ def suggestion_entries(
 
 def picker_header(width: int) -> Line:
     """The header: title, and how often rltui searches."""
-    left: Line = [(" rltui", style(Token.ACCENT, bold=True)), ("  what to watch?", TITLE)]
+    left: Line = [(" rltui", ACCENT_BOLD), ("  what to watch?", TITLE)]
     right = f"searches again every {numbers.duration(RESCAN_S)}"
     gap = width - line_width(left) - cell_width(right) - 1
     if gap > 2:
@@ -160,7 +162,7 @@ def picker_header(width: int) -> Line:
     return with_ground(fit_line(left, width), Token.RAISED)
 
 
-def _empty_lines(suggestions: Suggestions | None, paths: PathDisplay, width: int) -> list[Line]:
+def _empty_lines(suggestions: Suggestions | None, paths: PathDisplay, width: int) -> Block:
     """The lines in place of the list during the first search, or when nothing was found."""
     if suggestions is None:
         return [[], [("  looking for logs", MUTED)]]
@@ -170,7 +172,7 @@ def _empty_lines(suggestions: Suggestions | None, paths: PathDisplay, width: int
     place = f" in {paths.short(directory)}" if directory is not None else ""
     inner = min(width - 2, 100)
     looked = ", ".join(suggestions.searched) + ", and what your running processes write"
-    lines: list[Line] = [[], [("  No logs found", TITLE), (place, TITLE)], []]
+    lines: Block = [[], [("  No logs found", TITLE), (place, TITLE)], []]
     lines += paragraph(f"Looked in {looked}.", inner, MUTED, indent=2)
     every = numbers.duration(RESCAN_S)
     again = f"rltui searches again every {every}: a run appears here once it writes."
@@ -243,7 +245,7 @@ class SuggestionRows:
     def _section(
         self, title: str, suggestions: list[Suggestion], *, first: bool
     ) -> list[Entry[Path]]:
-        above: list[Line] = [[]] if self._roomy or not first else []
+        above: Block = [[]] if self._roomy or not first else []
         head: Entry[Path] = fixed(*above, self._head(title, heads=first))
         names = tuple(self._path_display.name(o) for o in suggestions)
         cut = distinct(names, self._path - 1)
@@ -286,7 +288,7 @@ class SuggestionRows:
         writers = _writer_spans(suggestion)
         two = bool(writers) and not self._wide
 
-        def draw(cursor: bool) -> list[Line]:
+        def draw(cursor: bool) -> Block:
             line = self._line(suggestion, name, cursor)
             lines = [[*line, *writers]] if self._wide else [line]
             lines += [[("    ", TEXT), *writers]] if two else []

@@ -6,17 +6,17 @@ import math
 
 from rltui.core.level import Level
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_LOOK,
     MUTED,
     STRONG,
     TEXT,
+    Block,
     Line,
     Span,
     Style,
     column,
     fit_line,
     longest,
-    style,
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
@@ -24,23 +24,23 @@ from rltui.facts.devices import Device, Devices, devices_of
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 
-_UNSURE = style(LEVEL_TOKEN[Level.UNSURE])
+_UNSURE = LEVEL_LOOK[Level.UNSURE]
 #: Cells of a value with its unit, and of a name at most.
 _VALUE, _NAME = 10, 24
 #: Lines that the metrics below keep, and the share of a tab that devices get.
 _KEPT, _SHARE = 8, 0.4
 
 
-def device_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def device_lines(run: RunView, view: View, width: int, height: int) -> Block:
     """The devices in a tab ``height`` lines high: the odd ones first where not all fit."""
-    lines: list[Line] = []
+    lines: Block = []
     for kind in devices_of(run):
         room = min(height - _KEPT, int(height * _SHARE)) - len(lines)
         lines += _kind_lines(kind, view, width, room)
     return lines
 
 
-def _kind_lines(found: Devices, view: View, width: int, room: int) -> list[Line]:
+def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     """Heading, odd one, heads and devices in at most ``room`` lines, with a blank one below."""
     words, devices = view.glyphs.text, found.devices
     room -= 3 + bool(found.words)

@@ -21,10 +21,12 @@ from rltui.draw.chart.render import render, x_text
 from rltui.draw.chart.y_range import prepare, x_window
 from rltui.draw.line import (
     ACCENT,
+    ACCENT_BOLD,
     LEVEL_TOKEN,
     MUTED,
     STRONG,
     TEXT,
+    Block,
     Line,
     Token,
     fit_line,
@@ -99,7 +101,7 @@ def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
 class _DrawnChart:
     """The chart of one metric without its title."""
 
-    lines: list[Line]
+    lines: Block
     chart: Chart
     x: tuple[PlotSpan, Axis] | None = None
     """Where the steps lie on the lines; found for the crosshair alone."""
@@ -113,7 +115,7 @@ class DrawQueue:
         """Charts that may be drawn; the one at the cursor is drawn at any rate."""
         self.waiting: frozenset[str] = frozenset()
         """Tags whose charts have to wait."""
-        self.shown: dict[str, list[Line]] = {}
+        self.shown: dict[str, Block] = {}
         """Tag -> what is shown until its chart is drawn; what was drawn last comes last."""
 
     def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
@@ -128,7 +130,7 @@ class DrawQueue:
         queue = sorted(missing, key=lambda tag: (tag != cursor, drawn.get(tag, -1)))
         self.waiting = frozenset(queue[int(most) :])
 
-    def keep(self, tag: str, block: list[Line]) -> None:
+    def keep(self, tag: str, block: Block) -> None:
         """Note what is shown of a tag."""
         if self.shown.get(tag) is not block:
             self.shown.pop(tag, None)
@@ -143,7 +145,7 @@ def grid_lines(
     view: View,
     layout: GridLayout,
     queue: DrawQueue | None = None,
-) -> list[Line]:
+) -> Block:
     """The charts of those ``rows`` that fit, each with the crosshair at the step ``cross``;
     ``queue`` limits how many of them are drawn, None draws all."""
     queue = queue or DrawQueue()
@@ -157,7 +159,7 @@ def grid_lines(
 
     # every line is as wide as its chart: to measure all of them takes as long as a chart
     margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
-    columns: list[list[Line]] = [[] for _ in range(layout.columns)]
+    columns: list[Block] = [[] for _ in range(layout.columns)]
     names = _names(run, rows, view, layout.width)
 
     for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
@@ -181,7 +183,7 @@ def grid_lines(
 
 def _chart(
     run: RunView, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
-) -> list[Line]:
+) -> Block:
     """The chart of a metric without its title, with the crosshair where its axis has the step. The
     plot is kept until the run or the view changes, wherever crosshair and cursor are."""
 
@@ -251,7 +253,7 @@ def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, 
         series = run.shown(row.tag)
         at = int(np.searchsorted(series.steps, cross, side="right")) - 1
         value = float(series.values[at]) if at >= 0 else None
-        look = style(Token.ACCENT, bold=True)
+        look = ACCENT_BOLD
     if value is not None and not np.isfinite(value) and not alarm:
         look = style(Token.BAD, bold=True)
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
@@ -393,7 +395,7 @@ class Grid(Lines):
             wanted = min(edge, last)
         return self._rows[max(0, min(last, wanted))].tag
 
-    def _draw_charts(self, width: int, _height: int) -> list[Line]:
+    def _draw_charts(self, width: int, _height: int) -> Block:
         first, queue, view = self._top * self.grid_layout.columns, self._queue, shell_of(self).view
         if first != self._first:
             self._first, self._slice, self._in_turn = first, 0, False
@@ -409,12 +411,12 @@ class Grid(Lines):
             self.call_after_refresh(self._go_on)
         return [*self._legend_lines(width - MARGIN), *lines]
 
-    def _legend_lines(self, width: int) -> list[Line]:
+    def _legend_lines(self, width: int) -> Block:
         """The names of the runs, with the crosshair what they have there in the chart at the
         cursor."""
         if not self._legend:
             return []
-        run, tag, view, legend = self._run, self._cursor(), shell_of(self).view, list[Line]()
+        run, tag, view, legend = self._run, self._cursor(), shell_of(self).view, Block()
         if self.cross is not None and tag in run.infos:
             legend = reading_lines(run, tag, self.cross, view, width, self._legend)
         if not legend and view.marked:

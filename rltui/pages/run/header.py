@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, fit, fit_middle
 from rltui.draw.line import (
+    ACCENT_BOLD,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -176,7 +177,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     for reason in (width >= 80, False):  # the reason of a crash goes before its state does
         parts = _run_parts(run, view, width, reason=reason)
         if wide:
-            parts.insert(0, _Piece([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+            parts.insert(0, _Piece([("rltui", ACCENT_BOLD)], 90, 0))
         else:
             parts[0] = replace(parts[0], gap=0)
         kept = _fitting(parts, room)
@@ -309,7 +310,7 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     parts = [_Piece([(words, TEXT)], _STATE), *states]
 
     if wide:
-        parts.insert(0, _Piece([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+        parts.insert(0, _Piece([("rltui", ACCENT_BOLD)], 90, 0))
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
 

@@ -14,6 +14,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
 from rltui.draw.line import (
     ACCENT,
+    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -37,7 +38,7 @@ from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
-from rltui.facts.metrics import Section, TagRow
+from rltui.facts.metrics import Section, TagRow, rows_in
 from rltui.facts.x_axis import span_of
 from rltui.session import RunView
 from rltui.store import Series
@@ -283,7 +284,7 @@ def section_line(
             line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
     right: Line = []
     if level is not None:
-        right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+        right = [(" " + view.glyphs.badge(level), LEVEL_LOOK[level])]
     room = width - line_width(line) - line_width(right)
     if room < 0:
         return fit_line(line, width)
@@ -311,7 +312,7 @@ def section_entries(
     heading stands above the list. ``whole``: all below their headings, the first of which holds
     the column heads, without blank lines."""
     entries: list[Entry[str]] = []
-    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
+    rows = row_entries(run, rows_in(sections), columns, view, margin)
     for i, section in enumerate(sections):
         if whole or i:
             heads = columns.heads(None if i else spark_head(run, columns.spark), section.heads)

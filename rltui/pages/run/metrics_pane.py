@@ -17,6 +17,7 @@ from rltui.draw.line import (
     MUTED,
     STRONG,
     TEXT,
+    Block,
     Entry,
     Line,
     Token,
@@ -36,6 +37,7 @@ from rltui.facts.metrics import (
     TAB_BY_ID,
     Section,
     TagRow,
+    rows_in,
     tab_of_parts,
     tab_sections,
     tabs_of,
@@ -100,7 +102,7 @@ class MetricsPane(Horizontal):
         self._sections: Sequence[Section] = []
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._arrangement = Arrangement()
-        self._top: list[Line] = []
+        self._top: Block = []
         """The lines above the list."""
         self._has_checks = False
         """Whether the list of Overview says what to check."""
@@ -138,9 +140,12 @@ class MetricsPane(Horizontal):
         small."""
         if not self._tab:
             return ""
-        total = sum(len(s.rows) for s in tab_sections(self._run, self._tab))
-        shown = sum(len(s.rows) for s in self._sections)
-        return f"{TAB_BY_ID[self._tab].title} {shown} of {total}"
+        total = len(rows_in(tab_sections(self._run, self._tab)))
+        return f"{TAB_BY_ID[self._tab].title} {len(self._rows)} of {total}"
+
+    @property
+    def _rows(self) -> list[TagRow]:
+        return rows_in(self._sections)
 
     def show(self, tab: str, text: str, size: Size, arrangement: Arrangement) -> None:
         """Show a tab after the filter ``text``, in a pane of ``size``."""
@@ -157,7 +162,7 @@ class MetricsPane(Horizontal):
         if self._sections and (other or not self._settled):
             self._first = first_to_look_at(run, tab, self._sections)
             self._settled = run.report is not None
-        count = sum(len(s.rows) for s in self._sections)
+        count = len(self._rows)
 
         if arrangement.is_grid and count:
             self._show_grid(size, other=other)
@@ -167,7 +172,7 @@ class MetricsPane(Horizontal):
                 self.query_one("#head", Lines).update()
             self.update_details()
 
-    def _show_list(self, text: str, size: Size, count: int, hidden: list[Line]) -> None:
+    def _show_list(self, text: str, size: Size, count: int, hidden: Block) -> None:
         """Show the ``count`` rows as a list, and below them the lines ``hidden``."""
         run, tab, view = self._run, self._tab, shell_of(self).view
         cells = tab_layout(tab, size.width, size.height, 0).rows
@@ -210,7 +215,7 @@ class MetricsPane(Horizontal):
         if not count:
             return [fixed(x) for x in empty_lines(run, bool(text), view, layout)]
         if self._tab != OVERVIEW:
-            columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
+            columns = columns_of(self._rows, layout.rows, view)
             return section_entries(run, self._sections, columns, view, layout.margin)
         kept = self.rows.chosen or self._first
         entries = overview_entries(run, self._sections, view, layout, kept)
@@ -221,7 +226,7 @@ class MetricsPane(Horizontal):
         """Show a chart for each row, on Overview for those that are pinned, if there are any; the
         list keeps the cursor, out of sight."""
         pinned = [s for s in self._sections if s.title == PINNED]
-        rows = [r for s in pinned or self._sections for r in s.rows]
+        rows = rows_in(pinned or self._sections)
         if self.rows.display:
             self.rows.display = False
             self.rows.repaint_all()  # nothing of it is painted any more
@@ -272,22 +277,23 @@ class MetricsPane(Horizontal):
 
     # -- drawing ---------------------------------------------------------------------------
 
-    def _draw_head(self, _width: int, _height: int) -> list[Line]:
+    def _draw_head(self, _width: int, _height: int) -> Block:
         layout, view = self._layout, shell_of(self).view
         if not self._sections:
             return []
-        columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
-        count = sum(len(s.rows) for s in self._sections)
-        first, last = (min(n, count) for n in self.rows.in_view)  # media stand below the metrics
+        columns = columns_of(self._rows, layout.rows, view)
+        first, last = (
+            min(n, len(self._rows)) for n in self.rows.in_view
+        )  # media stand below the metrics
         head = list_head(self._run, self._sections, columns, view, (min(first, last - 1), last))
         return [[(" " * layout.margin, TEXT), *head]]
 
-    def _draw_below(self, _width: int, height: int) -> list[Line]:
+    def _draw_below(self, _width: int, height: int) -> Block:
         view = shell_of(self).view
-        rows = [r for s in self._sections for r in s.rows]
-        return below_lines(self._run, self.rows.cursor, view, self._layout, height, rows)
+        cursor, rows = self.rows.cursor, self._rows
+        return below_lines(self._run, cursor, view, self._layout, height, rows)
 
-    def _draw_side(self, _width: int, height: int) -> list[Line]:
+    def _draw_side(self, _width: int, height: int) -> Block:
         width, view, rows = self._layout.side - 1, shell_of(self).view, self.rows
         tag = tag_to_chart(self._run, self._tab, rows.chosen, rows.cursor)
         if self._arrangement.alone == "chart" and tag is not None:
@@ -315,7 +321,7 @@ def below_lines(
     layout: PaneLayout,
     height: int,
     rows: Sequence[TagRow] = (),
-) -> list[Line]:
+) -> Block:
     """The lines under the list: without a side pane the chart of the row at the cursor, else what
     is known of that row and, if there is room, charts of the other ``rows`` of the list."""
     if cursor not in run.infos or height < 3:
@@ -334,27 +340,20 @@ def below_lines(
 
     beside = tags_beside(run, cursor, layout.side - 1)
     others = [r for r in rows if r.tag not in beside]
-    charts = _charts_below(run, others, view, layout.rows, height - _ABOUT)
+    charts: Block = []
+    if others and height - _ABOUT >= _CHARTS_BELOW:
+        places = grid_layout(layout.rows + MARGIN, height - _ABOUT, len(others))
+        charts = grid_lines(run, others, None, None, view, places)
     room = height - len(charts) - 1
     lines = _about(run, cursor, view, layout.rows, room - bool(charts))
 
     return [[], *lines, *([[]] * (room - len(lines))), *charts]
 
 
-def _charts_below(
-    run: RunView, rows: Sequence[TagRow], view: View, width: int, height: int
-) -> list[Line]:
-    """As many charts of rows as there is room for."""
-    if not rows or height < _CHARTS_BELOW:
-        return []
-    places = grid_layout(width + MARGIN, height, len(rows))
-    return grid_lines(run, rows, None, None, view, places)
-
-
-def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
+def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
     """Findings, statistics and meaning of a row, in at most ``height`` lines."""
     info, words, inner = run.infos[tag], view.glyphs.text, width - 2
-    lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
+    lines: Block = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     for finding in run.report.findings if run.report else ():
         if finding.is_about(tag):
             lines += indented(finding_block(run, finding, view, inner, 2), 2)
@@ -373,14 +372,14 @@ def tab_of_devices(run: RunView) -> str:
     return next((t for t in ("perf", BALANCE, "system") if t in found), "")
 
 
-def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
+def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> Block:
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
     and the cost of waiting for the fullest rank, on Perf (else Balance) GPUs and nodes, elsewhere
     what earns the reward, where its parts are."""
     if tab == tab_of_parts(run):
-        lines: list[Line] = later.earning_lines(run, view, width, height)
+        lines: Block = later.earning_lines(run, view, width, height)
         return lines
-    above: list[Line] = []
+    above: Block = []
     if tab == tab_of_devices(run):
         above = later.device_lines(run, view, width, height)
     if tab != BALANCE or height - len(above) < _LEAST_HEIGHT or width < 58:

@@ -10,11 +10,13 @@ from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, clean, fit
 from rltui.draw.line import (
     ACCENT,
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
+    LEVEL_LOOK,
     MUTED,
     RULE,
     STRONG,
     TEXT,
+    Block,
     Entry,
     Line,
     Token,
@@ -90,7 +92,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
 
 def chart_alone(
     run: RunView, tag: str, cross: int | None, view: View, width: int, height: int
-) -> list[Line]:
+) -> Block:
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
     told, zoom = told_lines(run, tag, cross, view, width, height), Zoom(cross)
     room = height - 1 - len(told)
@@ -125,7 +127,7 @@ def overview_entries(
         step = step if len(longer) <= len(top) + free else None
         blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
         top = longer
-    columns = columns_of([r for s in sections for r in s.rows], width, view)
+    columns = columns_of(metrics.rows_in(sections), width, view)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
 
@@ -140,7 +142,7 @@ def overview_entries(
         _below_overview(run, view, width, below) if layout.side else ([], False)
     )
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
-        gap: list[Line] = [[]] if layout.side and len(lines) + 1 < spare else []
+        gap: Block = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
 
     lines += _blind_lines(run, view, width, spare - len(lines))
@@ -148,7 +150,7 @@ def overview_entries(
     return entries
 
 
-def _below_overview(run: RunView, view: View, width: int, room: int) -> tuple[list[Line], bool]:
+def _below_overview(run: RunView, view: View, width: int, room: int) -> tuple[Block, bool]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
     whether they do."""
     moved = first_mover_lines(run, view, width, min(room, 9) - 1) if room >= 4 else []
@@ -159,7 +161,7 @@ def _below_overview(run: RunView, view: View, width: int, room: int) -> tuple[li
     return [*lines, [], *checks], True
 
 
-def _blind_lines(run: RunView, view: View, width: int, room: int) -> list[Line]:
+def _blind_lines(run: RunView, view: View, width: int, room: int) -> Block:
     """What failures its names cannot show, if there is room for it."""
     words = later.blind_words(run, width) if room >= 2 and run.report is not None else ""
     return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
@@ -171,7 +173,7 @@ def _lines_of(sections: Sequence[metrics.Section]) -> int:
 
 def _short_findings(
     run: RunView, view: View, layout: PaneLayout, least: int, spare: int = 0
-) -> list[Line]:
+) -> Block:
     """The worst findings and what moved first, above the list of a screen without a side pane; in
     more than a few lines where the list leaves ``least``. ``spare``: lines that a next step may
     have as well."""
@@ -186,7 +188,7 @@ def _short_findings(
 def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]) -> str:
     """The row that the cursor is on when a tab opens: on Overview what the worst story is about,
     elsewhere the first bad row, else the first watch row, else the first one."""
-    rows = [r for s in sections for r in s.rows]
+    rows = metrics.rows_in(sections)
     worst = _worst_tag(run) if tab == metrics.OVERVIEW else None
     if any(r.tag == worst for r in rows):
         return worst or ""
@@ -211,7 +213,7 @@ def _worst_tag(run: RunView) -> str | None:
     return worst.tag if worst is not None and worst.tag in run.infos else None
 
 
-def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> list[Line]:
+def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> Block:
     """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
@@ -219,7 +221,7 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) ->
         return [[], [("  reading", MUTED)]]
     if run.verdict.crash is not None:
         return indented(died_lines(run, view, layout.rows - 2, layout.list_height), 2)
-    lines: list[Line] = [[], [("  no scalar yet", TEXT)]]
+    lines: Block = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.files.sources.values():
         size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
@@ -227,7 +229,7 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) ->
     return [*lines, *note_lines(run.data.files.notes, layout.rows)]
 
 
-def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
+def hidden_lines(run: RunView, tab: str, text: str, view: View) -> Block:
     """How many rows the filter ``text`` hides, and how many of them are bad."""
     shown = {r.tag for s in metrics.tab_sections(run, tab, text) for r in s.rows}
     hidden = [r.tag for s in metrics.tab_sections(run, tab) for r in s.rows if r.tag not in shown]
@@ -236,7 +238,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     bad = sum(run.verdict.tag_level(t) is Level.BAD for t in hidden)
     badge = (view.glyphs.badge(Level.UNKNOWN), MUTED)
     if bad:
-        badge = (view.glyphs.badge(Level.BAD), style(LEVEL_TOKEN[Level.BAD], bold=True))
+        badge = (view.glyphs.badge(Level.BAD), LEVEL_BOLD[Level.BAD])
     words = f" {len(hidden)} {'row' if len(hidden) == 1 else 'rows'} hidden by the filter"
 
     return [[("  ", TEXT), badge, (words + (f", {bad} of them bad" if bad else ""), MUTED)]]
@@ -251,10 +253,10 @@ def side_lines(
     height: int,
     *,
     has_checks: bool = False,
-) -> list[Line]:
+) -> Block:
     """The pane at the right: findings on Overview, and the chart of the tag ``cursor``.
     ``has_checks``: the list beside it says what to check."""
-    lines: list[Line] = []
+    lines: Block = []
     if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
         pane = max(4, height * share // 100)
@@ -296,10 +298,10 @@ def _linked(run: RunView, tag: str) -> list[str]:
     return [r.tag for r in found if r.is_linked][:2]
 
 
-def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
+def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> Block:
     """Badge and title over a chart of the same steps; the last one has their axis."""
     row, rows = metrics.make_row(run, tag), _SMALL_CHART - 1 + 2 * last
-    badge = (f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))
+    badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
     chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
     return [[badge, (view.glyphs.text(row.title), STRONG)], *chart]
 
@@ -311,7 +313,7 @@ def _side_by_side(
     height: int,
     tags: list[str],
     timelines: tuple[str, str] = ("named", "unnamed"),
-) -> list[Line]:
+) -> Block:
     """Two charts side by side, three blanks between them; only the left one names its events."""
     each = (width - 3) // 2
     left, right = (
@@ -405,7 +407,7 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     is_short = form == "short"
     name = {"title": tab.title, "medium": tab.medium, "short": tab.short}[form]
     look = style(Token.STRONG, bold=True, underline=is_short) if active else TEXT
-    line: Line = [(f"{tab.key} ", style(Token.ACCENT) if active else MUTED)] if tab.key else []
+    line: Line = [(f"{tab.key} ", ACCENT if active else MUTED)] if tab.key else []
     line.append((tab.title if active and is_short else name, look))
 
     if tab.id == metrics.ALL:
@@ -420,7 +422,7 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     if level is Level.UNKNOWN:
         return line
 
-    return [*line, (gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+    return [*line, (gap + view.glyphs.badge(level), LEVEL_LOOK[level])]
 
 
 def _level(run: RunView, tab: metrics.Tab) -> Level:

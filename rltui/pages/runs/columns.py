@@ -10,14 +10,15 @@ from rltui.facts.runs import Names
 #: Fewest cells of a wide screen.
 WIDE = 110
 #: Fewest cells of the screen, and cells of margin, framework, step, age, title and value there.
-_WIDTHS = (
-    (110, (2, 15, 8, 7, 11, 10)),
-    (100, (1, 13, 8, 7, 7, 10)),
-    (80, (1, 13, 8, 0, 7, 10)),
-    (60, (1, 0, 8, 0, 0, 10)),
-    (50, (1, 0, 0, 0, 0, 10)),
-    (0, (1, 0, 0, 0, 0, 0)),
-)
+_TABLE = """
+110  2 15  8  7 11 10
+100  1 13  8  7  7 10
+ 80  1 13  8  0  7 10
+ 60  1  0  8  0  0 10
+ 50  1  0  0  0  0 10
+  0  1  0  0  0  0  0
+"""
+_WIDTHS = [[int(cell) for cell in row.split()] for row in _TABLE.strip().splitlines()]
 #: Cells that a sparkline keeps in a wide terminal where names are cut.
 _LEAST_SPARK = 12
 #: Fewest and most cells for the worst finding in the line of a run, behind its sparkline.
@@ -32,7 +33,7 @@ class RunColumns:
     def __init__(self, width: int, names: Names, view: View, sorted_by: str) -> None:
         """``sorted_by``: the column that stays."""
         longest, own = names.cells, names.own_cells
-        fitting = next(cells for least, cells in _WIDTHS if width >= least)
+        fitting = next(cells for least, *cells in _WIDTHS if width >= least)
         self.left, self.framework, self.step, self.age, self.title, self.value = fitting
         self.mark = 2 * bool(view.marked)
         self.state = (

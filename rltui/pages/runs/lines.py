@@ -12,12 +12,14 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, fit_middle, pad
 from rltui.draw.line import (
+    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     LazyEntries,
     Line,
@@ -171,7 +173,7 @@ class RunRows:
         columns, view = self._columns, self._view
         cells, left = self._width - columns.left - 1, columns.left
 
-        def draw(cursor: bool) -> list[Line]:
+        def draw(cursor: bool) -> Block:
             lines = [_line(listed.run, self._names[listed.name], columns, view, cursor)]
             if height == 1 and listed.says_more and columns.says:
                 said = said_more(listed.run, view, columns.says, self._reading)
@@ -293,7 +295,7 @@ def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
     """The cause, the worst finding, and how many more there are. A finding about the state of the
     run says only how long the run has been quiet: the state has its own column."""
     worst, cause = worst_rows(firing, 1)[0].finding, cause_of(run)
-    look, words = style(LEVEL_TOKEN[worst.level]), view.glyphs.text
+    look, words = LEVEL_LOOK[worst.level], view.glyphs.text
     if worst.tag is None:
         return [(words(sentences.short(worst)), look)]
     line: Line = []
@@ -318,7 +320,7 @@ def waiting_lines(
     unmatched: str = "",
     searching: Sequence[Search] = (),
     awaited: Mapping[Path, Path | None] = NONE_AWAITED,
-) -> list[Line]:
+) -> Block:
     """The screen without a run: whether the ``expected`` number of runs is being read or none was
     found, where rltui searches, and which troubles there are. ``unmatched`` says that the chosen
     runs are not among those that were found; ``searching``: logdirs whose first search is under
@@ -347,9 +349,9 @@ def waiting_lines(
     return [*lines, *below][:height]
 
 
-def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
+def _trouble_lines(troubles: Sequence[Note], width: int) -> Block:
     """The notes: trouble reading, then files that are no logs."""
-    lines: list[Line] = []
+    lines: Block = []
     failed = [n for n in troubles if n.level >= Level.WATCH]
     refused = [n for n in troubles if n.level < Level.WATCH]
     for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
@@ -358,7 +360,7 @@ def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
     return lines
 
 
-def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:
+def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> Block:
     """One line for each host whose first search is under way: "connecting to node7 for 3 s"; the
     last of ``most`` lines counts the others."""
     waits = {}
@@ -386,7 +388,7 @@ def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEAR
 
 def tiny_lines(
     runs: Sequence[RunView], reading: float | None, view: View, width: int, height: int
-) -> list[Line]:
+) -> Block:
     """The header of each run, for screens too small for anything else."""
     lines = [run_header(r, view, max(width, 1), reading) for r in runs[:height]]
     return lines or [[("waiting for logs", MUTED)]]
@@ -398,7 +400,7 @@ def preview_height(width: int, room: int) -> int:
     return min(room, _MOST_HEIGHT) if width >= _LEAST_CELLS and room >= least else 1
 
 
-def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def preview_lines(run: RunView, view: View, width: int, height: int) -> Block:
     """The preview of a run in ``width`` x ``height`` cells: a blank line, its name, then findings
     beside one or two charts; on a narrow screen above one. A single line says what the row of the
     run may have no room for."""
@@ -418,7 +420,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     if first is not None and first in run.infos:
         others = [headline] if headline is not None else []
         tags = list(dict.fromkeys([first, *others, *companions(run, first)]))
-    charts: list[Line] = []
+    charts: Block = []
 
     for at, tag in enumerate(tags[:count]):
         timeline = "unnamed" if at else "named"
@@ -430,7 +432,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     return [[], *indented([_preview_title(run, view, width - 3), [], *lines], 2)]
 
 
-def _narrow_preview(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
     tag = tag_to_chart(run, OVERVIEW, None, run.headline())
     drawn = tag is not None and tag in run.infos
     most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1

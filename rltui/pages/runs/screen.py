@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
-from rltui.draw.line import Entry, Line, Token, fit_line, heights_of, style, with_ground
+from rltui.draw.line import (
+    ACCENT_BOLD,
+    Block,
+    Entry,
+    Line,
+    Token,
+    fit_line,
+    heights_of,
+    with_ground,
+)
 from rltui.facts.columns import STATS, column_names, names_in
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
@@ -127,7 +136,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
                 self._session.memory.shown(run.key)
             preview.update()
 
-    def _preview(self, width: int, height: int) -> list[Line]:
+    def _preview(self, width: int, height: int) -> Block:
         run = self._run_at_cursor
         return [] if run is None else preview_lines(run, self.shell.view, width, height)
 
@@ -141,15 +150,15 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     def on_line_list_scrolled(self) -> None:
         self._session.judge.in_sight = tuple(self.items.ids_in_view)
 
-    def _header(self, width: int, _: int) -> list[Line]:
+    def _header(self, width: int, _: int) -> Block:
         session = self._session
         if not session.views:
-            line: Line = [(" rltui", style(Token.ACCENT, bold=True))]
+            line: Line = [(" rltui", ACCENT_BOLD)]
             return [with_ground(fit_line(line, width), Token.RAISED)]
         label = ", ".join(session.naming.labels)
         return [runs_header(self._listed.counts, label, self.shell.view, width, session.run_count)]
 
-    def _instead(self, width: int, height: int) -> list[Line]:
+    def _instead(self, width: int, height: int) -> Block:
         """The screen before there is a run, or too small for the list."""
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:

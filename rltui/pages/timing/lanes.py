@@ -12,11 +12,9 @@ from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import kept
 from rltui.facts.lanes import ORDER, Lane, Timer, course, lanes
 from rltui.facts.timers import TRAINER, WAITING, title_of
 from rltui.facts.timing import Anatomy, Cost, cost_of
-from rltui.facts.x_axis import span_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.timing.timing_table import OTHER as _OTHER
 from rltui.pages.timing.timing_table import StageColumns, StageRow, frame_of, top_of
@@ -69,20 +67,17 @@ def lane_rows(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
         busy = Cost(lane.busy * found.length, math.nan)
         colour = _colour(lane)
         rows.append(StageRow(None, lane.name, busy, lane.busy, colour))
-        rows += [_row(run, found, timer, colour, tail) for timer in lane.timers]
+        for timer in lane.timers:
+            tag, share = timer.tag, timer.share
+            every = cost_of(run, tag, len(found.steps)).every if share >= 0 else 1.0
+            title = title_of(run, tag) + (f", 1 in {every:,.0f}" if every > 1 else "")
+            cost, level = Cost(timer.now, math.nan, every), run.verdict.tag_level(tag)
+            spread = _spread(timer, tail)
+            rows.append(StageRow(tag, title, cost, share, colour, level, depth=1, spread=spread))
     if found.total:
         level = run.verdict.tag_level(found.total)
         rows.append(StageRow(found.total, "whole step", found.whole, level=level))
     return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
-
-
-def _row(run: RunView, found: Anatomy, timer: Timer, colour: int, tail: str) -> StageRow:
-    every = cost_of(run, timer.tag, len(found.steps)).every if timer.share >= 0 else 1.0
-    cost = Cost(timer.now, math.nan, every)
-    level, title = run.verdict.tag_level(timer.tag), title_of(run, timer.tag)
-    title += f", 1 in {cost.every:,.0f}" if cost.every > 1 else ""
-    spread = _spread(timer, tail)
-    return StageRow(timer.tag, title, cost, timer.share, colour, level, depth=1, spread=spread)
 
 
 def _spread(timer: Timer, tail: str) -> tuple[float, float, float]:
@@ -104,15 +99,7 @@ def lane_shares(run: RunView) -> list[tuple[str, float, int]]:
 def lane_strips(
     run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
 ) -> list[Line]:
-    """A strip for each lane, as high as a step is long: what it does in each step. Kept until the
-    run changes."""
-    key = ("lanes", width, height, view.glyphs, view.axis, shares, span_of(run)[2])
-    return kept(run, key, lambda: _strips(run, found, view, width, height, shares))
-
-
-def _strips(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, shares: bool
-) -> list[Line]:
+    """A strip for each lane, as high as a step is long: what it does in each step."""
     note = f"{'% of the step' if shares else 'seconds'}, each column its slowest step"
     lines = [heading("Every step", width, view, note)]
     frame, shown = frame_of(run, found, view, width, height, _LABELS), lanes(run)

@@ -16,25 +16,27 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.stack import bar_line
 from rltui.draw.line import (
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
     MUTED,
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     Line,
     fit_line,
     fixed,
     indented,
     line_width,
-    style,
 )
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
+from rltui.facts.cache import kept
 from rltui.facts.lanes import lanes, waste
 from rltui.facts.metrics import tab_sections
 from rltui.facts.timers import title_of
 from rltui.facts.timing import Anatomy, anatomy
+from rltui.facts.x_axis import span_of
 from rltui.pages.run.metric_table import columns_for, row_entries, section_line
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_shares, lane_strips, tail_name
 from rltui.pages.timing.timing_table import (
@@ -79,7 +81,7 @@ def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -
 # -- one step --------------------------------------------------------------------------------
 
 
-def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Line]:
+def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
     """The time of a step now and usually, and a bar of its stages."""
     newest = f"median of the newest {min(session_limits().stages.recent, len(found.steps))}"
     line: Line = [("One step", TITLE)]
@@ -98,7 +100,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
     since when."""
     whole, words = found.whole, view.glyphs.text
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
-    look = style(LEVEL_TOKEN[level], bold=True) if level >= Level.WATCH else STRONG
+    look = LEVEL_BOLD[level] if level >= Level.WATCH else STRONG
     line: Line = [(numbers.duration(whole.now, tenths=True), look)]
 
     if not (short or math.isnan(whole.drift) or found.usual_steps is None):
@@ -261,14 +263,14 @@ class TimingPane(Vertical):
 
     # -- drawing ---------------------------------------------------------------------------
 
-    def _draw_step(self, _width: int, height: int) -> list[Line]:
+    def _draw_step(self, _width: int, height: int) -> Block:
         found, layout = anatomy(self._run), self._layout
         if found is None:
             return []
         lines = step_lines(self._run, found, shell_of(self).view, layout.rows)
         return indented(lines[:height], layout.margin)
 
-    def _draw_head(self, _width: int, _height: int) -> list[Line]:
+    def _draw_head(self, _width: int, _height: int) -> Block:
         layout = self._layout
         run, width, view = self._run, layout.rows, shell_of(self).view
         if lanes(run):
@@ -277,10 +279,12 @@ class TimingPane(Vertical):
             head = stages_head(run, stage_columns(width), width, view)
         return indented([head], layout.margin)
 
-    def _draw_plot(self, _width: int, height: int) -> list[Line]:
+    def _draw_plot(self, _width: int, height: int) -> Block:
         found, layout, view = anatomy(self._run), self._layout, shell_of(self).view
         if found is None:
             return []
-        draw = lane_strips if lanes(self._run) else stacked_lines
-        lines = draw(self._run, found, view, layout.rows, height - 1, shares=self.shares)
+        run, width, height, shares = self._run, layout.rows, height - 1, self.shares
+        draw = lane_strips if lanes(run) else stacked_lines
+        key = draw.__name__, width, height, view.glyphs, view.axis, shares, span_of(run)[2]
+        lines = kept(run, key, lambda: draw(run, found, view, width, height, shares=shares))
         return [[], *indented(lines, layout.margin)]

@@ -23,6 +23,7 @@ from rltui.draw.line import (
     STAGE_TOKENS,
     STRONG,
     TEXT,
+    Block,
     Entry,
     Line,
     Span,
@@ -35,7 +36,6 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import kept
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
@@ -176,7 +176,7 @@ def stage_entries(
     """One entry per row."""
 
     def entry(row: StageRow) -> Entry[str]:
-        def draw(cursor: bool) -> list[Line]:
+        def draw(cursor: bool) -> Block:
             line = stage_line(run, row, columns, view, cursor=cursor)
             return [with_margin(line, line_width(line), margin, view, cursor=cursor)]
 
@@ -267,18 +267,15 @@ def stages_head(
 
 def stacked_lines(
     run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
-) -> list[Line]:
-    """The stages of every step, stacked: seconds, or shares of the step. Kept until the run
-    changes."""
-    key = ("stages", width, height, view.glyphs, view.axis, shares, span_of(run)[2])
-    return kept(run, key, lambda: _stacked(run, found, view, width, height, shares))
-
-
-def _stacked(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, shares: bool
-) -> list[Line]:
+) -> Block:
+    """The stages of every step, stacked: seconds, or shares of the step."""
     usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
-    lines = [_every_step(usual, view, width, shares)]
+    # the heading names the line of the usual level where there is room
+    note = f"{'% of the step' if shares else 'seconds'}, stacked, each column its slowest step"
+    if usual is not None:
+        more = f"{note}, {view.glyphs.limit} usual {numbers.duration(usual, tenths=True)}"
+        note = more if cell_width(more) + _HEADING < width else note
+    lines = [heading("Every step", width, view, note)]
     frame = frame_of(run, found, view, width, height)
     if frame is None:
         return lines
@@ -291,7 +288,11 @@ def _stacked(
     regular = heights[~found.is_rare[np.maximum(frame.columns, 0)]]
     top = 100.0 if shares else top_of(regular if regular.any() else heights)
 
-    ticks = _ticks(top, frame.rows)
+    # row, from the bottom -> its label: the number at the lower edge of the row
+    step = nice_ceil(top / max(2, min(5, frame.rows // 3)))
+    values = [step * n for n in range(int(top / step * 1.0001) + 1) if step * n < top]
+    places = [int(value / top * frame.rows + 1e-6) for value in values]
+    ticks = dict(zip(places, numbers.ticks(values, step), strict=True))
     plot = stack_cells(Stack(parts, colours, top, usual), frame.rows, view.glyphs)
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(frame.rows - 1 - n, "")
@@ -310,7 +311,7 @@ class Frame(NamedTuple):
     """Lines of the plot itself."""
     labels: int
     """Cells left of it."""
-    below: list[Line]
+    below: Block
     """The axis, and bars of findings."""
 
 
@@ -343,23 +344,6 @@ def frame_of(
     columns = _columns(found, axis.places(found.steps), (first, last, end), cells)
     axis_below = axis_lines(chart, span, view.glyphs, None, None)
     return Frame(columns, rows, labels, [*axis_below, *bars])
-
-
-def _every_step(usual: float | None, view: View, width: int, shares: bool) -> Line:
-    """The heading of the plot, which names the line of the usual level where there is room."""
-    note = f"{'% of the step' if shares else 'seconds'}, stacked, each column its slowest step"
-    if usual is not None:
-        more = f"{note}, {view.glyphs.limit} usual {numbers.duration(usual, tenths=True)}"
-        note = more if cell_width(more) + _HEADING < width else note
-    return heading("Every step", width, view, note)
-
-
-def _ticks(top: float, rows: int) -> dict[int, str]:
-    """Row, from the bottom -> its label: the number at the lower edge of the row."""
-    step = nice_ceil(top / max(2, min(5, rows // 3)))
-    values = [step * n for n in range(int(top / step * 1.0001) + 1) if step * n < top]
-    places = [int(value / top * rows + 1e-6) for value in values]
-    return dict(zip(places, numbers.ticks(values, step), strict=True))
 
 
 def top_of(heights: FloatArray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rltui.core.clock import Clock, SystemClock
@@ -128,7 +128,7 @@ class Driver:
             elif owner is not None and owner.actor is not None:
                 if message.opens:
                     owner.channels.add(message.channel)
-                    message = replace(message, at=owner.seen[record.root.key])
+                    message = message._replace(at=owner.seen[record.root.key])
                 owner.asked.append(message)
 
     def look(self) -> None:

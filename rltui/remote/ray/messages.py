@@ -6,8 +6,8 @@ The bytes of streams pass through: each root that is read has a channel, which i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.remote.wire.messages import State
 from rltui.sources.discovery.log_head import EndSigns
@@ -22,8 +22,7 @@ class CodeMissingError(ClusterError):
     """rltui is not installed on a node, in another version, or lacks a package."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogRoot:
+class LogRoot(NamedTuple):
     """A directory or file of logs on one node, or on all that share its file system."""
 
     logdir: int
@@ -45,8 +44,7 @@ class LogRoot:
         return self.logdir, self.inside, self.identity
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A node that is alive."""
 
     id: str
@@ -57,8 +55,7 @@ class Node:
 # -- from the session's process to the driver, which asks nodes ------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """How the nodes read."""
 
     logdirs: tuple[str, ...]
@@ -68,8 +65,7 @@ class Wanted:
     ends: EndSigns | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """What to read."""
 
     address: str
@@ -79,8 +75,7 @@ class Opening:
     """(root, label) of the known roots, in the order of their numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToNode:
+class ToNode(NamedTuple):
     """Bytes for the node that reads a root."""
 
     root: int
@@ -92,15 +87,13 @@ class ToNode:
     """The root as the node sees it; the driver adds it for a new channel."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """A root cannot be read: the driver assigns it anew when its node is searched next."""
 
     root: int
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """Asks which runs there are, and of which files."""
 
     root: int = 0
@@ -111,8 +104,7 @@ class Search:
 # -- from the driver to the session's process ---------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class NewRoot:
+class NewRoot(NamedTuple):
     """A new root, which gets the next number."""
 
     root: LogRoot
@@ -120,8 +112,7 @@ class NewRoot:
     """What the names of its runs begin with; empty when no node owns it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(NamedTuple):
     """Which node reads a root from now on, or why none does. Its channels are reopened."""
 
     root: int
@@ -130,8 +121,7 @@ class Assigned:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FromNode:
+class FromNode(NamedTuple):
     """Bytes of a channel."""
 
     channel: int
@@ -140,24 +130,21 @@ class FromNode:
     """Whether nothing more comes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelLost:
+class ChannelLost(NamedTuple):
     """A channel has ended with its actor. If it was following a root, that is assigned again."""
 
     channel: int
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTrouble:
+class NodeTrouble(NamedTuple):
     """What is wrong with a node; empty when that is over."""
 
     node: str
     trouble: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
+class NodeFacts(NamedTuple):
     """A node on which a reader runs."""
 
     node: Node
@@ -168,8 +155,7 @@ class NodeFacts:
     memory_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(NamedTuple):
     """The driver has searched every node for roots, or has failed."""
 
     failure: str = ""
@@ -179,20 +165,18 @@ class Looked:
     """Of Ray."""
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(NamedTuple):
     """The runs of a root, listed by its node."""
 
     root: int
     runs: tuple[RunFiles, ...] = ()
     unreadable: tuple[Path, ...] = ()
     """Logs for which the node's user has no permission."""
-    state: State = field(default_factory=State)
+    state: State = State()
     failure: str = ""
     """Why it cannot be searched; empty when it can."""
 
 
-@dataclass(frozen=True, slots=True)
 class Alive:
     """Sign of life of the driver."""
 
@@ -200,8 +184,7 @@ class Alive:
 # -- from a node to the driver -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class NodeNews:
+class NodeNews(NamedTuple):
     """The result of one call for news."""
 
     news: tuple[FromNode, ...]

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.errors import RltuiError
+from rltui.core.text import word_set
 from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging
@@ -41,9 +42,7 @@ _BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 #: File systems that other hosts see, too.
-_SHARED = frozenset(
-    "nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse".split()  # noqa: SIM905
-)
+_SHARED = word_set("nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse")
 
 
 class NodeReader:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.core.batch import Batch, Note, Sources
 from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
@@ -154,7 +153,7 @@ class RayReader(StreamedReader):
     # -- once more ----------------------------------------------------------------------------
 
     def _again(
-        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+        self, sources: Sources, generations: Iterable[int]
     ) -> tuple[Rereading, Again] | None:
         found = self._roots.wanted(sources, generations)
         if found is None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from rltui.core.address import RAY, RemotePath
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.core.text import clean
@@ -333,9 +333,7 @@ class LogRoots:
 
     # -- reading again ------------------------------------------------------------------------
 
-    def wanted(
-        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> tuple[int, Again] | None:
+    def wanted(self, sources: Sources, generations: Iterable[int]) -> tuple[int, Again] | None:
         """The number of the root that has these files of a run, and the request that reads them
         again; None where that would not return what was read before. Raises UnreachableError while
         no node reads the root."""

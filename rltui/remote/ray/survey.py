@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rltui.core.address import AUTO
 from rltui.core.errors import SourceError, UsageError
@@ -41,8 +41,7 @@ class HostFacts:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
+class ClusterFacts(NamedTuple):
     """A cluster after one search."""
 
     address: str

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, SourceInfo
+from rltui.core.batch import Batch, Note, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import offer
@@ -115,7 +114,7 @@ class SshReader(StreamedReader):
             self._stopping.wait(_LEAST_PAUSE_S * 2**attempt)
 
     def _again(
-        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+        self, sources: Sources, generations: Iterable[int]
     ) -> tuple[Rereading, Again] | None:
         wanted = self._files.wanted(sources, generations, self._paths)
         return None if wanted is None else (self._rereading, wanted)

@@ -41,7 +41,7 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
 from rltui.formats.base import HEAD_BYTES, Belonging, Format
 from rltui.sources.discovery.log_head import Recent, read_head
-from rltui.sources.discovery.places import is_nameless, unrotated
+from rltui.sources.discovery.places import is_by_default, is_nameless, unrotated
 from rltui.sources.discovery.run_files import LogFile, parents_of
 
 #: Levels that a log may lie above its run (verl: tensorboard_log/PROJECT/RUN).
@@ -97,19 +97,21 @@ class Unit:
         return self.name.rpartition("/")[2]
 
     def join(self, other: Unit, why: Joined) -> None:
-        """Add the files of another unit."""
+        """Take over the files of another unit, which has none then."""
         for file in other.files:
             before, name = other.joined.get(file.key, (why, other.shown_name))
             surely = Joined.MAYBE not in (why, before)
             self.joined[file.key] = Joined.SURELY if surely else Joined.MAYBE, name
         self.files += other.files
+        other.files = []
         self.crowded = self.crowded or other.crowded
 
     def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
-        """Add the files of another unit, which continue this one at step ``first``."""
+        """Take over the files of another unit, which continue this one at step ``first``."""
         self.files += [f._replace(begin=f.begin or first) for f in other.files]
         if not surely:  # the store finds the one whose values it continues
             self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
+        other.files = []
 
 
 def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
@@ -121,7 +123,7 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
     for file in files:
         where, order = file.directory, rank[file.kind]
         if file.belonging is Belonging.DIRECTORY:
-            unit = directories.setdefault(where, Unit(where, where, [], order))
+            unit = directories.setdefault(where, Unit(where, _titled(file), [], order))
             unit.files.append(file)
             unit.rank = min(unit.rank, order)
             continue
@@ -142,6 +144,16 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
     return [*directories.values(), *named]
 
 
+def _titled(file: LogFile) -> str:
+    """Name of a run that is a directory: the title that a tracker gives stands for what the tracker
+    calls its directories."""
+    name = file.directory
+    while file.title and is_nameless(name.rpartition("/")[2]):
+        name = name.rpartition("/")[0]
+    nameless = file.title and name != file.directory
+    return f"{name}/{file.title}".lstrip("/") if nameless else file.directory
+
+
 def joined(found: Sequence[Unit]) -> list[Unit]:
     """The units, joined where they are of one training, from the deepest directory upwards."""
     tops: dict[str, list[Unit]] = defaultdict(list)
@@ -153,14 +165,23 @@ def joined(found: Sequence[Unit]) -> list[Unit]:
     there: list[Unit] = []
     for directory in sorted(directories, key=lambda d: (-_depth(d), d)):
         there = _above(directory, _together(tops[directory]), below.pop(directory, []))
-        if len(there) == 1 and is_nameless(there[0].stem):
-            # the only run, if its logs lie in a ``tb`` or ``logs``, is called like this directory
-            (unit,) = there
-            if unit.names_directory and unit.name.rpartition("/")[0] == directory:
-                unit.name = directory
+        if len(there) == 1 and there[0].names_directory and _is_of(there[0], directory):
+            there[0].name = directory
         below[directory.rpartition("/")[0]] += there
 
     return there
+
+
+def _is_of(unit: Unit, directory: str) -> bool:
+    """Whether the only run below a directory is called like that: its logs lie in a ``tb`` or
+    ``logs``, or some of them beside the ``tb/PPO_1`` with the others."""
+    above, _, stem = unit.name.rpartition("/")
+    if above == directory and is_nameless(stem):
+        return True
+    begin = f"{directory}/" if directory else ""
+    below = unit.name.removeprefix(begin).split("/")
+    beside = any(file.directory == directory for file in unit.files)
+    return beside and unit.name.startswith(begin) and all(map(is_by_default, below))
 
 
 def attached(found: list[Unit], beside: Iterable[LogFile]) -> list[Unit]:
@@ -212,14 +233,11 @@ def _with_the_only_one_below(found: Sequence[Unit]) -> list[Unit]:
         for directory in (unit.directory, *parents_of(unit.directory)):
             below[directory].append(unit)
 
-    gone: set[int] = set()
-    for unit in found:
-        inside = [u for u in below.get(unit.name, ()) if u is not unit and id(u) not in gone]
-        if not unit.names_directory and len(inside) == 1 and _disjoint([unit, *inside]):
-            gone.update(id(u) for u in (unit, *inside))
-            merged = _merged([*inside, unit], Joined.SURELY)
-            gone.discard(id(merged))
-    return [u for u in found if id(u) not in gone]
+    for unit in filter(lambda u: u.files and not u.names_directory, found):
+        inside = [u for u in below.get(unit.name, ()) if u is not unit and u.files]
+        if len(inside) == 1 and _disjoint([unit, *inside]):
+            _merged([*inside, unit], Joined.SURELY)
+    return [u for u in found if u.files]
 
 
 def _together(own: Sequence[Unit]) -> list[Unit]:
@@ -229,7 +247,7 @@ def _together(own: Sequence[Unit]) -> list[Unit]:
         return list(own)
     home = any(u.name == u.directory for u in free)
     whole = _merged(free, Joined.SURELY if home else Joined.MAYBE)
-    return [whole, *(u for u in own if u.crowded and u is not whole)]
+    return [whole, *(u for u in own if u.crowded)]
 
 
 def _above(directory: str, own: Sequence[Unit], below: Sequence[Unit]) -> list[Unit]:

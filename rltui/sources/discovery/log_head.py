@@ -16,7 +16,7 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -24,7 +24,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from rltui.core.address import is_remote
 from rltui.core.batch import LogTail
 from rltui.core.block import Block
-from rltui.files.disk import Status, opened
+from rltui.files.disk import Status, file_id, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats.base import HEAD_BYTES, Format, Options, RowSearch
@@ -186,6 +186,7 @@ class HeadReader:
         """State and first bytes of the file that was read last."""
         self._claims: Recent[tuple[str, str], tuple[tuple[int, int], int, Claim]] = Recent()
         """By format and path: device, inode and size of the file, and the answer."""
+        self._titles: Recent[Path, str] = Recent()
         self._spans: Recent[Path, tuple[int, Opening | None]] = Recent()
         self._searched: Recent[Path, _Searched] = Recent()
         self._kept: deque[_Searched] = deque()
@@ -196,7 +197,7 @@ class HeadReader:
 
     def begin_search(self) -> None:
         """Begin a search of all logdirs: forget files that the last one did not see."""
-        for known in (self._claims, self._spans, self._searched):
+        for known in (self._claims, self._titles, self._spans, self._searched):
             known.begin_search()
         self._left, self.unfinished = SEARCH_BYTES, False
 
@@ -232,7 +233,7 @@ class HeadReader:
         :meth:`format_of` has searched. Below a directory elsewhere that costs too much: None.
 
         Raises OSError."""
-        size, identity = status.st_size, (status.st_dev, status.st_ino)
+        size, identity = status.st_size, file_id(status)
         if size <= HEAD_BYTES or (is_remote(path) and not named):
             return None
 
@@ -250,6 +251,17 @@ class HeadReader:
                 return form
         return None
 
+    def title(self, form: Format, path: Path, status: Status) -> str:
+        """The name that a log gives to its run; empty without one, and where it cannot be read."""
+        if not form.named_by_id:
+            return ""
+        title = self._titles.get(path) or ""
+        with suppress(OSError), contained():
+            title = title or form.title_in(self._head(path, status))
+        if title:
+            self._titles[path] = title
+        return title
+
     def answer(self, form: Format, path: Path) -> Claim:
         """The newest answer of a format about a file."""
         known = self._claims.get((form.name, str(path)))
@@ -259,7 +271,7 @@ class HeadReader:
         self, form: Format, path: Path, status: Status, judge: Callable[[Format], Claim]
     ) -> bool:
         # the path, too: systems give the inode of a deleted file to the next one
-        key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
+        key, identity = (form.name, str(path)), file_id(status)
         known = self._claims.get(key)
         if known is not None and known[0] == identity:
             _, size, claim = known
@@ -283,8 +295,7 @@ class HeadReader:
                 yield
         except GivenUpError as error:
             failed = Claim(False, True, str(error), failed=True)
-            identity = status.st_dev, status.st_ino
-            self._claims[form.name, str(path)] = identity, status.st_size, failed
+            self._claims[form.name, str(path)] = file_id(status), status.st_size, failed
             raise
 
     def _judge(self, form: Format, path: Path, status: Status, named: bool) -> Claim:

@@ -295,7 +295,10 @@ class RunFinder:
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first, wanted = unit.files[0], unit.shown_name
-        if first.belonging is Belonging.DIRECTORY:
+        if first.belonging is Belonging.DIRECTORY and first.title:
+            path, names = logdir / first.directory, [wanted, clean(first.directory)]
+            identity = str(path)
+        elif first.belonging is Belonging.DIRECTORY:
             path, names = logdir / unit.name, [wanted, f"{wanted}/"]
             identity = str(path)
         else:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rltui.core.batch import Joined
+from rltui.core.text import shared_start
 from rltui.formats.base import Belonging
 from rltui.sources.discovery.grouping import Unit, stem_of
 from rltui.sources.discovery.log_head import Opening
@@ -62,16 +63,15 @@ def whole(found: list[Unit], opening: Open) -> list[Unit]:
     found = _of_one_id(found)
     crowds, ranks = _crowds(found, lambda u: u.directory), _crowds(found, _above_ranks)
 
-    gone: set[int] = set()
     joins = (_with_the_same_rows, _with_other_roles, _continuing)
     for join, groups in ((joins[0], ranks), *((join, crowds) for join in joins)):
         for crowd in groups.values():
-            left = [part for part in crowd if id(part.unit) not in gone]
+            left = [part for part in crowd if part.unit.files]
             units = {id(part.unit) for part in left}
             if len(units) > 1 or (len(left) > 1 and join is _with_other_roles):
-                gone.update(id(unit) for unit in join(left, opening))
+                join(left, opening)
 
-    found = _resumed([unit for unit in found if id(unit) not in gone], opening)
+    found = _resumed([unit for unit in found if unit.files], opening)
     _count(found)
     return found
 
@@ -104,9 +104,8 @@ def _above_ranks(unit: Unit) -> str | None:
     return above if last and is_rank and unit.names_directory else None
 
 
-def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
-    """Join logs that begin with the same rows; returns the units that were taken in."""
-    taken: list[Unit] = []
+def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> None:
+    """Join logs that begin with the same rows."""
     heads: list[tuple[_Part, str, Opening]] = []
     for part in sorted(crowd, key=lambda p: (not p.unit.names_directory, len(p.stem), p.file.path)):
         place = part.stem or part.unit.stem
@@ -120,11 +119,9 @@ def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
             akin = head.unit is not part.unit and (ranks or part.stem.startswith(head.stem))
             if akin and rows.is_of(mine, _OF_RANKS if ranks else _OF_ANY):
                 _join_copy(head, part, base if ranks else head.stem)
-                taken.append(part.unit)
                 break
         else:
             heads.append((part, base, mine))
-    return taken
 
 
 def _join_copy(head: _Part, part: _Part, stem: str) -> None:
@@ -135,27 +132,25 @@ def _join_copy(head: _Part, part: _Part, stem: str) -> None:
         head.unit.name = _above_ranks(head.unit) or head.unit.name
 
 
-def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
+def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> None:
     """Join logs whose names differ in what they hold; a tag that both have gets a prefix in the
-    one that holds less of the training. Returns the units that were taken in."""
+    one that holds less of the training."""
     groups: dict[tuple[str, str], list[_Part]] = defaultdict(list)
     for part in crowd:
         base, name = without_parts(part.stem, "roles"), stem_of(part.file)
         if base != part.stem or (not part.stem and without_parts(name, "roles") != name):
             groups[part.unit.directory, base].append(part)
 
-    taken: list[Unit] = []
     for (_, base), group in groups.items():
         group.sort(key=lambda p: (_is_held_out(p), not p.unit.names_directory))
         first, *others = group
         if _is_held_out(first) or len(others) >= _CROWD:
             continue
         for other in others:
-            if _fits(first, other, opening) and other.unit is not first.unit:
+            fits = other.unit.files and _fits(first, other, opening)
+            if fits and other.unit is not first.unit:
                 first.unit.join(other.unit, Joined.SURELY)
                 first.rename(base)
-                taken.append(other.unit)
-    return taken
 
 
 def _fits(first: _Part, other: _Part, opening: Open) -> bool:
@@ -179,11 +174,11 @@ def _is_held_out(part: _Part) -> bool:
     return without_parts(stem, "held_out") != stem
 
 
-def _continuing(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
-    """Join each log with one of a similar name that it may continue; returns the units that were
-    taken in."""
+def _continuing(crowd: Sequence[_Part], opening: Open) -> None:
+    """Join each log with one of a similar name that it may continue."""
     named = [part for part in crowd if not part.unit.names_directory]
-    return _chained(named, opening) if len(named) <= _CROWD else []
+    if len(named) <= _CROWD:
+        _chained(named, opening)
 
 
 def _resumed(found: list[Unit], opening: Open) -> list[Unit]:
@@ -197,24 +192,25 @@ def _resumed(found: list[Unit], opening: Open) -> list[Unit]:
                 above = above.rpartition("/")[0]
             crowds[above, frozenset(unit.kinds)].append(_Part(unit, unit.files[0]))
 
-    gone: set[int] = set()
     for crowd in crowds.values():
         if 1 < len(crowd) <= _DIRECTORIES:
-            gone.update(id(unit) for unit in _chained(crowd, opening))
-    return [unit for unit in found if id(unit) not in gone]
+            _chained(crowd, opening)
+    return [unit for unit in found if unit.files]
 
 
-def _chained(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
-    """Join each log with one that it may continue; returns the units that were taken in."""
+def _chained(crowd: Sequence[_Part], opening: Open) -> None:
+    """Join each log with one of another unit that it may continue."""
     begun = [(o, p) for p in crowd if (o := opening(p.file)) is not None and not o.counts_rows]
     begun.sort(key=lambda entry: (entry[0].first, entry[0].last, entry[1].unit.name))
-    taken: list[Unit] = []
     heads: list[tuple[Opening, _Part]] = []
     for mine, part in begun:
         before = [
             (theirs, head)
             for theirs, head in heads
-            if mine.goes_on_from(theirs) and _akin(head, part)
+            if head.unit.files
+            and head.unit is not part.unit
+            and mine.goes_on_from(theirs)
+            and _akin(head, part)
         ]
         if not before:
             heads.append((mine, part))
@@ -227,10 +223,8 @@ def _chained(crowd: Sequence[_Part], opening: Open) -> list[Unit]:
         heads.append((theirs.until(mine.last), head))
         surely = len(before) == 1
         head.unit.go_on(part.unit, mine.first, surely=surely)
-        taken.append(part.unit)
         if surely:
             head.rename(_in_common(head.unit.stem, part.unit.stem))
-    return taken
 
 
 def _akin(part: _Part, other: _Part) -> bool:
@@ -244,10 +238,8 @@ def _akin(part: _Part, other: _Part) -> bool:
 def _in_common(stem: str, other: str) -> str:
     """The whole words with which two names begin, without a part of a date; the first name where
     that is nothing."""
-    pairs = enumerate(zip(stem, other, strict=False))
-    size = next((i for i, (a, b) in pairs if a != b), min(len(stem), len(other)))
-    begin = stem[:size]
-    if any(rest[:1].isalnum() for rest in (stem[size:], other[size:])):
+    begin = shared_start((stem, other))
+    if any(name.removeprefix(begin)[:1].isalnum() for name in (stem, other)):
         begin = _WORD.sub("", begin)
     return _DATE.sub("", begin).rstrip("._- ") or stem
 
@@ -260,10 +252,13 @@ def _of_one_id(found: list[Unit]) -> list[Unit]:
         if file.format is not None and file.format.named_by_id:
             parts[unit.directory.rpartition("/")[0], file.path.name].append(unit)
 
-    gone: set[int] = set()
     for units in parts.values():
-        first, *others = sorted(units, key=lambda unit: unit.stem.removeprefix("offline-"))
+        first, *others = sorted(units, key=_begun)
         for number, other in enumerate(others, 1):
             first.go_on(other, number, surely=True)
-            gone.add(id(other))
-    return [unit for unit in found if id(unit) not in gone]
+    return [unit for unit in found if unit.files]
+
+
+def _begun(unit: Unit) -> str:
+    """The directory of a tracker's run, from the date on with which it was begun."""
+    return unit.directory.rpartition("/")[2].removeprefix("offline-")

@@ -28,6 +28,7 @@ class Places(NamedTuple):
     """The content of the document; the comments there say what each part is for."""
 
     nameless: _Patterns
+    by_default: _Patterns
     leavings: _Patterns
     tracker_logs: _Patterns
     dropped: _Patterns
@@ -48,6 +49,11 @@ def is_nameless(directory: str) -> bool:
     return places().nameless.fullmatch(directory) is not None
 
 
+def is_by_default(directory: str) -> bool:
+    """Whether a framework gave a directory its base name."""
+    return is_nameless(directory) or places().by_default.fullmatch(directory) is not None
+
+
 def is_leaving(name: str) -> bool:
     """Whether a file of this base name is one that an editor left beside a log."""
     return places().leavings.fullmatch(name) is not None
@@ -55,12 +61,7 @@ def is_leaving(name: str) -> bool:
 
 def is_tracker_log(path: Path) -> bool:
     """Whether a file is what a tracker printed of itself."""
-    return _tracker_logs().search(path.as_posix()) is not None
-
-
-@lru_cache(maxsize=1)
-def _tracker_logs() -> re.Pattern[str]:
-    return re.compile(f"(?:^|/)(?:{places().tracker_logs.pattern})$", re.IGNORECASE)
+    return places().tracker_logs.fullmatch(path.as_posix()) is not None
 
 
 def unrotated(path: Path) -> tuple[Path, int]:

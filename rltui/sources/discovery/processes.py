@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, is_remote
 from rltui.core.text import clean
-from rltui.files.disk import Mounts
+from rltui.files.disk import Mounts, file_id
 from rltui.formats import ALL_FORMATS
 from rltui.formats.json_value import parsed
 
@@ -294,12 +294,8 @@ def _written_by(proc: Path, pid: int, named: Callable[[str], bool]) -> Iterator[
     with suppress(OSError):
         for path, there in open_files(proc, pid, named):
             with suppress(OSError, ValueError):
-                if _file_id(path.stat()) == _file_id(there) and stat.S_ISREG(there.st_mode):
+                if file_id(path.stat()) == file_id(there) and stat.S_ISREG(there.st_mode):
                     yield path
-
-
-def _file_id(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
 
 
 class OpenFiles:
@@ -336,10 +332,10 @@ class OpenFiles:
             for pid in _pids(self._proc):
                 with suppress(OSError):
                     opened = open_files(self._proc, pid, lambda _: True)
-                    found.update(_file_id(status) for _, status in opened)
+                    found.update(file_id(status) for _, status in opened)
             self._open = frozenset(found)
             self._until = begin + self._SHARE * (time.monotonic() - begin)
-        return _file_id(status) in self._open
+        return file_id(status) in self._open
 
 
 # -- who holds a log ---------------------------------------------------------------------------
@@ -362,7 +358,7 @@ def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
     if not found:
         return {}
 
-    names, ids = {path.name for path in found}, {_file_id(s): path for path, s in found.items()}
+    names, ids = {path.name for path in found}, {file_id(s): path for path, s in found.items()}
     held: set[Path] = set()
     hidden: set[int] = set()
     boot = _boot_time(proc)
@@ -384,7 +380,7 @@ def _opened(proc: Path, pid: int, names: Container[str]) -> list[tuple[int, int]
     """The files of some names that a process has open for writing; None where it may not be looked
     into."""
     try:
-        return [_file_id(s) for _, s in open_files(proc, pid, names.__contains__)]
+        return [file_id(s) for _, s in open_files(proc, pid, names.__contains__)]
     except PermissionError:
         return None
     except OSError:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import is_remote
-from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, listing, opened
+from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, file_id, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
@@ -222,10 +222,10 @@ class Walk:
             self._judged(found, form)
 
     def _was_seen(self, status: Status) -> bool:
-        return (status.st_dev, status.st_ino) in self.tree.seen
+        return file_id(status) in self.tree.seen
 
     def _note_seen(self, status: Status) -> None:
-        self.tree.seen.add((status.st_dev, status.st_ino))
+        self.tree.seen.add(file_id(status))
 
     # -- how much of it; a bounded walk does less ---------------------------------------------
 
@@ -435,6 +435,7 @@ class Walk:
                 rowless=answer.rowless,
                 beside=answer.beside,
                 begin=unrotated(path)[1],
+                title=self._walker.heads.title(form, path, status),
             )
         )
 

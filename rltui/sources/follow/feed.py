@@ -129,7 +129,7 @@ class Feed(ABC):
             self._log_clock,
         )
         found = [Note(file.path, None, level, message) for level, message in notes]
-        found += [Note(file.path, n.offset, n.level, n.message) for n in decoded.notes]
+        found += [Note(file.path, *note) for note in decoded.notes]
 
         return Batch(
             self.run.key,

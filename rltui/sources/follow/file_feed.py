@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.address import is_remote
-from rltui.core.batch import Batch, Restart, SourceInfo
+from rltui.core.batch import Batch, Restart, SourceInfo, Sources
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.files import tail_of
@@ -252,7 +252,7 @@ def _renamed(item: Block | Restart, names: Mapping[str, str]) -> Block | Restart
 
 def read_again(
     run: RunFiles,
-    sources: Mapping[Path, SourceInfo],
+    sources: Sources,
     options: Options | None = None,
     budget_bytes: int = _AGAIN_BYTES,
     finished: Collection[Path] = (),

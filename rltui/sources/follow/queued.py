@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, RunKey, Sources
 
 #: A thread that hangs in a system call is abandoned; it ends when the call returns.
 _STOP_TIMEOUT_S = 2.0
@@ -162,14 +162,12 @@ class ThreadedReader(ABC):
 
     @abstractmethod
     def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+        self, key: RunKey, sources: Sources, generations: Iterable[int]
     ) -> Iterator[Batch] | None:
         """Read again what was read of a run; None where its files no longer hold that. Batches of
         another process are an :class:`Arriving`."""
 
-    def rereadable(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> bool | None:
+    def rereadable(self, key: RunKey, sources: Sources, generations: Iterable[int]) -> bool | None:
         """Whether :meth:`read_again` would return all of a run. None until its host answers:
         :attr:`on_batch` is called then."""
         return self.read_again(key, sources, generations) is not None

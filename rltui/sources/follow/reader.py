@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.address import PIPE
-from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.batch import Batch, RunKey, Sources
 from rltui.core.level import Level
 from rltui.files.disk import connect, trouble
 from rltui.formats import ALL_FORMATS
@@ -125,7 +125,7 @@ class Reader(ThreadedReader):
     def read_again(
         self,
         key: RunKey,
-        sources: Mapping[Path, SourceInfo],
+        sources: Sources,
         generations: Iterable[int],
         finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:

@@ -18,6 +18,7 @@ from rltui.core.fault import NOT_SHOWN, Fault, wall
 from rltui.draw.glyph import GlyphSet, ascii_text
 from rltui.draw.line import (
     TEXT,
+    Block,
     Entry,
     Id,
     Line,
@@ -72,14 +73,14 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         """The line ``at`` its place among all lines, of any width."""
         raise NotImplementedError
 
-    def walled(self, draw: Callable[[], list[Line]], height: int | None = None) -> list[Line]:
+    def walled(self, draw: Callable[[], Block], height: int | None = None) -> Block:
         """The lines that ``draw`` returns; if it fails, the reason in ``height`` lines."""
         faults: list[Fault] = []
         with wall(NOT_SHOWN, faults.append):
             return draw()
         limit = self.size.height if height is None else height
         words = wrap(faults[0].text, max(1, self.size.width - 2), limit)
-        lines: list[Line] = [[(f" {text}", style(Token.WATCH))] for text in words]
+        lines: Block = [[(f" {text}", style(Token.WATCH))] for text in words]
         return lines + [[]] * ((height or 0) - len(lines))
 
     def repaint(self) -> None:
@@ -171,11 +172,11 @@ class Lines(LinePainter):
 
     DEFAULT_CSS = "Lines { width: 1fr; height: 1fr; }"
 
-    def __init__(self, draw: Callable[[int, int], list[Line]], *, id: str | None = None) -> None:
+    def __init__(self, draw: Callable[[int, int], Block], *, id: str | None = None) -> None:
         """``draw`` is called with the size in cells, when something is to be painted."""
         super().__init__(id=id)
         self._draw = draw
-        self._lines: list[Line] | None = None
+        self._lines: Block | None = None
 
     def update(self) -> None:
         """Draw again, and paint what differs."""
@@ -242,7 +243,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         """Entries that the cursor can reach."""
         self._places: dict[Id, int] = {}
         """Item -> its place in ``_items``."""
-        self._drawn: dict[tuple[int, bool], list[Line]] = {}
+        self._drawn: dict[tuple[int, bool], Block] = {}
         self.chosen: Id | None = None
         """The item that the user put the cursor on."""
         self.cursor: Id | None = None

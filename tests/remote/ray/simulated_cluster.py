@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rltui.remote.ray.messages import (
@@ -63,7 +63,7 @@ class SimulatedCluster:
 
     def actor(self, node: Node, cls: type[NodeReader], reads: Wanted) -> Actor:
         root = self.roots[node.id]
-        reads = replace(reads, logdirs=tuple(f"{root}{p}" for p in reads.logdirs))
+        reads = reads._replace(logdirs=tuple(f"{root}{p}" for p in reads.logdirs))
         self.actors.append(Actor(node.id, cls(reads)))
         return self.actors[-1]
 
@@ -96,7 +96,7 @@ class SimulatedCluster:
             return call.actor.reader.handle(call.request)
         fetched = call.actor.reader.fetch_news(_NEWS_S, looks=call.looks)
         now = self.clock.now() + self.clock_offsets.get(call.actor.node, 0.0)
-        return replace(fetched, clock=(now, now))
+        return fetched._replace(clock=(now, now))
 
     def result(self, call: Call) -> NodeNews | Searched | None:
         if not (call.done and self._works(call.actor)):

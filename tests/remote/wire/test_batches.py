@@ -25,6 +25,7 @@ from rltui.core.batch import (
     MediaKind,
     MediaPlace,
     Note,
+    Phase,
     Restart,
     RunKey,
     SourceInfo,
@@ -63,6 +64,7 @@ def blocks(draw: st.DrawFn) -> Block:
 
 SETTINGS = st.none() | st.booleans() | st.integers(-(1 << 63), 1 << 63) | TEXTS
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
+PHASES = st.builds(Phase, TEXTS, TEXTS, st.none() | WHOLE, st.none() | WHOLE, st.none() | FINITE)
 SOURCES = st.builds(
     SourceInfo,
     PATHS,
@@ -98,7 +100,8 @@ BATCHES = st.builds(
     *[st.booleans()] * 2,
     WHOLE,
     *[st.booleans()] * 2,
-    st.none() | st.builds(LogTail, st.lists(TEXTS, max_size=3).map(tuple), WHOLE),
+    st.none()
+    | st.builds(LogTail, st.lists(TEXTS, max_size=3).map(tuple), WHOLE, st.none() | PHASES, FINITE),
     st.none() | st.integers(-9, 255),
     st.booleans(),
     st.none() | st.integers(0, (1 << 32) - 1),

@@ -11,6 +11,7 @@ import numpy as np
 from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, WANDB_FRAMING
 from tests.formats import encode
 from tests.formats.encode_tracker import LogWriter, full_row, scalar
+from tests.formats.encode_tracker import run as run_record
 from tests.trackers.store import MlflowDatabase, TrackioDatabase
 
 Row = dict[str, float]
@@ -97,11 +98,14 @@ def events(path: Path, rows: Sequence[Row], *, stamp: int = 1780000000, prefix: 
     write(path / f"events.out.tfevents.{stamp}.vm.77.0", b"".join(data))
 
 
-def wandb(root: Path, run: str, rows: Sequence[Row], *, when: str = "20261128_190056") -> Path:
+def wandb(
+    root: Path, run: str, rows: Sequence[Row], *, when: str = "20261128_190056", name: str = ""
+) -> Path:
     """A directory of W&B, with its own logs and its links; returns it."""
     writer, folder = LogWriter(WANDB_FRAMING), root / f"wandb/offline-run-{when}-{run}"
     day = int(when[6:8]) * 86400
-    records = [
+    records = [writer.record(run_record(name, _WALL + day))] if name else []
+    records += [
         writer.record(
             full_row(
                 int(r["step"]), _WALL + day + r["step"], {"loss": r["loss"], "reward": r["reward"]}
@@ -119,10 +123,10 @@ def wandb(root: Path, run: str, rows: Sequence[Row], *, when: str = "20261128_19
         for n in range(9)
     ]
     write(folder / "logs/debug-internal.log", "\n".join(internal) + "\n")
-    for name in ("debug.log", "debug-internal.log"):
-        link = root / "wandb" / name
+    for log in ("debug.log", "debug-internal.log"):
+        link = root / "wandb" / log
         link.unlink(missing_ok=True)
-        link.symlink_to(f"{folder.name}/logs/{name}")
+        link.symlink_to(f"{folder.name}/logs/{log}")
     latest = root / "wandb/latest-run"
     latest.unlink(missing_ok=True)
     latest.symlink_to(folder.name)
@@ -171,6 +175,14 @@ def sb3_table(path: Path, rows: Iterable[Row]) -> None:
         for r in rows
     ]
     write(path, "-" * 40 + "\n" + "".join(lines))
+
+
+def sb3_rows(rows: Iterable[Row]) -> list[Row]:
+    """The same rows as SB3 writes them into event files."""
+    return [
+        {"step": r["step"] * 2048, "rollout/ep_rew_mean": r["reward"], "train/loss": r["loss"]}
+        for r in rows
+    ]
 
 
 def sb3_csv(path: Path, rows: Iterable[Row]) -> None:

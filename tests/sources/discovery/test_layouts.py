@@ -21,6 +21,7 @@ from tests.sources.discovery.layouts import (
     mlflow,
     monitor,
     sb3_csv,
+    sb3_rows,
     sb3_table,
     state,
     swanlab,
@@ -261,6 +262,26 @@ def wandb_resumed(root: Path) -> None:
     wandb(root, "abc123", rows[60:], when="20261128_190056")
 
 
+@named({"ppo": 120, "sac": 60})
+def wandb_names_that_were_given(root: Path) -> None:
+    rows = course(1, 120)
+    wandb(root, "abc123", rows[:70], when="20261127_190056", name="ppo")
+    wandb(root, "abc123", rows[60:], when="20261128_190056", name="ppo")
+    wandb(root, "abc124", course(2), when="20261128_200056", name="sac")
+
+
+@named({"ppo": 60, "offline-run-20261128_200056-abc124": 60})
+def wandb_one_name_for_two(root: Path) -> None:
+    wandb(root, "abc123", course(1), name="ppo")
+    wandb(root, "abc124", course(2), when="20261128_200056", name="ppo")
+
+
+@named({"exp1": 60, "exp2": 60})
+def wandb_names_below_directories(root: Path) -> None:
+    wandb(root / "exp1", "abc123", course(1), name="ppo")
+    wandb(root / "exp2", "abc124", course(2), name="ppo")
+
+
 @named({"a": 60, "b": 60})
 def wandb_of_two(root: Path) -> None:
     for n, name in enumerate("ab"):
@@ -359,6 +380,33 @@ def sb3_with_everything(root: Path) -> None:
     monitor(root / "monitor.csv")
     write(root / "evaluations.npz", b"PK\3\4" + bytes(200))
     jsonl(root / "results/final.json", [{"mean_reward": 1.5, "std_reward": 0.1}])
+
+
+@layout(cartpole=60, walker=60)
+def sb3_with_a_console(root: Path) -> None:
+    for n, name in enumerate(("cartpole", "walker")):
+        sb3_table(root / f"logs/{name}/stdout.log", course(n))
+        monitor(root / f"logs/{name}/monitor.csv")
+        events(root / f"logs/{name}/tb/PPO_1", sb3_rows(course(n)), stamp=1780000000 + n)
+
+
+@layout(cartpole=60)
+def sb3_with_a_console_alone(root: Path) -> None:
+    sb3_table(root / "logs/cartpole/stdout.log", course(1))
+    monitor(root / "logs/cartpole/monitor.csv")
+    events(root / "logs/cartpole/tb/PPO_1", sb3_rows(course(1)))
+
+
+@layout(work=60)
+def sb3_with_a_console_in_the_logdir(root: Path) -> None:
+    sb3_table(root / "train.log", course(1))
+    events(root / "tb/PPO_1", sb3_rows(course(1)))
+
+
+@named({"PPO_1": 60, "PPO_2": 60})
+def sb3_with_event_files_alone(root: Path) -> None:
+    for n in (1, 2):
+        events(root / f"tb/PPO_{n}", sb3_rows(course(n)), stamp=1780000000 + n)
 
 
 @named({"CartPole-v1__ppo__1__1780000000": 60, "CartPole-v1__ppo__2__1780000001": 60})
