@@ -51,7 +51,7 @@ _EPOCH = re.compile(
 )
 #: What is behind the steps of a bar; a pattern that begins with a digit would be slow.
 _BAR = re.compile(rb"/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
-_DONE = re.compile(rb"[\d,]{1,18}$")
+_FIGURES, _DONE_BYTES = b"0123456789,", 18
 #: Rows after which the bar is read here and there, for what lies between by its pace.
 _MANY_ROWS = 1000
 #: Bytes of a line in which its time is, and of the log before a row in which its stamp or bar is.
@@ -91,10 +91,10 @@ class StampReader:
         """Of the newest stamp: what stands before and behind its time of day, where that ends, its
         unit, and the seconds at midnight."""
         self._minute = b"", 0.0
-        """Hour and minute of the newest one of the same form, and seconds until then."""
+        """An hour and minute, and seconds until then."""
 
     def moment(self, line: bytes) -> Moment | None:
-        """The time in the head of a line, of which others may follow; None without one."""
+        """The time in the head of a line; None without one."""
         lead, behind, end, unit, midnight = self._form
         if line.startswith(lead) and line.startswith(behind, end):
             clock = _CLOCK.fullmatch(line, len(lead), end)
@@ -240,7 +240,11 @@ class RowClock:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
-        if moment is None and self._unit in (None, _BAR_UNIT) and self._has_bar(begin, end):
+        if (
+            moment is None
+            and self._unit in (None, _BAR_UNIT)
+            and self._text.find(b"<", begin, end) >= 0
+        ):
             self._read_bars(end)
             known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
             if known and self._total in (None, *known):
@@ -255,15 +259,16 @@ class RowClock:
         steps; NaN without one."""
         if self._unit not in (None, _BAR_UNIT) or self.silent:
             return math.nan
-        end, many = self._lead + self.line[1], self._rows > _MANY_ROWS
+        end = self._lead + self.line[1]
         self._read_bars(end)
         if self._total is not None and step > self._total + self._bars[self._total].base:
             self._total = None
-        known = self._total is not None
         for total in self._bars if self._total is None else (self._total,):
             bar = self._bars[total]
             ahead = step - bar.steps
-            fits = (ahead <= 1 and (known or ahead >= 0)) or (known and many)
+            fits = 0 <= ahead <= 1
+            if total == self._total:
+                fits = ahead <= 1 or self._rows > _MANY_ROWS
             if fits and bar.steps and bar.at >= self._begin + end - 2 * _NEAR_BYTES:
                 self._total = total
                 return self._settled(_BAR_UNIT, bar.seconds / bar.steps * step)
@@ -330,9 +335,6 @@ class RowClock:
 
         return seconds
 
-    def _has_bar(self, begin: int, end: int) -> bool:
-        return self._text.find(b"<", begin, end) >= 0
-
     def _read_bars(self, end: int, *, now: bool = False) -> None:
         """Read the bars up to a place in the text; those of a long log only here and there, unless
         ``now``."""
@@ -346,11 +348,11 @@ class RowClock:
         if last < 0:
             return
         for found in _BAR.finditer(self._text, max(begin, first - _HEAD_BYTES), last + 1):
-            before = _DONE.search(self._text[max(0, found.start() - 20) : found.start()])
-            printed = before[0] if before is not None else b"", *found.groups()
-            done, total, hours, minutes, seconds = (
-                int((number or b"").replace(b",", b"") or 0) for number in printed
-            )
+            before = self._text[max(0, found.start() - _DONE_BYTES) : found.start()]
+            printed = before[len(before.rstrip(_FIGURES)) :], *found.groups(b"")
+            done, total, hours, minutes, seconds = [
+                int(number.replace(b",", b"") or 0) for number in printed
+            ]
             if total in self._bars or len(self._bars) < _MOST_BARS:
                 elapsed = hours * _HOUR_S + minutes * 60 + seconds
                 bar = self._bars.get(total, _Bar())

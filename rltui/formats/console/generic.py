@@ -52,7 +52,7 @@ _QUICK = re.compile(
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
     rb"(?: [Nn]um(?:ber)?)?['\"]?\s?(?:[:=#,_]|\xef\xbc\x9a)?\s?['\"\[(]?\s{0,8}\d"
 )
-#: The same of counters without a name or before it; each alone is several times as fast.
+#: The same without a name, and before it: three patterns are faster than one.
 _QUICK_BARE = re.compile(
     rb"\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
 )

@@ -59,17 +59,16 @@ class PhaseSearch:
         """Name of a phase -> seconds that it last took."""
         self._shapes: dict[int, re.Pattern[bytes] | None] = {}
         """Hash of a line with "#" for every digit -> the pattern that it matches."""
-        self._waiting = b""
-        """The end of what came after that row and was not looked at, as more was to follow."""
-        self._any_row = False
+        self._waiting, self._any_row = b"", False
+        """What came after that row and was not looked at yet."""
 
     def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
         """Look at the next piece; ``row_end``: where the newest row in it ends, negative when that
         is before it; ``more``: whether others are known to follow, with which it may be read."""
         row = max(0, row_end or 0)
         if row_end is not None:
-            before = self._waiting + data[max(0, row - _BEFORE) : row]
-            for line in () if more else before[-_BEFORE:].splitlines():
+            before = b"" if more else self._waiting + data[max(0, row - _BEFORE) : row]
+            for line in before.splitlines():
                 self._take(line)
             self._waiting, self._any_row = b"", True
             self.phase, self._name, self._times = None, "", []
