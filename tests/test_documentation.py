@@ -82,7 +82,7 @@ def test_the_readme_names_what_a_user_needs() -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_place_of_ours_is_named(path: Path) -> None:
     text = read(path)
-    for word in ("/work", "shared/"):
+    for word in ("/work/", "shared/"):
         assert word not in text, f"{word} in {path.name}"
 
 

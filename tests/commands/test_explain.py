@@ -77,7 +77,7 @@ SYMPTOM = (
     ("name", "said", "unsaid"),
     [
         ("entropy", ("logged as", "actor/entropy"), "judged by no rule"),
-        ("stalled", ("Nothing new was written",), "rules.override"),
+        ("stalled", ("No new row came for",), "rules.override"),
         ("action_std", ("judged by no rule: It shrinks in healthy runs",), "rules.override"),
         ("reward_crash", SYMPTOM, "did you mean"),
         ("the reward crashes", SYMPTOM, "did you mean"),

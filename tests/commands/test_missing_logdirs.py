@@ -263,7 +263,7 @@ def test_garbage_named_like_an_event_file(cli: Cli, tmp_path: Path, content: byt
         result = cli(*arguments(command, tmp_path))
         assert result.code == 3
         assert result.out == ""
-        assert "no readable log" in result.err
+        assert "no row of metrics below" in result.err
     assert cli("check", tmp_path, "--json").code == 3
 
 
