@@ -173,7 +173,8 @@ class Judged:
     @property
     def entries(self) -> list[dict[str, Any]]:
         """What JSON has of each run."""
-        return [dict(run.entry or {}) for run in self.runs]
+        pairs = zip(self.runs, self._names, strict=True)
+        return [{**(run.entry or {}), "name": name} for run, name in pairs]
 
     def json(self) -> str:
         """See :func:`~rltui.output.json_document.check_document`."""

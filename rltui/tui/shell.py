@@ -47,6 +47,8 @@ from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, t
 Result = TypeVar("Result")
 #: Seconds that a notice stays: it hides keys.
 _NOTICE_S = 3.0
+#: The screen that Textual shows before the first one of an app.
+_BLANK = "_default"
 #: Key of an action that the user took all keys from: no terminal sends it.
 _NO_KEY = "unbound"
 #: The key that quits at once, whatever waits.
@@ -253,7 +255,8 @@ class ShellApp(CellDiffApp[Result]):
                 raise error
             if self._exit:  # the user has left
                 return
-            if self._running and self.screen_stack:
+            shown = self._running and self.screen_stack
+            if shown and self.screen.id != _BLANK:
                 self._tell(faults[-1])
                 return
         # Textual prints this instead of a traceback with the values of all variables

@@ -17,7 +17,7 @@ def test_it_says_what_is_seen_and_what_to_log(cli: Cli, tmp_path: Path) -> None:
     result = cli("canary", tmp_path)
     assert result.code == 0
     assert "  blind   entropy collapses early: log actor/entropy" in result.out
-    assert "  seen    the reward crashes: reward_drop after " in result.out
+    assert "  seen    the reward crashes: reward_drop.reward" in result.out
     assert max(map(cell_width, result.out.splitlines())) <= 80
     lines = [line[2:9].strip() for line in result.out.splitlines()[1:] if line[2:3] != " "]
     order = [s for s in ("blind", "silent", "early", "seen") if s in lines]

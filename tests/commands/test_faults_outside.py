@@ -33,7 +33,7 @@ from tests.sources.faulty_stores import StoreLog, Trackio
 STEPS = int(os.environ.get("RLTUI_OUTSIDE_STEPS", "40"))
 SEED = int(os.environ.get("RLTUI_OUTSIDE_SEED", "1"))
 TAGS = ("actor/entropy", "critic/score/mean", "response_length/mean", "actor/grad_norm")
-RUNS = ("tfevents", "jsonl", "csv", "console", "wandb", "swanlab", "trackio/proj/r")
+RUNS = ("tfevents", "jsonl", "csv", "console", "logs/wandb", "swanlab", "proj")
 ROWS = 120
 #: What a busy machine may take to notice everything.
 PATIENCE_S = 90.0

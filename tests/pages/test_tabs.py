@@ -76,7 +76,7 @@ def test_tabs_of_a_training_stay_longer_than_those_of_the_machine() -> None:
         assert {"turns", "rollout"} <= {s.id for s in spots}, plain(line)
 
 
-STATES = Counter(live=1, stalled=2, crashed=3, cancelled=4, finished=15, silent=6, ended=27)
+STATES = Counter(live=1, stalled=2, crashed=3, cancelled=4, finished=15, stopped=33)
 COUNTS = RunCounts(58, 58, STATES, Counter({Level.BAD: 7, Level.WATCH: 9}), 58)
 
 
@@ -85,7 +85,7 @@ def header(width: int, label: str = "runs") -> str:
 
 
 def test_a_wide_screen_counts_every_state() -> None:
-    assert "1 live  2 stalled  3 crashed  4 cancelled  15 finished  6 silent" in header(120)
+    assert "1 live  2 stalled  3 crashed  33 stopped  4 cancelled  15 finished" in header(120)
 
 
 def test_what_is_over_goes_before_what_is_live() -> None:
