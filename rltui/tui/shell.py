@@ -47,8 +47,6 @@ from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, t
 Result = TypeVar("Result")
 #: Seconds that a notice stays: it hides keys.
 _NOTICE_S = 3.0
-#: The screen that Textual shows before the first one of an app.
-_BLANK = "_default"
 #: Key of an action that the user took all keys from: no terminal sends it.
 _NO_KEY = "unbound"
 #: The key that quits at once, whatever waits.
@@ -125,6 +123,7 @@ class ShellApp(CellDiffApp[Result]):
         self._palette: Palette | None = None
         self.picture = TerminalPicture()
         """The picture that the terminal shows, and how it can."""
+        self._is_ready = False
         self._frame: PictureFrame | None = None
         super().__init__()
         self.register_theme(textual_theme(options.theme))
@@ -164,6 +163,11 @@ class ShellApp(CellDiffApp[Result]):
         if not self.picture.asked and hears(self._driver):
             self.picture.asked = True
             self.write_terminal(ASK)
+
+    @on(events.Ready)
+    def _begin(self) -> None:
+        """From now on a fault leaves something to look at."""
+        self._is_ready = True
 
     @on(events.Resize)
     def _ask_again(self) -> None:
@@ -255,8 +259,7 @@ class ShellApp(CellDiffApp[Result]):
                 raise error
             if self._exit:  # the user has left
                 return
-            shown = self._running and self.screen_stack
-            if shown and self.screen.id != _BLANK:
+            if self._is_ready and self._running and self.screen_stack:
                 self._tell(faults[-1])
                 return
         # Textual prints this instead of a traceback with the values of all variables
