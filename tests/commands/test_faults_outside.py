@@ -236,8 +236,9 @@ def test_what_is_shown_in_the_end_is_what_is_there(tmp_path: Path) -> None:
             log.collapses = number % 2 == 0
             log.begin(0, ROWS)
         fresh = checked(logdir, home)
-        expected = {n: ("✖" if r["level"] == "bad" else "✔", ROWS - 1) for n, r in fresh.items()}
-        assert set(fresh) == set(RUNS)
+        marks = {r["name"]: "✖" if r["level"] == "bad" else "✔" for r in fresh.values()}
+        expected = {name: (mark, ROWS - 1) for name, mark in marks.items()}
+        assert set(expected) == set(RUNS)
         assert {r["last_step"] for r in fresh.values()} == {ROWS - 1}
         agreed = waited(program, lambda: rows_of(program.screen.text, RUNS) == expected)
         assert agreed, (expected, program.screen.text)
