@@ -191,7 +191,8 @@ def progress(
     eta, done = None, any(end is not None and end[0] == last for end in ends)
     if total and last is not None:
         eta = None if per_step is None else max(0.0, (total - last) * per_step)
-        done = done or last + _stride_of(run, infos) > total
+        from_zero = run.first_step == 0  # then the step counts the steps before
+        done = done or last + _stride_of(run, infos) + from_zero > total
 
     fresh = Progress(
         run.first_step,

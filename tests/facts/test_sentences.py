@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from rltui.facts.sentences import (
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
+from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from tests.builders import a_batch
 from tests.fakes import a_session
@@ -109,13 +111,16 @@ def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> Non
     assert "limit ±0.9" in summary(found[0])
 
 
-@pytest.mark.parametrize(
-    ("rule", "case"), [pytest.param(r, c, id=f"{r.id}-{c.line}") for r in RULES for c in r.cases]
-)
-def test_value_and_threshold_of_every_case_are_of_one_row(rule: object, case: object) -> None:
-    series = {k: parse_series(t) for k, t in case.series.items()}  # type: ignore[attr-defined]
-    made = case_run(series, scenario=case.scenario)  # type: ignore[attr-defined]
-    for finding in Engine([rule]).evaluate(*made, 0.0).findings:  # type: ignore[list-item]
+def findings_of_cases(rule: Rule) -> Iterator[Finding]:
+    for case in rule.cases:
+        series = {k: parse_series(t) for k, t in case.series.items()}
+        made = case_run(series, scenario=case.scenario)
+        yield from Engine([rule]).evaluate(*made, 0.0).findings
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_value_and_threshold_of_every_case_are_of_one_row(rule: Rule) -> None:
+    for finding in findings_of_cases(rule):
         assert finding.evidence.step_first <= finding.evidence.step_last
         if finding.until_step is not None:
             assert finding.evidence.step_last <= finding.until_step

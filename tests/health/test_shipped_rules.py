@@ -10,30 +10,37 @@ from rltui.catalogue import load_catalogue
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.facts import sentences
-from rltui.health.cases import CaseResult, case_run, parse_series, run_cases
+from rltui.health.cases import case_run, parse_series, run_cases
 from rltui.health.engine import Engine
-from rltui.health.rule import Case, Rule, Variant
+from rltui.health.rule import Rule, Variant
 from rltui.health.rules import load_rules
 
 RULES = load_rules()
 VARIANTS = [(r, v) for r in RULES for v in r.variants]
-RESULTS = run_cases(RULES)
+RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.rule}: {r.case}"[:59])
-def test_case(result: CaseResult) -> None:
-    assert result.ok, f"{result.path}:{result.line}: {result.message}"
+@RULE
+def test_cases(rule: Rule) -> None:
+    results = run_cases([rule])
+    wrong = [f"{r.path}:{r.line}: {r.message}" for r in results if not r.ok]
+    assert not wrong, "\n".join(wrong)
+    for finding in (finding for result in results for finding in result.findings):
+        summary, short = sentences.summary(finding), sentences.short(finding)
+        assert "\n" not in summary
+        assert "–" not in summary, f"a field without a value: {summary}"
+        assert cell_width(short) <= 45, short
 
 
-@pytest.mark.parametrize("rule", RULES)
+@RULE
 def test_each_rule_has_a_firing_a_quiet_and_a_nearly_firing_case(rule: Rule) -> None:
     seen = Counter(case.expect for case in rule.cases)
     assert seen[Level.BAD] + seen[Level.WATCH] >= 1
     assert seen[Level.OK] >= 2
 
 
-@pytest.mark.parametrize(("rule", "variant"), VARIANTS)
-def test_each_threshold_says_where_it_comes_from(rule: Rule, variant: Variant) -> None:
+@pytest.mark.parametrize("variant", [v for _, v in VARIANTS], ids=lambda v: v.id)
+def test_each_threshold_says_where_it_comes_from(variant: Variant) -> None:
     given = {
         name
         for parameters in variant.levels.values()
@@ -44,26 +51,15 @@ def test_each_threshold_says_where_it_comes_from(rule: Rule, variant: Variant) -
         assert given <= set(variant.sources), f"{variant.id}: {given - set(variant.sources)}"
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.rule}: {r.case}"[:59])
-def test_words_fit(result: CaseResult) -> None:
-    for finding in result.findings:
-        summary, short = sentences.summary(finding), sentences.short(finding)
-        assert "\n" not in summary
-        assert "–" not in summary, f"a field without a value: {summary}"
-        assert cell_width(short) <= 45, short
-
-
-@pytest.mark.parametrize(
-    ("rule", "case"), [(r, c) for r in RULES for c in r.cases]
-)  # fmt: skip
-def test_healthy_column_fits(rule: Rule, case: Case) -> None:
-    series = {k: parse_series(t) for k, t in case.series.items()}
-    report = Engine([rule]).evaluate(*case_run(series), 0.0)
-    for judgement in report.tags.values():
-        assert cell_width(sentences.healthy(judgement)) <= 16, sentences.healthy(judgement)
-        assert cell_width(sentences.healthy_short(judgement)) <= 12, sentences.healthy_short(
-            judgement
-        )
+@RULE
+def test_healthy_column_fits(rule: Rule) -> None:
+    for case in rule.cases:
+        series = {k: parse_series(t) for k, t in case.series.items()}
+        report = Engine([rule]).evaluate(*case_run(series), 0.0)
+        for judgement in report.tags.values():
+            healthy, short = sentences.healthy(judgement), sentences.healthy_short(judgement)
+            assert cell_width(healthy) <= 16, healthy
+            assert cell_width(short) <= 12, short
 
 
 def test_all_metrics_are_in_the_catalogue() -> None:

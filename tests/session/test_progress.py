@@ -100,6 +100,12 @@ def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
     assert progress_of(rows(19, hparams={"max_steps": 20}), at=180).state is RunState.LIVE
 
 
+def test_the_last_step_of_a_count_from_zero_is_one_below_the_total() -> None:
+    planned: dict[str, object] = {"hparams": {"max_steps": 20}}
+    assert progress_of(rows(20, first=0, **planned), at=50 * HOUR).state is RunState.FINISHED
+    assert progress_of(rows(19, first=0, **planned), at=50 * HOUR).state is RunState.STOPPED
+
+
 def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
     tags = {"train/loss": [1.0] * 9, "train/train_runtime": [NAN] * 9}
     batch = rows(9, tags=tags)

@@ -3,6 +3,8 @@ an answer for each row, and bears whatever the other metrics are."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,14 +16,16 @@ from rltui.health.cases import case_run
 from rltui.health.detectors.registry import DETECTORS
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.engine import Engine
-from rltui.health.rule import Variant
+from rltui.health.rule import Rule, Variant
 from rltui.health.rules import load_rules
 from tests.health.drawn import series
 
 RULES = load_rules()
-SETTINGS = pytest.mark.parametrize(
-    ("variant", "level"), [(v, level) for r in RULES for v in r.variants for level in v.levels]
-)
+RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+
+
+def settings_of(rule: Rule) -> list[tuple[Variant, Level]]:
+    return [(variant, level) for variant in rule.variants for level in variant.levels]
 
 
 def answer(variant: Variant, level: Level, x: FloatArray, other: FloatArray | None) -> Signal:
@@ -40,40 +44,40 @@ def columns(signal: Signal) -> list[np.ndarray]:
     return [np.asarray(c) for c in found]
 
 
-@SETTINGS
+@RULE
 @settings(max_examples=10)
 @given(x=series(), other=series(), part=st.floats(0.05, 0.95))
 def test_verdict_on_a_prefix_is_the_prefix_of_the_verdict(
-    variant: Variant, level: Level, x: FloatArray, other: FloatArray, part: float
+    rule: Rule, x: FloatArray, other: FloatArray, part: float
 ) -> None:
     rows, second = max(1, int(len(x) * part)), np.resize(other, len(x))
-    whole = columns(answer(variant, level, x, second))
-    head = columns(answer(variant, level, x[:rows], second[:rows]))
-    for a, b in zip(whole, head, strict=True):
-        assert a.shape == (len(x),)
-        np.testing.assert_array_equal(a[:rows], b)
+    for variant, level in settings_of(rule):
+        whole = columns(answer(variant, level, x, second))
+        head = columns(answer(variant, level, x[:rows], second[:rows]))
+        for a, b in zip(whole, head, strict=True):
+            assert a.shape == (len(x),), variant.id
+            np.testing.assert_array_equal(a[:rows], b, err_msg=variant.id)
 
 
-@SETTINGS
-@pytest.mark.parametrize("n", [0, 1, 2, 40])
-@pytest.mark.parametrize("other", [None, np.nan, 0.0, 1.0], ids=str)
-def test_short_runs_and_roles_without_a_number_are_borne(
-    variant: Variant, level: Level, n: int, other: float | None
-) -> None:
-    for x in (np.zeros(n), np.ones(n), -np.ones(n), np.linspace(2.0, 1.0, n)):
-        signal = answer(variant, level, x, None if other is None else np.full(n, other))
-        assert all(len(c) == n for c in columns(signal))
-        assert signal.beyond.dtype == bool
-        assert signal.evidence is None or not np.isnan(signal.evidence()).any()
+@RULE
+def test_short_runs_and_roles_without_a_number_are_borne(rule: Rule) -> None:
+    lengths, others = (0, 1, 2, 40), (None, np.nan, 0.0, 1.0)
+    for (variant, level), n, other in product(settings_of(rule), lengths, others):
+        for x in (np.zeros(n), np.ones(n), -np.ones(n), np.linspace(2.0, 1.0, n)):
+            signal = answer(variant, level, x, None if other is None else np.full(n, other))
+            case = f"{variant.id}, {level}, {n} rows, others {other}"
+            assert all(len(c) == n for c in columns(signal)), case
+            assert signal.beyond.dtype == bool, case
+            assert signal.evidence is None or not np.isnan(signal.evidence()).any(), case
 
 
-@SETTINGS
-def test_only_detectors_that_say_so_see_what_is_not_finite(variant: Variant, level: Level) -> None:
-    if variant.detector.all_rows:
-        x = np.array([1.0, 1.0, np.nan, np.inf, -np.inf, 1.0])
-        assert answer(variant, level, x, None).beyond[2:5].any()
-        assert not answer(variant, level, np.ones(5), None).beyond.any()
-    assert variant.detector.all_rows is variant.detector.finite_is_quiet
+def test_only_detectors_that_say_so_see_what_is_not_finite() -> None:
+    x = np.array([1.0, 1.0, np.nan, np.inf, -np.inf, 1.0])
+    for variant, level in (setting for rule in RULES for setting in settings_of(rule)):
+        if variant.detector.all_rows:
+            assert answer(variant, level, x, None).beyond[2:5].any(), variant.id
+            assert not answer(variant, level, np.ones(5), None).beyond.any(), variant.id
+        assert variant.detector.all_rows is variant.detector.finite_is_quiet, variant.id
 
 
 #: Detectors that promise it, with parameters that have no unit.
