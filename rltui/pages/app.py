@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,41 @@ from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
 from rltui.facts.groups import following
-from rltui.pages.run.chart_screen import SessionApp
+from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
-from rltui.session import Session
+from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import InputTimes, Pump
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
-from rltui.tui.shell import AppOptions
+from rltui.tui.shell import AppOptions, Offer
+
+#: What keys need, and the first paint does not wait for; the soonest needed comes first.
+LATER = (
+    "rltui.facts.alarms",
+    "rltui.pages.findings.findings_detail",
+    "rltui.pages.metric.lines",
+    "rltui.pages.run.rewards",
+    "rltui.pages.run.devices",
+    "rltui.pages.metric.screen",
+    "rltui.tui.overlay",
+    "rltui.tui.palette",
+    "rltui.pages.offers",
+    "rltui.pages.log",
+    "rltui.pages.comparison.screen",
+    "rltui.pages.hyperparameters",
+    "rltui.pages.samples",
+    "rltui.pages.media",
+    "rltui.tui.writing",
+    "rltui.output.brief",
+    "rltui.pages.html_report",
+    "rltui.output.text_report",
+    "rltui.output.json_document",
+    "rltui.health.muting",
+    "rltui.health.crash",
+)
 
 
 class RltuiApp(SessionApp, places=EVERYWHERE):
@@ -65,7 +91,8 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self.failure: RltuiError | None = None
         self._replaced: set[Path] = set()
         """Logdirs of which a notice said that they are read at another address."""
-        self.pump = Pump(self, session, self._show_news, self._fail, self._input_times)
+        times = self._input_times
+        self.pump = Pump(self, session, self._show_news, self._fail, times, LATER)
         self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -140,6 +167,24 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
                 self._to_mark.pop(key, None)
         if marked != self.view.marked:
             self.view = self.view._replace(marked=marked)
+
+    def open_comparison(
+        self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
+    ) -> None:
+        from rltui.pages.comparison.screen import open_comparison  # heavy
+
+        open_comparison(self, self.session, opens, at, grouped=grouped)
+
+    def offers(self, run: RunView | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
+        from rltui.pages.offers import finding_offers, run_offers  # heavy
+
+        others = self.session.runs()
+        if run is not None:
+            yield from run_offers(self.session, run, opens)
+        if run is not None and inside:
+            yield from finding_offers([run], opens, named=False)
+            others = [other for other in others if other is not run]
+        yield from finding_offers(others, opens, named=True)
 
     def action_pause(self) -> None:
         """Pause the view or the replay, or let it go on."""

@@ -43,8 +43,8 @@ from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
-from rltui.tui import later
 from rltui.tui.keys import SAMPLES
+from rltui.tui.overlay import ExplainScreen
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen, Work
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
@@ -478,7 +478,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         def whole(_: object, width: int) -> Block:
             return [[("Sample", TITLE)], [], *self._lines_of(found, width)]
 
-        self.shell.push_screen(later.ExplainScreen(whole))
+        self.shell.push_screen(ExplainScreen(whole))
 
     def copied_text(self) -> str:
         found = self._sample

@@ -13,7 +13,6 @@ from rltui.core.text import kept_clean
 from rltui.session import Session
 from rltui.session.event import EventKind, Watcher
 from rltui.session.hook import open_hook
-from rltui.tui import later
 from rltui.tui.clipboard import passed_through
 from rltui.tui.shell import ShellApp
 
@@ -41,15 +40,18 @@ class Alerts:
         events = [e for e in self._watcher.events() if e.is_news]
         if not events:
             return
+        from rltui.output.json_document import event_message  # heavy
+        from rltui.output.text_report import event_words
+
         for event in events:
             if self._hook is not None and self._hook.wants(event):
-                self._hook.post(later.event_message(event))
+                self._hook.post(event_message(event))
         begun = [e for e in events if e.kind is not EventKind.RESOLVED]
         loud = [e for e in begun if self._least is not None and e.finding.level >= self._least]
         if loud:
             more = f" and {len(loud) - 1} more" if len(loud) > 1 else ""
             self._app.bell()
-            self._app.write_terminal(notification(later.event_words(loud[0]) + more, os.environ))
+            self._app.write_terminal(notification(event_words(loud[0]) + more, os.environ))
 
     def close(self) -> None:
         """Wait shortly for messages that the hook has not received yet."""

@@ -11,14 +11,14 @@ import gc
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from textual.message_pump import MessagePump
 
 from rltui.core.clock import Clock
 from rltui.core.errors import RltuiError
 from rltui.session import Session
-from rltui.tui.later import import_later
 
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
 #: which is also this many times what the last one took.
@@ -48,6 +48,19 @@ _OLDER, _ALL, _AWAY_S = 10, 50, 10.0
 #: With thousands of runs a full collection takes seconds. If one takes this long, the objects that
 #: remain are left out of the next full collections, this many.
 _LONG_S, _THAW = 0.05, 20
+#: Pause before each import, seconds: a key waits for one at most.
+_IMPORT_PAUSE_S = 0.05
+
+
+def import_later(owner: MessagePump, names: Sequence[str]) -> None:
+    """Import modules on the loop of ``owner``, one after each pause."""
+
+    def import_next() -> None:
+        import_module(names[0])
+        import_later(owner, names[1:])
+
+    if names:
+        owner.set_timer(_IMPORT_PAUSE_S, import_next)
 
 
 class PaintLimiter:
@@ -102,10 +115,13 @@ class Pump:
         show: Callable[[bool], None],
         fail: Callable[[RltuiError], None],
         input_times: InputTimes,
+        later: Sequence[str] = (),
     ) -> None:
         """``show`` paints; its argument says whether a run appeared. ``fail`` is called when it
-        turns out while reading that there is nothing to read."""
+        turns out while reading that there is nothing to read. ``later``: modules that keys need,
+        to import once the first values stand on the screen."""
         self._owner = owner
+        self._later = later
         self._session = session
         self._show = show
         self._fail = fail
@@ -208,7 +224,7 @@ class Pump:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True
             self._pull_in(_BUSY_S)
-            import_later(self._owner)
+            import_later(self._owner, self._later)
 
     def age(self) -> None:
         """Update ages, and go on with verdicts that wait although the reader has no news."""

@@ -24,7 +24,6 @@ from rltui.facts.columns import names_in
 from rltui.facts.x_axis import axes_of
 from rltui.session import RunView, Session
 from rltui.session.notes import note_on, write_note
-from rltui.tui import later
 from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
     KEYS,
@@ -257,7 +256,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys that work here."""
-        self.shell.push_screen(later.HelpScreen(self.keys, self.place, self.title_words))
+        self.shell.show_help(self.keys, self.place, self.title_words)
 
     async def action_command(self) -> None:
         """Ask for a command."""
@@ -287,9 +286,11 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, the data of its chart, or a report."""
-        name = later.default_name(self.picture_words(), self.shell.logdirs)
+        from rltui.tui.writing import default_name, offered_names  # heavy
+
+        name = default_name(self.picture_words(), self.shell.logdirs)
         data, report = self.charted() is not None, self.reported() is not None
-        await self.ask(f"w {name}", later.offered_names(name, data=data, report=report))
+        await self.ask(f"w {name}", offered_names(name, data=data, report=report))
 
     def picture_words(self) -> list[str]:
         """What a picture of the screen is called."""
@@ -304,12 +305,14 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         return None
 
     def _write(self, name: str, *, over: bool) -> None:
+        from rltui.tui.writing import write_screen  # heavy
+
         shell, strips = self.shell, self._compositor.render_strips(self.size)
         rows = [list(strip) for strip in strips]
         if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
-            path = later.write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
+            path = write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
         except (UsageError, OSError) as problem:
             shell.say(str(problem))
         else:

@@ -29,7 +29,7 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.line import Token
 from rltui.draw.theme import DEFAULT, Theme, list_themes, load_theme
 from rltui.draw.view import View
-from rltui.tui import clipboard, later
+from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
 from rltui.tui.command_history import CommandHistory
 from rltui.tui.keys import KEYS, Key
@@ -141,12 +141,11 @@ class ShellApp(CellDiffApp[Result]):
 
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         """Show the palette, for a ``text`` only if that finds anything. Returns whether it did."""
-        if not self.is_screen_installed("palette"):  # kept: making a screen takes time
-            self.install_screen(later.PaletteScreen(), "palette")
-        found: bool = self.get_screen("palette", later.PaletteScreen).begin(offers, text)
-        if found or not text:
-            self.push_screen("palette")
-        return found
+        raise NotImplementedError
+
+    def show_help(self, keys: Sequence[Key], place: str, title: str) -> None:
+        """Show the keys of a screen."""
+        raise NotImplementedError
 
     # -- pictures --------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import io
 import re
 import subprocess
 import sys
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,7 @@ import rltui
 from rltui.commands.watch import reading
 from rltui.config import HooksConfig
 from rltui.core.text import cell_width
-from rltui.pages.app import RltuiApp
-from rltui.tui import later
+from rltui.pages.app import LATER, RltuiApp
 from rltui.tui.keys import KEYS
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
@@ -211,7 +210,7 @@ from rltui.session import Session
 from rltui.pages.app import RltuiApp
 from rltui.tui.shell import AppOptions
 from rltui.tui import pump
-from rltui.tui.later import LATER
+from rltui.pages.app import LATER
 
 session = Session([Path(sys.argv[1])])
 session.scan()
@@ -268,13 +267,12 @@ def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) ->
 
 
 def test_what_keys_need_is_loaded_after_the_first_paint() -> None:
-    known = {(module, name) for module, names in later.NAMES.items() for name in names}
-    assert all(getattr(later, n) is getattr(import_module(module), n) for module, n in known)
     package = Path(rltui.__file__).parent
     texts = [p.read_text() for d in ("pages", "tui") for p in (package / d).rglob("*.py")]
-    assert {n for text in texts for n in re.findall(r"\blater\.(\w+)", text)} == {
-        n for _, n in known
-    }
+    lazy = r"^ +from (rltui\.\S+) import .+  # heavy$"
+    found = {module for text in texts for module in re.findall(lazy, text, re.MULTILINE)}
+    assert found <= {*LATER}
+    assert all(find_spec(module) for module in LATER)
 
 
 def test_until_the_first_paint_a_line_says_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

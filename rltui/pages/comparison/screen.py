@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import ComposeResult
 
@@ -21,18 +21,16 @@ from rltui.pages.comparison.lines import (
     lines_of_words,
 )
 from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
+from rltui.pages.hyperparameters import HyperparametersScreen
+from rltui.pages.metric.screen import Left, MetricScreen
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
-from rltui.tui import later
 from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON
 from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
-
-if TYPE_CHECKING:
-    from rltui.pages.metric.screen import Left, MetricScreen
 
 _NAME = "comparison"
 
@@ -295,7 +293,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Show in which hyperparameters the runs differ from the one at the cursor."""
         here, runs = self._here, self._comparison.runs
         if here is not None:
-            self.shell.push_screen(later.HyperparametersScreen(self._session, here.runs[0], runs))
+            self.shell.push_screen(HyperparametersScreen(self._session, here.runs[0], runs))
 
     # -- in and out ------------------------------------------------------------------------
 
@@ -315,7 +313,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
             return
         screen = self._opened
         if screen is None:
-            screen = self._opened = later.MetricScreen(self._session, run)
+            screen = self._opened = MetricScreen(self._session, run)
             self.shell.install_screen(screen, "compared metric")
         screen.choose(run, run.infos[tag].category.value, tag, "", None)
         if self.shell.screen is self:  # a second click may come before the first has opened it

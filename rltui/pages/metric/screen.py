@@ -15,8 +15,8 @@ from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session
-from rltui.tui import later
 from rltui.tui.keys import METRIC
+from rltui.tui.overlay import ExplainScreen
 from rltui.tui.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -177,7 +177,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         """Explain the metric."""
         run, tag = self.run, self.tag
         if tag is not None:
-            self.shell.push_screen(later.ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
 
     def copied_text(self) -> str:
         return "" if self.tag is None else metric_text(self.run, self.tag, self.zoom.crosshair)

@@ -24,9 +24,10 @@ from rltui.pages.picker.lines import (
     suggestion_entries,
 )
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
+from rltui.tui.full_shell import FullShell
 from rltui.tui.keys import PICKER
 from rltui.tui.screen import ListScreen, ReadingScreen
-from rltui.tui.shell import AppOptions, ShellApp
+from rltui.tui.shell import AppOptions
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -114,7 +115,7 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
             self.shell.exit(self.items.cursor)
 
 
-class PickerApp(ShellApp[Path], places=(PICKER,)):
+class PickerApp(FullShell[Path], places=(PICKER,)):
     """Returns the path that the user chose, or None when the user left."""
 
     def __init__(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from textual import events
+from textual.dom import DOMNode
 
 from rltui.draw.line import Line
 from rltui.facts import numbers
@@ -13,8 +14,8 @@ from rltui.facts.metrics import TABS, tab_named, tabs_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
-from rltui.tui import later
 from rltui.tui.crosshair import NO_METRIC, CrosshairKeys, typed_step
+from rltui.tui.full_shell import FullShell
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
 from rltui.tui.screen import (
@@ -23,7 +24,7 @@ from rltui.tui.screen import (
     compare,
     keep_note,
 )
-from rltui.tui.shell import Offer, ShellApp, shell_of
+from rltui.tui.shell import Offer, shell_of
 from rltui.tui.widgets.lines import Lines
 
 #: What a screen of a run does once it is shown.
@@ -32,7 +33,7 @@ Then = Callable[["ChartScreen"], object]
 Open = Callable[[RunView, Then], object]
 
 
-class SessionApp(ShellApp[bool]):
+class SessionApp(FullShell[bool]):
     """The app that shows a session, as the screens of a run know it."""
 
     session: Session
@@ -58,7 +59,19 @@ class SessionApp(ShellApp[bool]):
     ) -> None:
         """Show the marked runs side by side, or all; see
         :func:`rltui.pages.comparison.screen.open_comparison`."""
-        later.open_comparison(self, self.session, opens, at, grouped=grouped)
+        raise NotImplementedError
+
+    def offers(self, run: RunView | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
+        """Offers of the palette: metrics, settings and findings of a run, then of other runs;
+        ``inside`` the run its own findings do not name it."""
+        raise NotImplementedError
+
+
+def session_app(node: DOMNode) -> SessionApp:
+    """The app of a screen that shows a session."""
+    app = node.app
+    assert isinstance(app, SessionApp)
+    return app
 
 
 class ReplayKeys(CrosshairKeys):
@@ -71,18 +84,11 @@ class ReplayKeys(CrosshairKeys):
         """The tag whose chart is shown."""
         raise NotImplementedError
 
-    @property
-    def app_of_session(self) -> SessionApp:
-        """The app that shows a session."""
-        app = self.app
-        assert isinstance(app, SessionApp)
-        return app
-
     def _goto(self, text: str) -> None:
         if text == "now":
             self._now()
         elif (step := typed_step(self.shell, text)) is not None:
-            self.app_of_session.go_back_to(self.run, step)
+            session_app(self).go_back_to(self.run, step)
             shown = self.run.as_of
             if shown is not None and shown != step:
                 wanted, at = numbers.step(step), numbers.step(shown)
@@ -92,19 +98,19 @@ class ReplayKeys(CrosshairKeys):
         if self.run.as_of is None:
             self.shell.say("this is how the run is now")
         else:
-            self.app_of_session.playback.end()
+            session_app(self).playback.end()
 
     def action_replay(self, by: int) -> None:
         """Show the run as it was one logged step earlier or later; at first as it was at the step
         of the crosshair, or of the finding at the cursor."""
-        playback = self.app_of_session.playback
+        playback = session_app(self).playback
         if self.run.as_of is None:
             begin = self.chosen_step
             last = self.run.points.last_step if begin is None else begin
             if by > 0 or last is None:
                 self.shell.say("nothing is newer than this")
                 return
-            self.app_of_session.go_back_to(self.run, last)
+            session_app(self).go_back_to(self.run, last)
             if begin is not None:  # that step itself comes first
                 return
         playback.stop()
@@ -118,7 +124,7 @@ class ReplayKeys(CrosshairKeys):
         if self.run.as_of is None:
             self.shell.say("no replay: < leads a step back, :goto STEP to any step")
         else:
-            playback = self.app_of_session.playback
+            playback = session_app(self).playback
             playback.change_speed(by)
             self.shell.say(f"replay: {playback.speed:g} steps a second")
 
@@ -172,7 +178,7 @@ class ChartScreen(ReplayKeys, ChartOptions):
     def action_comparison(self) -> None:
         """Show the marked runs side by side, at this metric."""
         at = None if self.tag is None else (self.run, self.tag)
-        self.app_of_session.open_comparison(self.open_elsewhere, at)
+        session_app(self).open_comparison(self.open_elsewhere, at)
 
     def action_mute(self) -> None:
         """A finding is muted where it is listed."""
@@ -216,11 +222,15 @@ class ChartScreen(ReplayKeys, ChartOptions):
 
     def action_tail(self) -> None:
         """Show the console log at the step of the crosshair or finding, else its end."""
-        self.shell.push_screen(later.LogScreen(self.session, self.run, self.chosen_step))
+        from rltui.pages.log import LogScreen  # heavy
+
+        self.shell.push_screen(LogScreen(self.session, self.run, self.chosen_step))
 
     def action_samples(self) -> None:
         """Show the texts and samples at that step."""
-        self.shell.push_screen(later.SampleScreen(self.session, self.run, self.chosen_step))
+        from rltui.pages.samples import SampleScreen  # heavy
+
+        self.shell.push_screen(SampleScreen(self.session, self.run, self.chosen_step))
 
     async def action_note(self) -> None:
         """Ask for a note on the run."""
@@ -228,7 +238,9 @@ class ChartScreen(ReplayKeys, ChartOptions):
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters, those that are logged as they were at that step."""
-        opened = later.HyperparametersScreen(self.session, self.run, step=self.chosen_step)
+        from rltui.pages.hyperparameters import HyperparametersScreen  # heavy
+
+        opened = HyperparametersScreen(self.session, self.run, step=self.chosen_step)
         self.shell.push_screen(opened)
 
     def _tab_named(self, name: str) -> None:
@@ -250,11 +262,7 @@ class ChartScreen(ReplayKeys, ChartOptions):
         return [*super().completions(), *(f"tab {t.id}" for t in tabs_of(self.run))]
 
     def palette(self) -> Iterator[Offer]:
-        opens, run = self.open_elsewhere, self.run
-        yield from later.run_offers(self.session, run, opens)
-        yield from later.finding_offers([run], opens, named=False)
-        others = (r for r in self.session.runs() if r is not run)
-        yield from later.finding_offers(others, opens, named=True)
+        yield from session_app(self).offers(self.run, self.open_elsewhere, inside=True)
         yield from super().palette()
         for tab in tabs_of(self.run):
             key = f"key {tab.key}" if tab.key else "[ and ] lead there"

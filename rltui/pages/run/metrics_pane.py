@@ -62,7 +62,6 @@ from rltui.pages.run.tab import (
 )
 from rltui.session import RunView
 from rltui.session.limits import session_limits
-from rltui.tui import later
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import LineList, Lines
 
@@ -189,7 +188,9 @@ class MetricsPane(Horizontal):
             layout = replace(layout, list_height=max(1, height))
         entries = self._entries(text, layout, count)
         if keys:
-            entries += later.media_entries(run, text, view, layout.rows, layout.margin)
+            from rltui.pages.media import media_entries  # heavy
+
+            entries += media_entries(run, text, view, layout.rows, layout.margin)
         self._layout = layout
 
         shown = {
@@ -257,8 +258,10 @@ class MetricsPane(Horizontal):
         key = next((k for k in keys if k.id == cursor), None)
         beside = self._layout.side > 0 and not self.grid.display
         shown = beside and key is not None
-        if shown and self._media is None:
-            self._media = later.MediaView(run, key)
+        if beside and key is not None and self._media is None:
+            from rltui.pages.media import MediaView  # heavy
+
+            self._media = MediaView(run, key)
             self.mount(self._media)
         if self._media is not None:
             self._media.display = shown
@@ -377,11 +380,14 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> Bl
     and the cost of waiting for the fullest rank, on Perf (else Balance) GPUs and nodes, elsewhere
     what earns the reward, where its parts are."""
     if tab == tab_of_parts(run):
-        lines: Block = later.earning_lines(run, view, width, height)
-        return lines
+        from rltui.pages.run.rewards import earning_lines  # heavy
+
+        return earning_lines(run, view, width, height)
     above: Block = []
     if tab == tab_of_devices(run):
-        above = later.device_lines(run, view, width, height)
+        from rltui.pages.run.devices import device_lines  # heavy
+
+        above = device_lines(run, view, width, height)
     if tab != BALANCE or height - len(above) < _LEAST_HEIGHT or width < 58:
         return above
     found = loads(run)

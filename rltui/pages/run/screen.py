@@ -16,13 +16,12 @@ from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_pane import FindingsPane, row_of, step_at, tag_at
-from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
+from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then, session_app
 from rltui.pages.run.grid import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
-from rltui.tui import later
 from rltui.tui.crosshair import NO_METRIC
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
@@ -299,7 +298,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             if self.tag is not None:
                 self.open_metric(self.tab, self.tag)
             elif key is not None:
-                self.shell.push_screen(later.MediaScreen(self.session, self.run, key))
+                from rltui.pages.media import MediaScreen  # heavy
+
+                self.shell.push_screen(MediaScreen(self.session, self.run, key))
             else:
                 self.shell.say(NO_METRIC)
         elif (found := tag_at(self.run, self.items.cursor)) is not None:
@@ -312,7 +313,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         """Show the large chart of a row, with the crosshair at ``step``."""
         screen, run = self._metric, self.run
         if screen is None:
-            screen = self._metric = later.MetricScreen(self.session, run)
+            from rltui.pages.metric.screen import MetricScreen  # heavy
+
+            screen = self._metric = MetricScreen(self.session, run)
             self.shell.install_screen(screen, "metric")
         screen.choose(run, tab, tag, self.status.filter, step)
         if self.shell.screen is self:  # a second click may come before the first has opened it
@@ -393,7 +396,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def _mute(self, finding: MutedFinding) -> None:
         muted, self._newest_mute = self.session.run_list.mutes.toggle(finding), finding
-        self.app_of_session.remember()
+        session_app(self).remember()
         self.update()
         words = "muted in all runs here; u takes it back" if muted else "no longer muted"
         self.shell.say(f"{finding.title}: {words}")
@@ -402,12 +405,15 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_explain(self) -> None:
         """Explain the metric or finding at the cursor."""
+        from rltui.pages.metric.lines import explain_finding, explain_tag  # heavy
+        from rltui.tui.overlay import ExplainScreen
+
         run, tag = self.run, self.tag
         if tag is None and self.tab == FINDINGS_TAB:
             row = row_of(run, self.items.cursor)
             if row is not None:
                 about = row.finding
-                shown = later.ExplainScreen(lambda v, w: later.explain_finding(run, about, v, w))
+                shown = ExplainScreen(lambda v, w: explain_finding(run, about, v, w))
                 self.shell.push_screen(shown)
                 return
             found = tag_at(run, self.items.cursor)
@@ -415,7 +421,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if tag is None:
             self.shell.say("nothing to explain at the cursor")
             return
-        shown = later.ExplainScreen(lambda v, w: later.explain_tag(run, tag, v, w))
+        shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
         self.shell.push_screen(shown)
 
     def copied_text(self) -> str:
@@ -423,8 +429,10 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             return metric_text(self.run, self.tag)
         if self.tab != FINDINGS_TAB:
             return ""
+        from rltui.output.brief import story_text  # heavy
+
         row = row_of(self.run, self.items.cursor)
-        story = later.story_text(self.run, row.finding.rule if row is not None else "")
+        story = story_text(self.run, row.finding.rule if row is not None else "")
         return story or (finding_text(self.run, row.finding) if row is not None else "")
 
     def show_step(self, step: int | None) -> None:

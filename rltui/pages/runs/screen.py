@@ -21,12 +21,11 @@ from rltui.facts.columns import STATS, column_names, names_in
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
 from rltui.facts.sentences import run_text
-from rltui.pages.run.chart_screen import SessionApp, Then
+from rltui.pages.run.chart_screen import Then, session_app
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
 from rltui.session import RunView, Session
-from rltui.tui import later
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen, ask_note, compare, keep_note
 from rltui.tui.shell import Offer
@@ -260,9 +259,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_comparison(self, *, grouped: bool = False) -> None:
         """Show the marked runs side by side, or all."""
-        app = self.shell
-        assert isinstance(app, SessionApp)
-        app.open_comparison(self._open_and, grouped=grouped)
+        session_app(self).open_comparison(self._open_and, grouped=grouped)
 
     def action_group(self) -> None:
         """Show groups of the marked runs side by side, or of all."""
@@ -291,13 +288,17 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show the end of the console log of the run at the cursor."""
         run = self._run_at_cursor
         if run is not None:
-            self.shell.push_screen(later.LogScreen(self._session, run))
+            from rltui.pages.log import LogScreen  # heavy
+
+            self.shell.push_screen(LogScreen(self._session, run))
 
     def action_samples(self) -> None:
         """Show the texts and samples of the run at the cursor."""
         run = self._run_at_cursor
         if run is not None:
-            self.shell.push_screen(later.SampleScreen(self._session, run, None))
+            from rltui.pages.samples import SampleScreen  # heavy
+
+            self.shell.push_screen(SampleScreen(self._session, run, None))
 
     def reported(self) -> tuple[Session, RunView | None]:
         return self._session, None
@@ -310,17 +311,16 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show the hyperparameters of the run at the cursor."""
         run = self._run_at_cursor
         if run is not None:
-            self.shell.push_screen(later.HyperparametersScreen(self._session, run))
+            from rltui.pages.hyperparameters import HyperparametersScreen  # heavy
+
+            self.shell.push_screen(HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
         run = self._run_at_cursor
         return "" if run is None else run_text(run)
 
     def palette(self) -> Iterator[Offer]:
-        run = self._run_at_cursor
-        if run is not None:
-            yield from later.run_offers(self._session, run, self._open_and)
-        yield from later.finding_offers(self._session.runs(), self._open_and, named=True)
+        yield from session_app(self).offers(self._run_at_cursor, self._open_and, inside=False)
         yield from super().palette()
 
     def commands(self) -> dict[str, Callable[[str], object]]:
