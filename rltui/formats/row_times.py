@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date, datetime
@@ -73,6 +74,8 @@ _HALF_YEAR, _LEAP_YEARS = 183, 8
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: See :attr:`rltui.core.batch.LogClock.unit`.
 _ZONELESS, _BAR_UNIT, _CONTRADICTS = 900.0, 1.0, -1.0
+Line = tuple[int, int]
+"""Where a line begins and ends, in a piece."""
 Moment = tuple[float, float]
 """A time as it was printed: the unit of its shift (see :class:`LogClock`), and seconds."""
 
@@ -202,6 +205,9 @@ class RowClock:
         self._newest = self._before = self._wall = math.nan
         """The newest time of a row, the one that was printed last, and that of the row before."""
         self._rows = self._streak = self._falls = self._since = 0
+        self.paced = False
+        """Whether rows get their times together, by :meth:`wait`: the pace of a bar tells them."""
+        self._waiting: list[tuple[int, Line, int]] = []
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
         """Begin a piece of whole lines; ``prefixes``: begin of a line -> what stood before it."""
@@ -220,9 +226,57 @@ class RowClock:
 
     def stamp(self) -> float:
         """The time of a row that ends with the line that is read: by a stamp or bar on it, or by a
-        stamp between it and the row before. NaN without any."""
-        if self.silent:
+        stamp between it and the row before. NaN without any, or where rows wait for theirs."""
+        if self.silent or self.paced:
             return math.nan
+        return self._stamp()
+
+    def wait(self, number: int, step: int) -> None:
+        """Remember a row that ends with the line that is read for :meth:`fill`."""
+        self._waiting.append((number, self.line, step))
+
+    def fill(self, walls: list[float]) -> None:
+        """Set the times of the rows that wait; ``walls``: those of all rows by their numbers."""
+        waiting, self._waiting, now = self._waiting, [], self.line
+        lead = self._begin + self._lead
+        ends = [lead + line[1] for _, line, _ in waiting]
+        at = 0
+        while at < len(waiting):
+            till = bisect_left(ends, self._bar_end + _NEAR_BYTES, at) if self.paced else at
+            if till > at and self._fill(walls, waiting[at:till], ends[at], ends[till - 1]):
+                at = till
+                continue
+            # one that is near a bar which was not read
+            number, self.line, step = waiting[at]
+            wall = self._stamp()
+            walls[number] = self.bar(step) if math.isnan(wall) else wall
+            at += 1
+        self.line = now
+
+    def _fill(
+        self, walls: list[float], rows: list[tuple[int, Line, int]], first: int, last: int
+    ) -> bool:
+        """Set the times of rows by the bar that was read last; returns whether they are all alike.
+        ``first``, ``last``: where in the log the first and the last one end."""
+        bar = self._bars[self._total or 0]
+        numbers, _, steps = zip(*rows, strict=True)
+        lowest, highest = min(steps), max(steps)
+        if not bar.steps or highest > (self._total or 0) + bar.base:
+            return False
+        if bar.at < last - 2 * _NEAR_BYTES:
+            return bar.at < first - 2 * _NEAR_BYTES
+        pace, oldest = bar.seconds / bar.steps, self._newest - _JITTER_S
+        if pace * highest < oldest:
+            return True
+        if pace * lowest < oldest or not self._newest > 0:
+            return False
+        for number, step in zip(numbers, steps, strict=True):
+            walls[number] = pace * step
+        self._newest = max(self._newest, pace * highest)
+
+        return True
+
+    def _stamp(self) -> float:
         begin, end = self.line
         begin, end = begin + self._lead, end + self._lead
         lowest, self._row_end = self._row_end - self._begin, self._begin + end
@@ -263,6 +317,7 @@ class RowClock:
         self._read_bars(end)
         if self._total is not None and step > self._total + self._bars[self._total].base:
             self._total = None
+        self.paced = self._total is not None and self._rows > _MANY_ROWS and not self._streak
         for total in self._bars if self._total is None else (self._total,):
             bar = self._bars[total]
             ahead = step - bar.steps

@@ -90,10 +90,14 @@ class ConsoleRows:
                 layout = Layout(tuple(cells), np.float64)
             self._names, self._layout = names, layout
 
+        clock = self.clock
+        if math.isnan(wall) and not clock.silent:
+            if clock.paced:
+                clock.wait(len(self._steps), step)
+            else:
+                wall = clock.stamp()
+                wall = clock.bar(step) if math.isnan(wall) else wall
         self._steps.append(step)
-        if math.isnan(wall) and not self.clock.silent:
-            wall = self.clock.stamp()
-            wall = self.clock.bar(step) if math.isnan(wall) else wall
         self._walls.append(wall)
         self._values.append(values)
         self.newest = step
@@ -109,7 +113,13 @@ class ConsoleRows:
         self._flush()
         return self._sink.take()
 
+    def end_piece(self) -> None:
+        """End the piece of the log that was read."""
+        self.clock.fill(self._walls)
+        self.clock.end()
+
     def _flush(self) -> None:
+        self.clock.fill(self._walls)
         if self._layout is not None and self._steps:
             self._sink.rows(
                 self._layout,

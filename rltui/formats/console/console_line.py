@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from operator import itemgetter
 
 from rltui.core.batch import LogTail, Phase
 from rltui.core.text import clean_bytes
@@ -43,7 +44,7 @@ _CALLED = re.compile(
     rb"|<tf\.[^<>]{0,80}?numpy=(" + NUMBER + rb")>"
 )
 #: A number alone in brackets behind a name.
-_BRACKETED = re.compile(rb"((?<=[\w:=] )|(?<=[:=]))\[\s{0,8}(" + NUMBER + rb"),?\s?\]")
+_BRACKETED = re.compile(rb"\[(?:(?<=[\w:=] \[)|(?<=[:=]\[))\s{0,8}(" + NUMBER + rb"),?\s?\]")
 #: A spread behind a number.
 _SPREAD = re.compile(rb"(?<=[\d.]) ?(?:\xc2\xb1|\+/?-) ?" + NUMBER)
 #: ``('loss', 0.5)``, and what stands around the names and numbers of a printed dict.
@@ -51,13 +52,14 @@ _COUPLE = re.compile(rb"\(['\"]([^'\"]{1,60})['\"], ")
 _QUOTED = re.compile(rb"(['\"])([\w./@%+-][\w ./@%+-]{0,60})\1")
 _LEADERS = re.compile(rb" ?\.{4,} ?")
 #: Where a message comes from, as rich writes it at the end.
-_SOURCE = re.compile(rb"\s\s\S{1,80}\.py:\d+$")
+_SOURCE, _SOURCE_BYTES = re.compile(rb"\s\s\S{1,80}\.py:\d+$"), 100
 #: Names between slashes with as many numbers: ``Loss(P/V): 0.5/0.2``, ``mean/max kl 0.5/0.9``.
 _SEVERAL = re.compile(
     rb"(?:(\w+)\(([^()/\s]+(?:/[^()/\s]+)+)\)"
     rb"|(?<![\w/])(\w{1,20}(?:/\w{1,20})+)( [A-Za-z_][\w ]{0,40}?))"
     rb"[:=]? ?(" + NUMBER + rb"(?:/" + NUMBER + rb")+)(?=$|[\s,;|)\]}])"
 )
+_MAY_BE_SEVERAL = re.compile(rb"[\d.nNfy]/[-+.\dnNiI]")
 #: What lines end with that part blocks, and how they are found.
 RULE_ENDS = (b"-----", b"=====", b"*****", b"#####")
 RULES = tuple(end + b"\n" for end in RULE_ENDS)
@@ -97,29 +99,30 @@ def ungrouped(line: bytes) -> bytes:
 def simplified(line: bytes) -> bytes:
     """The line with plain numbers and names: ``tensor(0.5, device='cuda:0')``, ``[0.5]``,
     ``0.5 ± 0.1`` and ``'0.5'`` are ``0.5``, and several numbers of one name are several pairs."""
+    # functions, since a text with groups in it costs more than a search
     line = ungrouped(line)
     if _SPECIAL.search(line) is None:
         return line
     if b"\xc2\xa0" in line or b"\xef\xbc\x9a" in line:
         line = line.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")
     if b"(" in line or b"<tf." in line:
-        line = _CALLED.sub(rb"\1\2", line)
-        line = _COUPLE.sub(rb"\1: ", line)
+        line = _CALLED.sub(lambda found: found[1] or found[2], line)
+        line = _COUPLE.sub(lambda found: found[1] + b": ", line)
     if b"'" in line or b'"' in line:
-        line = _QUOTED.sub(rb"\2", line)
+        line = _QUOTED.sub(itemgetter(2), line)
         line = line[:1] + line[1:].replace(b"{", b" ").replace(b"}", b" ")
     if b"\xc2\xb1" in line or b"+-" in line or b"+/-" in line:
         line = _SPREAD.sub(b"", line)
     if b"[" in line:
-        line = _BRACKETED.sub(rb"\2", line)
+        line = _BRACKETED.sub(itemgetter(1), line)
     if b" -> " in line:
         line = line.replace(b" -> ", b": ")
     if b"...." in line:
         line = _LEADERS.sub(b": ", line)
-    if b".py:" in line:
+    if line[-1:].isdigit() and b".py:" in line[-_SOURCE_BYTES:]:
         line = _SOURCE.sub(b"", line)
 
-    return _SEVERAL.sub(_apart, line) if b"/" in line else line
+    return _SEVERAL.sub(_apart, line) if _MAY_BE_SEVERAL.search(line) else line
 
 
 def _apart(found: re.Match[bytes]) -> bytes:

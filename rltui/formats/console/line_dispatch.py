@@ -33,6 +33,8 @@ _GUESS = Rank.GUESS
 
 Line = tuple[int, int]
 """Where a line begins and ends, without the end of the line."""
+Markers = tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]
+"""The markers of several dialects, as they are and in any case."""
 
 
 class LineDispatch:
@@ -67,7 +69,7 @@ class LineDispatch:
         if left < 0:
             self._drop_guesses()
         known = tuple(self._dialects)
-        marked = marked_lines(text, known)
+        marked = marked_lines(text, tuple([(one.markers, one.words) for one in known]))
         marked.append((size, ()))
         opened = [dialect for dialect in known if dialect.open]
         chosen: dict[tuple[int, ...], list[Dialect]] = {}
@@ -94,7 +96,7 @@ class LineDispatch:
             if rows.count > count:
                 last = end
             at = end + 1
-        clock.end()
+        rows.end_piece()
         return last
 
     def _drop_guesses(self) -> None:
@@ -168,10 +170,10 @@ class LineDispatch:
         self._dialects = wanted
 
 
-def marked_lines(text: bytes, dialects: Sequence[Dialect]) -> list[tuple[int, tuple[int, ...]]]:
-    """Where the lines with markers begin, in order, each with the numbers of the dialects that have
-    a marker in it; ``text`` ends with the end of a line."""
-    searches, any_case = _plan(tuple([(dialect.markers, dialect.words) for dialect in dialects]))
+def marked_lines(text: bytes, markers: Markers) -> list[tuple[int, tuple[int, ...]]]:
+    """Where the lines with markers begin, in order, each with the numbers of those that have one
+    in it; ``text`` ends with the end of a line."""
+    searches, any_case = _plan(markers)
     lower, few = text.lower() if any_case else b"", len(text) >> _FEW
     lines: list[Sequence[Line] | None] = []
     """The lines of each search; None: given up, because there are too many."""
@@ -227,7 +229,7 @@ _Plan = tuple[list[_Search], bool]
 
 
 @lru_cache(maxsize=256)
-def _plan(markers: tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]) -> _Plan:
+def _plan(markers: Markers) -> _Plan:
     """The searches for the markers and words of the dialects, roots first."""
     owners: dict[tuple[bytes, bool], int] = {}
     for number, needles in enumerate(markers):

@@ -1,6 +1,6 @@
 """What a training is doing since its newest row, by the lines of its console that say so.
 
-The patterns are in ``data/phases.yaml``. Lines that differ in digits alone are looked at once.
+The patterns are in ``data/phases.yaml``. Each is only tried on lines with one of its words.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Annotated, NamedTuple
 
 from rltui.core.batch import Phase
@@ -15,20 +16,33 @@ from rltui.core.text import clean_bytes
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.formats.console.console_line import ANSI
+from rltui.formats.console.line_dispatch import Markers, marked_lines
 
-_DIGITS = bytes.maketrans(b"0123456789", b"##########")
+#: Capitals are small letters, and digits are "#".
+_FOLDED = bytes.maketrans(
+    ascii_uppercase.encode() + digits.encode(), ascii_lowercase.encode() + b"#" * len(digits)
+)
 _CLOCK = re.compile(rb"\b((\d\d):(\d\d)):(\d\d)\b")
 _DAY_S = 86400
 #: Bytes of the end of a log that are looked at, of those before its newest row, or the last piece,
-#: and of a line, and kinds of lines that are remembered.
-_END, _BEFORE, _WAITING, _LINE, _MOST_SHAPES = 1 << 18, 1 << 15, 1 << 14, 400, 32
+#: and of a line.
+_END, _BEFORE, _WAITING, _LINE = 1 << 18, 1 << 15, 1 << 14, 400
 
 
-def _patterns(node: Node) -> tuple[re.Pattern[bytes], ...]:
+class _Pattern(NamedTuple):
+    """A pattern, and words of which any line has one that it matches."""
+
+    pattern: re.Pattern[bytes]
+    words: tuple[bytes, ...]
+
+
+def _patterns(node: Node) -> tuple[_Pattern, ...]:
     found = []
     for entry in node.items():
         table = entry.table()
-        found.append(re.compile(table.need("pattern").text().encode()))
+        pattern = re.compile(table.need("pattern").text().encode())
+        words = tuple(word.text().encode() for word in table.need("words").items())
+        found.append(_Pattern(pattern, words))
         table.need("source").text()
         table.finish()
     return tuple(found)
@@ -37,13 +51,20 @@ def _patterns(node: Node) -> tuple[re.Pattern[bytes], ...]:
 class _Document(NamedTuple):
     """``data/phases.yaml``; see there for the meaning of each field."""
 
-    begins: Annotated[tuple[re.Pattern[bytes], ...], Keyed(read=_patterns)]
-    ends: Annotated[tuple[re.Pattern[bytes], ...], Keyed(read=_patterns)]
+    begins: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
+    ends: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
 
 
 @lru_cache(maxsize=1)
-def _known() -> _Document:
-    return shipped_record(_Document, "formats", "data", "phases.yaml")
+def _known() -> tuple[_Pattern, ...]:
+    """The patterns in the order in which they are tried."""
+    document = shipped_record(_Document, "formats", "data", "phases.yaml")
+    return document.ends + document.begins
+
+
+@lru_cache(maxsize=1)
+def _markers() -> Markers:
+    return tuple((known.words, ()) for known in _known())
 
 
 class PhaseSearch:
@@ -57,8 +78,6 @@ class PhaseSearch:
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
-        self._shapes: dict[int, re.Pattern[bytes] | None] = {}
-        """Hash of a line with "#" for every digit -> the pattern that it matches."""
         self._waiting, self._any_row = b"", False
         """What came after that row and was not looked at yet."""
 
@@ -68,8 +87,7 @@ class PhaseSearch:
         row = max(0, row_end or 0)
         if row_end is not None:
             before = b"" if more else self._waiting + data[max(0, row - _BEFORE) : row]
-            for line in before.splitlines():
-                self._take(line)
+            self._search(before)
             self._waiting, self._any_row = b"", True
             self.phase, self._name, self._times = None, "", []
         if not self._times:
@@ -78,29 +96,29 @@ class PhaseSearch:
         if more and (len(text) < _WAITING or not self._any_row):
             self._waiting = text[-_WAITING:]
             return
-        lines = text.splitlines()
-        for line in lines:
-            self._take(line)
+        self._search(text)
         if self._times:
-            self._times[1:] = _times(reversed(lines)) or self._times[1:]
+            self._times[1:] = _times(reversed(text.splitlines())) or self._times[1:]
 
     @property
     def lasted_s(self) -> float:
         """Seconds from the first to the last time after the newest row, of a day at most."""
         return float((self._times[-1] - self._times[0]) % _DAY_S) if self._times else 0.0
 
-    def _take(self, raw: bytes) -> None:
-        line = raw[:_LINE]
-        shape = hash(line.translate(_DIGITS))
-        if shape not in self._shapes:
-            if len(self._shapes) >= _MOST_SHAPES:
-                self._shapes.clear()
-            known = (p for p in (*_known().ends, *_known().begins) if p.search(ANSI.sub(b"", line)))
-            self._shapes[shape] = next(known, None)
-        pattern = self._shapes[shape]
-        found = pattern.search(ANSI.sub(b"", line)) if pattern else None
-        if found is None:
-            return
+    def _search(self, text: bytes) -> None:
+        """Look at lines, in order; of the patterns that match one the first counts."""
+        if b"\x1b" in text:
+            text = ANSI.sub(b"", text)
+        text = text.replace(b"\r", b"\n") + b"\n"
+        for begin, numbers in marked_lines(text.translate(_FOLDED), _markers()):
+            line = text[begin : begin + _LINE].partition(b"\n")[0]
+            tried = (_known()[number].pattern.search(line) for number in numbers)
+            found = next(filter(None, tried), None)
+            if found is not None:
+                self._take(line, found)
+
+    def _take(self, line: bytes, found: re.Match[bytes]) -> None:
+        """Begin or end the phase of a line."""
         parts = found.groupdict()
         name = clean_bytes(parts["what"]).strip()
         if "took" in parts:
