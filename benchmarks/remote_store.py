@@ -31,11 +31,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.machine import describe, median, percentile, short, table
-from rltui.core.address import parse_logdir
+from rltui.core.address import RemotePath, parse_logdir
+from rltui.core.clock import SystemClock
 from rltui.files import disk
+from rltui.remote.ssh.host_store import HostStore
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals, ReaderOptions
-from tests.remote.stores import FolderShelf, S3Shelf, Shelf, s3_server, sftp_server
+from tests.remote.ssh.far_host import ssh_of_this_machine
+from tests.remote.stores import FolderShelf, S3Shelf, Shelf, s3_server
 
 _METRICS = [f"train/metric_{i}" for i in range(20)]
 _FIRST = 200
@@ -62,7 +65,7 @@ def main() -> None:
     options = parser.parse_args()
     load = Load(options.runs, options.every, options.seconds, options.pace)
     rows = []
-    for name, serve in (("s3", _s3), ("sftp", _sftp)):
+    for name, serve in (("s3", _s3), ("ssh", _host)):
         rows += _served(name, serve, load)
     heads = (
         *("server", "delay s, median", "95 %", "bytes appended", "asked for", "more in a range"),
@@ -184,13 +187,15 @@ def _s3(_: Path) -> Iterator[Shelf]:
 
 
 @contextmanager
-def _sftp(folder: Path) -> Iterator[Shelf]:
-    home, logs = folder / "home", folder / "logs"
-    home.mkdir()
+def _host(folder: Path) -> Iterator[Shelf]:
+    """A host without rltui: this machine, without network and encryption."""
+    logs = folder / "logs"
     logs.mkdir()
-    os.environ["HOME"] = str(home)
-    with sftp_server(logs, home) as address:
-        yield FolderShelf(logs, address)
+    os.environ["RLTUI_SSH"], _ = ssh_of_this_machine(folder)
+    os.environ["RLTUI_REMOTE_PYTHON"] = sys.executable
+    store = HostStore(RemotePath("ssh:", "node7"), SystemClock())
+    yield FolderShelf(logs, f"node7:{logs}")
+    store.close()
 
 
 if __name__ == "__main__":

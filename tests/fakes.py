@@ -48,7 +48,7 @@ class FakeReader:
         self.unclaimed: tuple[Note, ...] = ()
         self.out_of_reach: tuple[Path, ...] = ()
         self.lost: dict[Path, float] = {}
-        self.replaced: dict[Path, Path] = {}
+        self.replaced: tuple[Path, ...] = ()
         self.unread: tuple[Note, ...] = ()
         self.searching: tuple[Path, ...] = ()
         self.connecting: tuple[Path, ...] = ()

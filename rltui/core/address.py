@@ -153,7 +153,10 @@ def _check(scheme: str, authority: str, text: str) -> None:
         )
     if scheme in _WEB:
         raise UsageError(f"{clean(text.partition('?')[0])}: {_INSTEAD}")
-    if not authority and scheme in (SSH, "sftp"):
+    if scheme == "sftp":
+        meant = f"{SSH}{text[len(scheme) :]}"
+        raise UsageError(f"{clean(text)}: sftp is not read; name {clean(meant)} instead")
+    if not authority and scheme == SSH:
         raise UsageError(f"{clean(text)}: has no host")
 
 

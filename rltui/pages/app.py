@@ -143,12 +143,11 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
     def _report_replaced(self) -> None:
         """Say once which hosts lack rltui, so that whole logs are copied from them."""
         instead = self.session.reader.state.instead
-        found = [(p, at) for p, at in instead.items() if p not in self._replaced]
+        found = [path for path in instead if path not in self._replaced]
         if found:
-            self._replaced.update(p for p, _ in found)
+            self._replaced.update(found)
             more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
-            logdir, there = found[0]
-            self.say(f"{logdir}: no rltui there, read as {there}, which moves whole logs{more}")
+            self.say(f"{found[0]}: no rltui there, so whole logs are sent and decoded here{more}")
 
     def _fail(self, failure: RltuiError) -> None:
         """End: there is nothing to read."""

@@ -15,6 +15,7 @@ from rltui.remote.wire import messages
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import WireError, dump
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, VersionError
+from rltui.sources.follow.queued import ThreadedReader
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.options import ReaderOptions
 
@@ -36,7 +37,12 @@ class StreamError(Exception):
 
 
 class NotInstalledError(SourceError):
-    """A host does not have what a reader of its logs needs."""
+    """A host has no rltui, or one that speaks another version."""
+
+    def __init__(self, why: str, instead: Callable[[], ThreadedReader]) -> None:
+        """``instead`` opens a reader that needs none there; it raises SourceError."""
+        super().__init__(why)
+        self.instead = instead
 
 
 class Transport(Protocol):
@@ -161,7 +167,7 @@ class Conversation:
                     raise WireError("the other side did not introduce itself")
         except VersionError as error:
             why = f"rltui there speaks {error}: install the same version on both sides"
-            raise StreamError(why) from None
+            raise StreamError(why, missing=True) from None
         except WireError as error:
             raise StreamError(f"what arrives is not what rltui stream sends: {error}") from None
 
@@ -208,7 +214,7 @@ class Conversation:
             try:
                 self._events = self.feed(self._transport.receive())
             except StreamError as lost:
-                lost.missing = lost.missing and not self._reader.begun
+                lost.missing = lost.missing and self.paths is None
                 raise
         for event in self._events:  # noqa: UP028 - `yield from` would close the generator
             yield event

@@ -6,18 +6,14 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rltui.core.address import RemotePath
 from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
-from rltui.core.installation import to_add
 from rltui.core.level import Level
-from rltui.files.remote.store import needs
 from rltui.remote.conversation import NotInstalledError
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
@@ -60,8 +56,8 @@ class GroupReader:
             choose=choose and chosen,
             wants=None if wants is None else lambda key: wants(self.outer(key)),
         )
-        self._instead: dict[Path, Path] = {}
-        """SFTP address -> the logdir that is read by it."""
+        self._instead = False
+        """Whether the host has no rltui, so that its logs are decoded here."""
         self.reader = opens(scheme, self._logdirs, self._options)
         self.on_batch: Callable[[], None] | None = None
         """Called in a thread when a batch or an error has arrived."""
@@ -85,39 +81,16 @@ class GroupReader:
             try:
                 self.reader.scan()
             except NotInstalledError as missing:
-                self._use_sftp()
-                try:
-                    self.reader.scan()
-                except SourceError as error:
-                    kind = UnreachableError if isinstance(error, UnreachableError) else SourceError
-                    raise kind(f"{error} (asked by sftp, because {missing})") from None
+                self.reader = missing.instead()
+                self.reader.on_batch = self._news
+                self._instead = True
+                self.reader.scan()
             self.failed, self._searched = None, True
         except SourceError as error:
             self.failed = error
         finally:
             self.tried = True
         return self.failed
-
-    def _use_sftp(self) -> None:
-        """Switch to SFTP, for a host without rltui. Raises SourceError if SFTP cannot be used."""
-        host, paths = "", []
-        for path in self._logdirs:
-            assert isinstance(path, RemotePath)
-            host = path.authority
-            if path.place.startswith("~"):
-                why = "and sftp needs an absolute path"
-                raise SourceError(f"{path}: there is no rltui on {host}, {why}")
-            paths.append(RemotePath("sftp:", host, path.place.lstrip("/")))
-        if not all(map(find_spec, ("fsspec", "paramiko"))):
-            raise SourceError(
-                f"{self._logdirs[0]}: there is no rltui on {host}: install it there "
-                "(RLTUI_REMOTE_COMMAND is its path, if ssh does not find it), or here, for sftp: "
-                f"{to_add(*needs('sftp'))}"
-            )
-
-        self.reader = self._opens("", paths, self._options)
-        self.reader.on_batch = self._news
-        self._instead = dict(zip(paths, self._logdirs, strict=True))
 
     def start(self) -> None:
         """Start reading in a thread, which first searches if no search has succeeded yet. Raises
@@ -178,13 +151,10 @@ class GroupReader:
 
     @property
     def state(self) -> ReaderState:
-        """State of the reader plus search errors, with logdirs in place of SFTP addresses."""
-        own, named = self.reader.state, self._instead
+        """State of the reader plus search errors."""
         found = replace(
-            own,
-            unread=tuple(n._replace(path=named.get(n.path, n.path)) for n in own.unread),
-            out_of_reach={named.get(p, p): since for p, since in own.out_of_reach.items()},
-            instead={here: there for there, here in named.items()},
+            self.reader.state,
+            instead=self._logdirs if self._instead else (),
             searching=() if self.tried else self._logdirs,
         )
         if self.failed is None:
@@ -194,8 +164,8 @@ class GroupReader:
         prefixes = (f"{logdir}: " for logdir in self._logdirs)
         text = next((text.removeprefix(p) for p in prefixes if text.startswith(p)), text)
         wrong = tuple(Note(logdir, None, Level.WATCH, text) for logdir in self._logdirs)
-        told = any(n.level >= Level.WATCH for n in own.notes)
-        notes = own.notes if told else (*wrong, *own.notes)
+        told = any(n.level >= Level.WATCH for n in found.notes)
+        notes = found.notes if told else (*wrong, *found.notes)
         if isinstance(self.failed, UnreachableError):
             lost = {p: found.out_of_reach.get(p) for p in self._logdirs}
             return replace(found, notes=notes, unread=(), out_of_reach=lost)
@@ -361,7 +331,7 @@ class JoinedReader:
             searching=tuple(all_of("searching")),
             connecting=tuple(all_of("connecting")),
             out_of_reach=dict(x for state in states for x in state.out_of_reach.items()),
-            instead=dict(x for state in states for x in state.instead.items()),
+            instead=tuple(all_of("instead")),
         )
 
 

@@ -7,11 +7,9 @@ files, or reading runs again; the latter two end when nothing is asked for a whi
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -19,9 +17,10 @@ from queue import Empty, SimpleQueue
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
+from rltui.remote import host_script
 from rltui.remote.wire import messages
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
-from rltui.remote.wire.codec import WireError, dump, load
+from rltui.remote.wire.codec import WireError, dump, dump_json, load, record_of
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, OversizeError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.processes import look
@@ -33,10 +32,9 @@ from rltui.version import __version__
 #: Seconds between two signs of life.
 HEARTBEAT_S = 5.0
 #: Seconds without a question after which a connection for questions ends.
-IDLE_S = 60.0
+IDLE_S = host_script.IDLE_S
 #: A search is repeated for a file that it did not find when it is older, seconds.
 _FRESH_S = 5.0
-_SORTS = {stat.S_IFREG: messages.Sort.FILE, stat.S_IFDIR: messages.Sort.DIRECTORY}
 
 
 class Stream:
@@ -110,8 +108,8 @@ class Stream:
 
     # -- sending ------------------------------------------------------------------------------
 
-    def _send(self, message: messages.Message, columns: bytes = b"") -> None:
-        self._put(Frame(messages.kind_of(message), dump(message), columns))
+    def _send(self, message: messages.Message) -> None:
+        self._put(Frame(messages.kind_of(message), dump(message)))
 
     def _put(self, frame: Frame) -> None:
         """Send a frame, and all batches before it. Raises OSError."""
@@ -152,7 +150,8 @@ class Stream:
                 return
             asked: Frame | None = frame
             while asked is not None:
-                self._send(*answer(load(messages.Question, asked.record)))
+                found, data = answer(load(messages.Question, asked.record))
+                self._put(Frame(Kind.ANSWER, dump_json(found), data))
                 asked = self._next_or_none(Kind.QUESTION, timeout=self._idle_s)
         except OversizeError as error:
             self._send(messages.Error(str(error)))
@@ -265,48 +264,10 @@ class Stream:
                 raise WireError(f"a frame of kind {names} was expected")
 
 
-def answer(question: messages.Question) -> tuple[messages.Answer, bytes]:
-    """Answer a question about a file, with the bytes it asks for; OS errors become answers."""
-    try:
-        path = question.path.expanduser()
-        if question.what is messages.What.STATUS:
-            found = path.stat()
-            sort = _SORTS.get(stat.S_IFMT(found.st_mode), messages.Sort.OTHER)
-            return messages.Answer(sort, found.st_size, found.st_mtime_ns), b""
-        if question.what is messages.What.HOLD:
-            return messages.Answer(hold=look({path: question.kind}).get(path)), b""
-        if question.what is messages.What.NAMES:
-            return messages.Answer(messages.Sort.DIRECTORY, names=_names(path)), b""
-        if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something
-            raise OSError(errno.EINVAL, "is not a regular file")
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):  # it was another one
-                raise OSError(errno.EINVAL, "is not a regular file")
-            data = os.pread(descriptor, min(question.size, messages.MOST_READ), question.begin)
-            return messages.Answer(messages.Sort.FILE, found.st_size, found.st_mtime_ns), data
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        code = errno.errorcode.get(error.errno or 0, "EIO")
-        return messages.Answer(error=code, text=error.strerror or str(error)), b""
-    except (RuntimeError, ValueError) as error:  # no home directory; no name
-        return messages.Answer(error="EINVAL", text=str(error)), b""
-
-
-def _names(path: Path) -> tuple[messages.Name, ...]:
-    """The names in a directory. Raises OSError."""
-    found: list[messages.Name] = []
-    size = 0
-    with os.scandir(path) as entries:
-        for entry in entries:
-            sort = messages.Sort.FILE if entry.is_file() else messages.Sort.OTHER
-            if entry.is_dir(follow_symlinks=False):
-                sort = messages.Sort.DIRECTORY
-            found.append(messages.Name(Path(entry.name), sort))
-            size += len(os.fsencode(entry.name))
-            if len(found) > messages.MOST_NAMES or size > messages.MOST_NAME_BYTES:
-                text = f"holds more than {messages.MOST_NAMES:,} names, or very long ones"
-                raise OSError(errno.EFBIG, text)
-    return tuple(found)
+def answer(question: messages.Question) -> tuple[Mapping[str, object], bytes]:
+    """The record of an answer to a question about a file, and the bytes it asks for; OS errors
+    become answers."""
+    if question.what is not messages.What.HOLD:
+        return host_script.answer(record_of(question))
+    path = Path(os.path.expanduser(question.path))  # noqa: PTH111 - raises for no home directory
+    return {"hold": look({path: question.kind}).get(path)}, b""

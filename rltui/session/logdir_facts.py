@@ -68,7 +68,7 @@ def logdir_facts(
         if isinstance(path, RemotePath) and path.scheme == RAY:
             _look_at_cluster(facts, path, options)
         elif is_streamed(path):
-            _ask_host(facts, options, remote_s)
+            _ask_host(facts, options)
         elif isinstance(path, RemotePath):
             _look_at_server(facts, path, options, remote_s)
         else:
@@ -115,8 +115,8 @@ def _look_at_server(facts: LogdirFacts, path: RemotePath, options: Options, pace
     facts.costs = costs(path)
 
 
-def _ask_host(facts: LogdirFacts, options: Options, pace_s: float) -> None:
-    """Let another rltui look on its host; without one look by sftp."""
+def _ask_host(facts: LogdirFacts, options: Options) -> None:
+    """Look on another host, by the rltui there if it has one."""
     path = facts.path
     keys: list[RunKey] = []
 
@@ -132,10 +132,9 @@ def _ask_host(facts: LogdirFacts, options: Options, pace_s: float) -> None:
     finally:
         reader.stop()
     state = reader.state
-    instead = state.instead.get(path)
-    if isinstance(instead, RemotePath):
-        facts.why = "that host has no rltui, so sftp is used; "
-        _look_at_server(facts, instead, options, pace_s)
+    if state.instead:
+        facts.why = "that host has no rltui: a script that its python3 runs sends whole logs"
+        _find(facts, path, options)
         return
     facts.runs = tuple(RunFiles(key, path / key.name, ()) for key in keys)
     facts.not_read = (*state.notes, *state.unclaimed)

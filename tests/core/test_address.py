@@ -19,7 +19,6 @@ ADDRESSES = [
     ("ssh://me@node7:2222/data", "ssh", "me@node7:2222", "/data"),
     ("[fe80::1]:/data", "ssh", "[fe80::1]", "/data"),
     ("ray://head:10001/data", "ray", "head:10001", "/data"),
-    ("sftp://node7:22/data", "sftp", "node7:22", "/data"),
 ]
 
 
@@ -91,10 +90,14 @@ def test_a_web_server_is_refused_and_its_signature_never_shown() -> None:
     assert str(parse_logdir("s3://bucket/a?b")) == "s3://bucket/a?b"
 
 
-@pytest.mark.parametrize("text", ["ssh:///data", "sftp:///data"])
-def test_a_host_is_needed(text: str) -> None:
+def test_a_host_is_needed() -> None:
     with pytest.raises(UsageError, match="has no host"):
-        parse_logdir(text)
+        parse_logdir("ssh:///data")
+
+
+def test_sftp_names_the_address_to_use_instead() -> None:
+    with pytest.raises(UsageError, match=r"sftp is not read; name ssh://me@node7:22/data instead"):
+        parse_logdir("sftp://me@node7:22/data")
 
 
 def test_an_empty_path_is_not_the_working_directory() -> None:

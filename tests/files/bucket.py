@@ -34,8 +34,6 @@ class Bucket(fsspec.AbstractFileSystem):  # type: ignore[name-defined,misc]
         self.skew_s = 0.0
         self.dated = True
         """Whether it says when an object changed."""
-        self.whole = False
-        """Whether ranges are ignored."""
 
     def put(self, path: str, data: bytes) -> None:
         """Write an object."""
@@ -79,8 +77,6 @@ class Bucket(fsspec.AbstractFileSystem):  # type: ignore[name-defined,misc]
     ) -> bytes:
         self._ask("read", path, start or 0, end or 0)
         data = self._object(path)[0]
-        if self.whole:
-            return data
         if start and start >= len(data):
             raise OSError("InvalidRange: the requested range is not satisfiable")
         return data[start:end]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -195,34 +194,6 @@ def azure_server(folder: Path) -> Iterator[str]:
             f"DefaultEndpointsProtocol=http;AccountName={_AZURITE[0]};AccountKey={_AZURITE[1]};"
             f"BlobEndpoint=http://127.0.0.1:{port}/{_AZURITE[0]};"
         )
-
-
-@contextmanager
-def sftp_server(folder: Path, home: Path) -> Iterator[str]:
-    """The address of ``folder`` on a local sshd with keys of its own; skips without sshd or
-    paramiko. ``home`` gets the keys of the user."""
-    need_extra("fsspec", "paramiko")
-    sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    if sshd is None or shutil.which("ssh-keygen") is None:
-        pytest.skip("no sshd on this machine")
-    port, keys = free_port(), home / ".ssh"
-    keys.mkdir()
-    for name in ("host", "id_ed25519"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)], check=True
-        )
-    kind, public, *_ = (keys / "host.pub").read_text().split()
-    (keys / "known_hosts").write_text(f"[127.0.0.1]:{port} {kind} {public}\n")
-    (keys / "sshd_config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {keys}/host\nPidFile none\n"
-        f"AuthorizedKeysFile {keys}/id_ed25519.pub\nStrictModes no\nUsePAM no\n"
-        "PasswordAuthentication no\nSubsystem sftp internal-sftp\n"
-    )
-    if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)
-    with _running([sshd, "-D", "-e", "-f", str(keys / "sshd_config")], port):
-        user = subprocess.run(["id", "-un"], check=True, capture_output=True, text=True).stdout
-        yield f"sftp://{user.strip()}@127.0.0.1:{port}{folder}"
 
 
 @contextmanager

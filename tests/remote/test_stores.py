@@ -1,4 +1,4 @@
-"""Runs on real servers, read whole and followed: a bucket, a host, a web server, memory."""
+"""Runs on real servers, read whole and followed: a bucket, a host without rltui, memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from uuid import uuid4
 
 import pytest
 
-from rltui.core.address import parse_logdir
+from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import Batch
+from rltui.core.clock import SystemClock
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.files import disk
+from rltui.remote.ssh.host_store import HostStore
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals, ReaderOptions
 from tests.remote.hub import hub_server
+from tests.remote.ssh.far_host import far_host
 from tests.remote.stores import (
     AzureShelf,
     FolderShelf,
@@ -30,8 +33,9 @@ from tests.remote.stores import (
     gcs_server,
     need_extra,
     s3_server,
-    sftp_server,
 )
+
+__all__ = ["far_host"]
 
 #: Polled as fast as possible: what is tested is that everything comes, not when.
 QUICK = Intervals(fast_s=0.05, slow_s=0.05, rescan_s=0.2, remote_s=0.1)
@@ -65,14 +69,13 @@ def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield connection
 
 
-@pytest.fixture(params=["memory", "s3", "gs", "abfs", "hf", "sftp"])
+@pytest.fixture(params=["memory", "s3", "gs", "abfs", "hf", "ssh"])
 def shelf(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Shelf]:
     need_extra("fsspec")
-    folder, home = tmp_path / "runs", tmp_path / "home"
+    folder = tmp_path / "runs"
     folder.mkdir()
-    home.mkdir()
     if request.param == "memory":
         yield MemoryShelf()
     elif request.param == "s3":
@@ -102,9 +105,10 @@ def shelf(
             monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
             yield FolderShelf(folder, f"hf://{repository}/runs")
     else:
-        monkeypatch.setenv("HOME", str(home))
-        with sftp_server(folder, home) as address:
-            yield FolderShelf(folder, address)
+        request.getfixturevalue("far_host")
+        store = HostStore(RemotePath("ssh:", "node7"), SystemClock())
+        yield FolderShelf(folder, f"node7:{folder}")
+        store.close()
 
 
 class Following:
@@ -202,17 +206,6 @@ def test_nothing_there(shelf: Shelf) -> None:
     path = parse_logdir(f"{shelf.address}/none")
     with pytest.raises(SourceError, match="none: no such file or directory"):
         Reader([path]).scan()
-
-
-def test_an_unknown_host_key_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home, folder = tmp_path / "home", tmp_path / "runs"
-    home.mkdir()
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    with sftp_server(folder, home) as address:
-        (home / ".ssh" / "known_hosts").write_text("")
-        with pytest.raises(SourceError, match="connect to it once with ssh"):
-            Reader([parse_logdir(address)]).scan()
 
 
 def test_mlflow_files_are_read_and_followed(shelf: Shelf) -> None:

@@ -16,12 +16,12 @@ import pytest
 from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.files.disk import costs
+from rltui.remote import host_script
+from rltui.remote.host_script import MOST_READ
 from rltui.remote.stream import Stream, answer
-from rltui.remote.wire import messages
-from rltui.remote.wire.codec import WireError, dump, load
+from rltui.remote.wire.codec import WireError, dump, dump_json, load
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.messages import (
-    MOST_READ,
     Answer,
     Message,
     Question,
@@ -132,14 +132,14 @@ def test_a_console_log_is_not_searched_from_end_to_end(shelf: MemoryShelf) -> No
 def asked(what: What, path: Path | str, begin: int = 0, size: int = 0) -> tuple[Answer, bytes]:
     """An answer after its way through a connection."""
     found, data = answer(Question(what, Path(path), begin, size))
-    return load(Answer, dump(found)), data
+    return load(Answer, dump_json(found)), data
 
 
 def test_names_of_any_bytes_come_through(tmp_path: Path) -> None:
     strange = os.fsdecode(b"\xff\n\x1b[2J")
     (tmp_path / strange).mkdir()
     found, _ = asked(What.NAMES, tmp_path)
-    assert [(str(name), sort) for name, sort in found.names] == [(strange, Sort.DIRECTORY)]
+    assert [(str(n.name), n.sort) for n in found.names] == [(strange, Sort.DIRECTORY)]
     assert asked(What.STATUS, tmp_path / strange)[0].sort is Sort.DIRECTORY
 
 
@@ -150,7 +150,7 @@ def test_a_directory_of_too_many_names_is_not_listed(
     for number in range(3):
         (tmp_path / f"{number}.").touch()
     assert len(asked(What.NAMES, tmp_path)[0].names) == 3
-    monkeypatch.setattr(messages, limit, most)
+    monkeypatch.setattr(host_script, limit, most)
     (tmp_path / "more").touch()
     assert asked(What.NAMES, tmp_path)[0].error == "EFBIG"
 

@@ -77,12 +77,9 @@ async def test_a_host_that_cannot_be_reached_is_told_in_its_place() -> None:
 async def test_a_host_without_rltui_is_told_once() -> None:
     async with open_app(logdirs=[NODE7, NODE8, BUCKET]) as hand:
         await searching(hand, NODE7, NODE8)
-        hand.reader.replaced = {
-            NODE7: parse_logdir("sftp://node7/runs"),
-            NODE8: parse_logdir("sftp://node8/runs"),
-        }
+        hand.reader.replaced = (NODE7, NODE8)
         await searching(hand)
-        said = "no rltui there, read as sftp://node7/runs, which moves whole logs, and 1 more alike"
+        said = "no rltui there, so whole logs are sent and decoded here, and 1 more alike"
         assert hand.notices == f"node7:/runs: {said}"
         hand.app.clear_notifications()
         await hand.feed(a_batch({"loss": [3.0, 2.0, 1.0]}))

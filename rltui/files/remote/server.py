@@ -128,15 +128,9 @@ class RemoteServer:
             if now < self._retry_at:
                 raise StoreError(errno.EAGAIN, self._wrong)
             try:
-                if self._fs is None:
-                    self._fs = self._open(self._address)
-                if method != "cat_file":
-                    self._fs.invalidate_cache()
-                calls = [(self.name_of(path), options) for path, options in asked]
-                answers = _results(self._fs, method, calls)
+                found = self._answers(method, asked)
             except Exception as error:  # noqa: BLE001 - each package has errors of its own
-                answers = [error]
-            found = [translated(a) if isinstance(a, Exception) else a for a in answers]
+                found = [translated(error)]
             failure = next((a for a in found if isinstance(a, StoreError)), None)
             if failure is not None:
                 self._failed(failure)
@@ -149,6 +143,16 @@ class RemoteServer:
                 self._wrong = ""
                 self._notes = (Note(self.root, None, Level.OK, READABLE),)
             return found
+
+    def _answers(self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]]) -> list[Any]:
+        """The answers to the calls of a round. Raises what the package raises."""
+        if self._fs is None:
+            self._fs = self._open(self._address)
+        if method != "cat_file":
+            self._fs.invalidate_cache()
+        calls = [(self.name_of(path), options) for path, options in asked]
+        answers = _results(self._fs, method, calls)
+        return [translated(a) if isinstance(a, Exception) else a for a in answers]
 
     def _failed(self, failure: StoreError) -> None:
         """Note the failure; the next attempt is made after a pause that doubles."""

@@ -18,10 +18,8 @@ _VERSIONS = ("ETag", "etag", "generation", "blob_id", "version_id", "md5Hash", "
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modified", "created")
 #: Protocols of stores that list a whole tree by its prefix.
 FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
-#: A quiet path is asked about again after this share of the time for which it has been quiet, at
-#: most after so many seconds.
+#: A quiet path is asked about again after this share of the time for which it has been quiet.
 _SHARE = 0.1
-MOST_PAUSE_S = 60.0
 #: Changes when the content of a file does: size, modification time (ns), version.
 Stamp = tuple[int, int, str]
 
@@ -190,10 +188,11 @@ class CachedLookup:
     used: float = -math.inf
     """When it was last used (monotonic)."""
 
-    def due(self, pace_s: float) -> float:
-        """When to request it again (monotonic)."""
+    def due(self, pace_s: float, most_pause_s: float) -> float:
+        """When to request it again (monotonic): after ``pace_s`` while it changes, after at most
+        ``most_pause_s`` when it is quiet."""
         quiet = _SHARE * (self.asked - self.changed)
-        return self.asked + max(pace_s, min(quiet, MOST_PAUSE_S))
+        return self.asked + max(pace_s, min(quiet, most_pause_s))
 
     def renewed(
         self, found: dict[str, RemoteStatus], error: OSError | None, now: float, wall: float

@@ -11,7 +11,6 @@ fsspec is an extra, and so is the package of most protocols: imported when an ad
 from __future__ import annotations
 
 import errno
-import importlib
 import logging
 import sys
 import threading
@@ -30,7 +29,6 @@ from rltui.files.remote.errors import StoreError
 from rltui.files.remote.server import Info, Range, RemoteCosts, RemoteServer
 from rltui.files.remote.status import (
     FLAT,
-    MOST_PAUSE_S,
     CachedLookup,
     RemoteEntry,
     RemoteStatus,
@@ -62,6 +60,9 @@ AskAll = Callable[[Sequence[Path]], list[Names | OSError]]
 class RemoteStore:
     """Caches listings of one server or bucket. Thread-safe; while one thread sends a request, the
     others use older listings."""
+
+    #: Most seconds between two listings of a quiet directory.
+    most_pause_s = 60.0
 
     def __init__(self, server: RemoteServer) -> None:
         self.skew_s = 0.0
@@ -99,7 +100,7 @@ class RemoteStore:
         tops = {top_of(path, known) for path in known}
         lists = sum(min(len(below(t, known)), self._pages(t) or sys.maxsize) for t in tops)
         alone = sum(not s.is_directory for a in self._files.values() for s in a.found.values())
-        low, high = ((lists + alone) * 60 / max(s, self.pace_s) for s in (MOST_PAUSE_S, 0.0))
+        low, high = ((lists + alone) * 60 / max(s, self.pace_s) for s in (self.most_pause_s, 0.0))
         return RemoteCosts(
             lists=server.asked,
             reads=server.reads,
@@ -263,7 +264,7 @@ class RemoteStore:
         """The cached result for a path, renewed if it is due, together with all others that are
         due."""
         answer, now = known.get(path), self.monotonic()
-        if answer is None or now >= answer.due(self.pace_s):
+        if answer is None or self._is_due(answer, now):
             if self._lock.acquire(blocking=answer is None):
                 try:
                     self._renew_due(known, path, ask, now)
@@ -276,18 +277,21 @@ class RemoteStore:
 
         return answer
 
+    def _is_due(self, answer: CachedLookup, now: float) -> bool:
+        return now >= answer.due(self.pace_s, self.most_pause_s)
+
     def _renew_due(
         self, known: dict[Path, CachedLookup], path: Path, ask: AskAll, now: float
     ) -> None:
         before = known.get(path)
-        if before is not None and now < before.due(self.pace_s):
+        if before is not None and not self._is_due(before, now):
             return  # another thread has asked
         due = [path]
         if self._server.asks_together:
             due += [
                 p
                 for p, a in known.items()
-                if p != path and a.used >= a.asked and now >= a.due(self.pace_s)
+                if p != path and a.used >= a.asked and self._is_due(a, now)
             ]
         try:
             if not (known is self._directories and self._renew_tree(path, len(due))):
@@ -354,7 +358,6 @@ class RemoteStore:
 
 #: Protocol -> package that it needs besides fsspec. fsspec itself names those of other protocols.
 _PACKAGES = {
-    "sftp": "paramiko",
     **dict.fromkeys(("s3", "s3a"), "s3fs"),
     **dict.fromkeys(("gs", "gcs"), "gcsfs"),
     **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
@@ -370,10 +373,15 @@ def store_of(path: Path) -> RemoteStore:
 
     Raises UsageError when what it needs is not installed, OSError when another reader has it."""
     assert isinstance(path, RemotePath)
-    if is_streamed(path):
-        raise OSError(errno.EREMOTE, "the logs are read on another host")
     found = _STORES.get(path.parts[:2])
+    if found is None and is_streamed(path):
+        raise OSError(errno.EREMOTE, "the logs are read on another host")
     return found or connect(path, SystemClock(), PACE_S)
+
+
+def register(root: RemotePath, store: RemoteStore) -> None:
+    """Have the files of a host followed by its own store."""
+    _STORES[root.parts[:2]] = store
 
 
 def connect(path: Path, clock: Clock, pace_s: float) -> RemoteStore:
@@ -421,10 +429,7 @@ def filesystem_of(path: RemotePath) -> Any:
 
     # What goes wrong becomes a note; without a handler Python would print what the package logs,
     # tracebacks among it, over the screen. A debug log gets it all the same.
-    by_sftp = path.scheme == "sftp"
-    package = "paramiko" if by_sftp else get_filesystem_class(path.scheme).__module__
+    package = get_filesystem_class(path.scheme).__module__
     logging.getLogger(package.partition(".")[0]).addHandler(_SILENT)
-    if by_sftp:
-        return importlib.import_module("rltui.files.remote.sftp").connected(path)
     options = {"use_listings_cache": False, "skip_instance_cache": True}
     return url_to_fs(str(path), **options)[0]

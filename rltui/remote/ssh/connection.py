@@ -1,4 +1,5 @@
-"""One connection to another host: the system's ssh, which runs ``rltui stream`` there."""
+"""One connection to another host: the system's ssh, which runs ``rltui stream`` there, or a script
+where there is no rltui."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from rltui.core.address import SSH, RemotePath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean, clean_bytes
+from rltui.remote import host_script
 from rltui.remote.conversation import Paths, StreamError
 
 #: Seconds without a sign of life after which the connection counts as lost.
@@ -29,14 +31,19 @@ _OPTIONS = (
     *("-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=10"),
     *("-oServerAliveCountMax=3", "-oClearAllForwardings=yes", "-oRemoteCommand=none"),
 )
+#: Reads a script of ``size`` bytes, and not one more, and runs it.
+_LOADER = (
+    'import os;s=b"";exec("while len(s)<{size}:s+=os.read(0,{size}-len(s)) or os._exit(1)");exec(s)'
+)
 _AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+))(?::(\d{1,5}))?")
 
 
 class SshProcess:
     """A :class:`~rltui.remote.conversation.Transport`: runs a command that connects."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        """Raises StreamError where the command cannot be run."""
+    def __init__(self, command: Sequence[str], first: bytes = b"") -> None:
+        """``first``: what the command reads before anything else. Raises StreamError where it
+        cannot be run."""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -57,6 +64,7 @@ class SshProcess:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._out, selectors.EVENT_READ)
         self._selector.register(self._err, selectors.EVENT_READ)
+        self.send(first)
 
     def send(self, data: bytes) -> None:
         view = memoryview(data)
@@ -114,7 +122,7 @@ class SshProcess:
         return StreamError(lines[-1] if lines else "the connection has ended", missing=missing)
 
 
-def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+def stream_command(authority: str, places: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     """The command that runs ``rltui stream`` on a host.
 
     ``authority`` is ``[USER@]HOST[:PORT]``; ``places`` are paths on it, which may begin with ``~``.
@@ -122,6 +130,26 @@ def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str
 
     Raises UsageError for what is not a host.
     """
+    there = environ.get("RLTUI_REMOTE_COMMAND") or "rltui"
+    words = [there, "stream", "--", *map(shlex.quote, places)]
+    return _ssh_command(authority, " ".join(words), environ)
+
+
+def script_command(authority: str, environ: Mapping[str, str]) -> tuple[list[str], bytes]:
+    """The command that runs :mod:`rltui.remote.host_script` on a host, and the script, which it
+    reads first. ``RLTUI_SSH`` and ``RLTUI_REMOTE_PYTHON`` replace ``ssh`` and ``python3``.
+
+    Raises UsageError for what is not a host.
+    """
+    script = Path(host_script.__file__).read_bytes() + b"\nserve()\n"
+    there = environ.get("RLTUI_REMOTE_PYTHON") or "python3"
+    loader = _LOADER.format(size=len(script))
+    command = _ssh_command(authority, f"{there} -ISc {shlex.quote(loader)}", environ)
+    return command, script
+
+
+def _ssh_command(authority: str, there: str, environ: Mapping[str, str]) -> list[str]:
+    """The command that runs the words ``there`` in the shell of a host."""
     found = _AUTHORITY.fullmatch(authority)
     if found is None or authority.startswith("-") or (found[3] or "").startswith("-"):
         raise UsageError(f"{clean(authority)}: is not a host")
@@ -131,9 +159,7 @@ def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str
     except ValueError as error:
         raise UsageError(f"RLTUI_SSH: {error}") from None
     options = [*_OPTIONS, *(("-p", port) if port else ()), *(("-l", user) if user else ())]
-    there = environ.get("RLTUI_REMOTE_COMMAND") or "rltui"
-    command = " ".join([there, "stream", "--", *map(shlex.quote, places)])
-    return [*words, *options, "--", address or name, command]
+    return [*words, *options, "--", address or name, there]
 
 
 class SshPaths(Paths):

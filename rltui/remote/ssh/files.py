@@ -1,4 +1,5 @@
-"""Reads files of one host, such as samples and settings, over a connection of its own.
+"""Reads files of one host over a connection of its own: samples and settings, and where there is no
+rltui the logs, too.
 
 The first question opens it; the host ends it after a minute without one, and the next question
 opens it again. So questions never wait behind the batches of the logs.
@@ -9,9 +10,10 @@ from __future__ import annotations
 import errno
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.address import RemotePath
@@ -20,8 +22,9 @@ from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, StreamError
+from rltui.remote.host_script import MOST_READ
 from rltui.remote.ssh.connection import SshPaths, SshProcess
-from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
+from rltui.remote.wire.messages import Answer, Name, Question, Sort, What
 from rltui.sources.discovery.processes import Hold
 from rltui.sources.options import ReaderOptions
 
@@ -39,10 +42,15 @@ class SshFiles:
     """A :class:`~rltui.files.disk.Store`. Thread-safe; one question at a time. Questions may take
     long, so call it from a worker thread. All methods raise OSError."""
 
-    def __init__(self, root: RemotePath, command: Sequence[str], clock: Clock) -> None:
-        """``command`` runs ``rltui stream`` on the host of ``root``."""
-        self._root = root
+    def __init__(
+        self, root: RemotePath, command: Sequence[str], clock: Clock, first: bytes = b""
+    ) -> None:
+        """``command`` answers questions on the host of ``root``, once it has read ``first``."""
+        self.root = root
+        self.missing = False
+        """Whether the host lacks what the command needs, as far as is known."""
         self._command = tuple(command)
+        self._first = first
         self._clock = clock
         self._lock = threading.Lock()
         self._talk: Conversation | None = None
@@ -59,17 +67,20 @@ class SshFiles:
     def status(self, path: Path) -> RemoteStatus:
         """Of a file or directory, links followed."""
         found, _ = self._ask(Question(What.STATUS, _place(path)))
-        return remote_status(path, _MODES[found.sort], found.size, found.modified_ns)
+        return _status(path, found)
 
     def entries(self, path: Path) -> list[RemoteEntry]:
         """The names in a directory."""
         found, _ = self._ask(Question(What.NAMES, _place(path)))
-        return [
-            RemoteEntry(
-                str(name), str(path / name), _MODES[sort], partial(self.status, path / name)
-            )
-            for name, sort in found.names
-        ]
+        entries = []
+        for listed in found.names:
+            child = path / listed.name
+            status = partial(_status, child, listed)
+            if listed.sort is Sort.OTHER:  # perhaps a link to a directory
+                status = partial(self.status, child)
+            mode = _MODES[listed.sort]
+            entries.append(RemoteEntry(str(listed.name), str(child), mode, status))
+        return entries
 
     def is_directory(self, path: Path) -> bool:
         """Whether there is a directory."""
@@ -80,15 +91,22 @@ class SshFiles:
         ends."""
         if end is None and (size := self.status(path).st_size) - begin > MOST_WHOLE:
             raise OSError(errno.EFBIG, f"is too large to be sent: {size >> 20} MiB")
-        last = begin + MOST_WHOLE if end is None else end
-        found = bytearray()
-        while (at := begin + len(found)) < last:
-            size = min(MOST_READ, last - at)
-            data = self._ask(Question(What.BYTES, _place(path), at, size))[1][:size]
-            found += data
-            if len(data) < size:
-                break
-        return bytes(found)
+        (data,) = self.ranges([(path, begin, begin + MOST_WHOLE if end is None else end)])
+        if isinstance(data, OSError):
+            raise data
+        return data
+
+    def ranges(self, ranges: Sequence[tuple[Path, int, int]]) -> list[bytes | OSError]:
+        """The bytes of some files from a place up to another, on one way there and back."""
+        questions = [
+            [
+                Question(What.BYTES, _place(path), at, min(MOST_READ, end - at))
+                for at in range(begin, end, MOST_READ)
+            ]
+            for path, begin, end in ranges
+        ]
+        answers = iter(self.ask(list(chain.from_iterable(questions))))
+        return [_joined(own, islice(answers, len(own))) for own in questions]
 
     def hold(self, path: Path, kind: str) -> Hold | None:
         """Whether a log of a format is held open there; None where that cannot be told."""
@@ -101,14 +119,12 @@ class SshFiles:
             return
         with suppress(OSError):
             questions = [Question(What.NAMES, _place(path)) for path in directories]
-            for begin in range(0, len(questions), _TOGETHER):
-                part = questions[begin : begin + _TOGETHER]
-                self._expected.update(zip(part, self._ask_all(part), strict=True))
+            self._expected = dict(zip(questions, self.ask(questions), strict=True))
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Why the host did not answer the last question; nothing when it did."""
-        return (Note(self._root, None, Level.WATCH, self._why),) if self._why else ()
+        return (Note(self.root, None, Level.WATCH, self._why),) if self._why else ()
 
     def costs(self) -> None:
         """None: it is no server that counts requests."""
@@ -128,14 +144,20 @@ class SshFiles:
                 self._lock.release()
 
     def _ask(self, question: Question) -> _Answered:
-        found = self._expected.pop(question, None) or self._ask_all([question])[0]
-        answer = found[0]
-        if answer.error:
-            code = getattr(errno, answer.error, errno.EIO)
-            raise OSError(code if isinstance(code, int) else errno.EIO, answer.text)
+        found = self._expected.pop(question, None) or self.ask([question])[0]
+        if (error := error_in(found[0])) is not None:
+            raise error
         return found
 
-    def _ask_all(self, questions: Sequence[Question]) -> list[_Answered]:
+    def ask(self, questions: Sequence[Question]) -> list[_Answered]:
+        """The answers to some questions, in order, which may be errors that concern one path.
+        Raises OSError where the host does not answer."""
+        found: list[_Answered] = []
+        for begin in range(0, len(questions), _TOGETHER):
+            found += self._ask_together(questions[begin : begin + _TOGETHER])
+        return found
+
+    def _ask_together(self, questions: Sequence[Question]) -> list[_Answered]:
         with self._lock:
             now, refused = self._clock.monotonic(), self._refused_at
             if refused is not None and now - refused < _PAUSE_S:
@@ -150,12 +172,13 @@ class SshFiles:
                         if self._closes != closes:
                             raise
                 if found is None:
-                    link, options = SshProcess(self._command), ReaderOptions(clock=self._clock)
-                    self._talk = Conversation(link, 1, options, partial(SshPaths, [self._root]))
+                    link = SshProcess(self._command, self._first)
+                    options = ReaderOptions(clock=self._clock)
+                    self._talk = Conversation(link, 1, options, partial(SshPaths, [self.root]))
                     found = list(self._exchange(self._talk, questions))
             except StreamError as error:
                 self._hang_up()
-                self._refused_at, self._why = now, str(error)
+                self._refused_at, self._why, self.missing = now, str(error), error.missing
                 raise OSError(errno.EHOSTUNREACH, self._why) from None
             self._refused_at, self._why = None, ""
         return found
@@ -178,6 +201,30 @@ class SshFiles:
         talk, self._talk = self._talk, None
         if talk is not None:
             talk.hang_up()
+
+
+def error_in(answer: Answer) -> OSError | None:
+    """The error of the host's system that an answer tells."""
+    if not answer.error:
+        return None
+    code = getattr(errno, answer.error, errno.EIO)
+    return OSError(code if isinstance(code, int) else errno.EIO, answer.text)
+
+
+def _status(path: Path, found: Answer | Name) -> RemoteStatus:
+    return remote_status(path, _MODES[found.sort], found.size, found.modified_ns)
+
+
+def _joined(questions: Sequence[Question], answers: Iterable[_Answered]) -> bytes | OSError:
+    """The bytes of consecutive ranges of a file, up to its end."""
+    data = bytearray()
+    for question, (answer, piece) in zip(questions, answers, strict=True):
+        if (error := error_in(answer)) is not None:
+            return error
+        data += piece[: question.size]
+        if len(piece) < question.size:
+            break
+    return bytes(data)
 
 
 def _place(path: Path) -> Path:

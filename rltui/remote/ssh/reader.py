@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import Batch, Note, Sources
@@ -28,12 +29,15 @@ from rltui.remote.conversation import (
     clock_note,
 )
 from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
-from rltui.remote.ssh.connection import SshPaths, SshProcess, ssh_command
+from rltui.remote.ssh.connection import SshPaths, SshProcess, stream_command
 from rltui.remote.ssh.files import SshFiles
 from rltui.remote.wire.messages import Again, State
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, ReaderState
 from rltui.sources.options import ReaderOptions
+
+if TYPE_CHECKING:
+    from rltui.remote.ssh.host_store import HostReader
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
@@ -51,14 +55,15 @@ class SshReader(StreamedReader):
         self._logdirs = tuple(logdirs)
         self._host = logdirs[0].authority
         super().__init__(BatchQueue(), f"rltui-ssh-{self._host}")
-        self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
+        self._command = stream_command(self._host, [p.place for p in logdirs], os.environ)
         # the far side then reports missing paths as notes, and the other logdirs are still read
         partial = options.partial and len(logdirs) > 1
         self._options = replace(options, waits=True) if partial else options
         self._waits = options.waits
         self._files = ReadFiles()
         root = RemotePath(*logdirs[0].parts[:2])
-        self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), options.clock)
+        command = stream_command(self._host, ["~"], os.environ)
+        self._store = SshFiles(root, command, options.clock)
         offer(root, self._store)
         self._rereading = Rereading(self._connected_again, self._queue.tell, options.clock)
         self._outage = Outage(options)
@@ -86,7 +91,8 @@ class SshReader(StreamedReader):
             self._connected()
         except StreamError as error:
             if error.missing:
-                raise NotInstalledError(f"there is no rltui on {self._host}: {error}") from None
+                why = f"there is no rltui on {self._host}: {error}"
+                raise NotInstalledError(why, self._without_rltui) from None
             self._outage.begin(str(error))
             raise UnreachableError(f"{self._host}: {error}") from None
         except SourceError as error:
@@ -96,6 +102,12 @@ class SshReader(StreamedReader):
                     rest = text.removeprefix(f"{logdir.place}: ")
                     raise SourceError(f"{logdir}: {rest}") from None
             raise SourceError(f"{self._host}: {text}") from None
+
+    def _without_rltui(self) -> HostReader:
+        """A reader of the same logdirs that decodes here. Raises SourceError."""
+        from rltui.remote.ssh.host_store import HostReader  # seldom needed
+
+        return HostReader(self._logdirs, replace(self._options, waits=self._waits))
 
     def read_all(self) -> Iterator[Batch]:
         """Read every source to its end. If the connection is lost several times, a note says so."""

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
+from rltui.remote.host_script import VERSION
 from rltui.remote.wire.codec import WireError
 
-#: Of the protocol. It changes only for what an older reader cannot skip.
-VERSION = 3
 #: Largest payload of a frame, bytes.
 MOST_PAYLOAD = 32 << 20
 #: Bytes before the first line: what the login scripts of the other side print.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple, get_args
 
 from rltui.core.batch import Note, RunKey
+from rltui.remote.host_script import MOST_NAMES, MOST_READ
 from rltui.remote.wire.codec import Bounds, LongText, WireError, load
 from rltui.remote.wire.framing import Frame, Kind
 from rltui.sources.discovery.processes import Hold
@@ -16,8 +17,9 @@ from rltui.sources.options import Intervals
 
 #: Notes about directories and files of no run.
 MOST_NOTES = 1000
-#: Names of a directory, bytes of all of them, and bytes of one read, at most.
-MOST_NAMES, MOST_NAME_BYTES, MOST_READ = 50_000, 2 << 20, 1 << 20
+
+
+ModifiedNs = Annotated[int, Bounds(-(1 << 62), 1 << 62)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Hello:
     """The far side introduces itself."""
 
     rltui: str
-    """Its version."""
+    """Its version; empty where there is none."""
     logdirs: tuple[Path, ...]
     """The paths that it was given, with the home directory in place of ``~``."""
     now: float
@@ -145,6 +147,10 @@ class Name(NamedTuple):
 
     name: Path
     sort: Sort
+    size: int
+    """Of a file, bytes."""
+    modified_ns: ModifiedNs
+    """Nanoseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +160,7 @@ class Answer:
     sort: Sort = Sort.OTHER
     size: int = 0
     """Of the file, bytes."""
-    modified_ns: Annotated[int, Bounds(-(1 << 62), 1 << 62)] = 0
+    modified_ns: ModifiedNs = 0
     """Nanoseconds since the epoch."""
     names: Annotated[tuple[Name, ...], Bounds(0, MOST_NAMES)] = ()
     error: str = ""
@@ -165,7 +171,7 @@ class Answer:
     """Whether the file is held open; None where that cannot be told."""
 
     def __post_init__(self) -> None:
-        for name, _ in self.names:
+        for name, *_ in self.names:
             if len(name.parts) != 1 or name.parts[0] in ("..", "/"):
                 raise WireError("a name was expected")
 

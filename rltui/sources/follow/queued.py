@@ -126,9 +126,8 @@ class ReaderState:
     out_of_reach: Mapping[Path, float | None] = field(default_factory=dict)
     """Logdirs on hosts and servers that cannot be reached now, whose runs may go on -> since when,
     in seconds since the epoch; None where nobody noted it."""
-    instead: Mapping[Path, Path] = field(default_factory=dict)
-    """Logdirs that are read by another address than their own, because their host lacks what that
-    needs -> that address."""
+    instead: tuple[Path, ...] = ()
+    """Logdirs that are decoded here, because their host has no rltui."""
 
 
 class ThreadedReader(ABC):

@@ -155,14 +155,6 @@ def test_no_permission_for_one_object(followed: FollowedObject) -> None:
     assert followed.poll().data == ROWS
 
 
-def test_a_server_that_ignores_ranges(followed: FollowedObject) -> None:
-    followed.bucket.whole = True
-    followed.poll()
-    followed.bucket.append(NAME, b"more\n")
-    assert followed.poll().data == b"more\n"
-    assert any("whole files only" in n.message for n in followed.store.notes)
-
-
 @pytest.mark.parametrize("skew", [-7200.0, 3600.0, 0.0])
 def test_ages_by_the_clock_of_this_machine(skew: float) -> None:
     followed = FollowedObject()

@@ -50,13 +50,19 @@ class FarHost:
             os.killpg(self.connections[-1], signal.SIGKILL)
 
 
+def ssh_of_this_machine(directory: Path) -> tuple[str, Path]:
+    """A command in place of ssh, written into ``directory``, and the file of its process ids."""
+    script, pids = directory / "ssh", directory / "pids"
+    script.write_text(_SSH.format(pids=shlex.quote(str(pids))))
+    script.chmod(0o755)
+    return shlex.quote(str(script)), pids
+
+
 @pytest.fixture
 def far_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FarHost:
     """Makes ``HOST:/path`` mean this machine, whatever HOST is."""
-    script, pids = tmp_path / "ssh", tmp_path / "pids"
-    script.write_text(_SSH.format(pids=shlex.quote(str(pids))))
-    script.chmod(0o755)
-    monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(script)))
+    command, pids = ssh_of_this_machine(tmp_path)
+    monkeypatch.setenv("RLTUI_SSH", command)
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", shlex.join([sys.executable, "-m", "rltui"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     return FarHost(pids)

@@ -16,7 +16,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.remote.ssh.connection import SshPaths, ssh_command
+from rltui.remote.ssh.connection import SshPaths, stream_command
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from rltui.remote.ssh.connection import SshPaths, ssh_command
     ],
 )
 def test_host_user_and_port_are_options(authority: str, options: list[str], host: str) -> None:
-    words = ssh_command(authority, ["/a"], {})
+    words = stream_command(authority, ["/a"], {})
     assert words[0] == "ssh"
     assert "-oBatchMode=yes" in words
     assert words[-3:] == ["--", host, "rltui stream -- /a"]
@@ -38,24 +38,24 @@ def test_host_user_and_port_are_options(authority: str, options: list[str], host
 
 def test_paths_are_one_word_each_for_the_shell_there() -> None:
     paths = ["/a b", "~/it's", "/$(reboot)", "-x", "/\u202e;rm"]
-    *_, command = ssh_command("node7", paths, {"RLTUI_REMOTE_COMMAND": "/opt/bin/rltui"})
+    *_, command = stream_command("node7", paths, {"RLTUI_REMOTE_COMMAND": "/opt/bin/rltui"})
     assert shlex.split(command) == ["/opt/bin/rltui", "stream", "--", *paths]
 
 
 def test_the_command_may_be_another_one_with_options() -> None:
-    words = ssh_command("node7", ["/a"], {"RLTUI_SSH": "'/my ssh' -F conf"})
+    words = stream_command("node7", ["/a"], {"RLTUI_SSH": "'/my ssh' -F conf"})
     assert words[:3] == ["/my ssh", "-F", "conf"]
 
 
 @pytest.mark.parametrize("authority", ["-oProxyCommand=x", "-l@host", "a b", "a\nb", "a;b", "a:x"])
 def test_what_is_no_host_is_refused(authority: str) -> None:
     with pytest.raises(UsageError, match="is not a host"):
-        ssh_command(authority, ["/a"], {})
+        stream_command(authority, ["/a"], {})
 
 
 def test_a_command_with_an_open_quote_is_refused() -> None:
     with pytest.raises(UsageError, match="RLTUI_SSH"):
-        ssh_command("node7", ["/a"], {"RLTUI_SSH": "ssh 'x"})
+        stream_command("node7", ["/a"], {"RLTUI_SSH": "ssh 'x"})
 
 
 LOGDIR = RemotePath("ssh:", "node7", "runs")

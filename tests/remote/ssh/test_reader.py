@@ -53,30 +53,29 @@ def test_a_missing_path_is_an_error(tmp_path: Path, far_host: FarHost) -> None:
         reader_of(f"node7:{tmp_path}/none").scan()
 
 
-def test_a_host_without_rltui_says_both_ways(
-    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "there",
+    [
+        "no-such-rltui",
+        "echo \"invalid choice: 'stream'\" >&2; exit 2;",
+        "echo rltui-stream 9; cat #",
+    ],
+    ids=["none", "old", "other"],
+)
+def test_without_an_rltui_that_speaks_the_stream_a_script_reads(
+    there: str, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
-    monkeypatch.setattr("rltui.remote.joined.find_spec", lambda name: None)
-    with pytest.raises(SourceError, match=r"install it there .* or here, for sftp: .* paramiko"):
-        reader_of(f"node7:{tmp_path}").scan()
-
-
-def test_an_older_rltui_has_no_stream(
-    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "echo \"invalid choice: 'stream'\" >&2; exit 2;")
-    monkeypatch.setattr("rltui.remote.joined.find_spec", lambda name: None)
-    with pytest.raises(SourceError, match="there is no rltui on node7"):
-        reader_of(f"node7:{tmp_path}").scan()
-
-
-def test_another_version_of_the_stream_is_named(
-    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "echo rltui-stream 9; cat; exit 0;")
-    with pytest.raises(UnreachableError, match=r"version 9 .* install the same version"):
-        reader_of(f"node7:{tmp_path}").scan()
+    append(tmp_path / "logs" / "a.jsonl", 0, 2)
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", there)
+    reader = reader_of(f"node7:{tmp_path}/logs")
+    reader.scan()
+    assert reader.state.instead == (parse_logdir(f"node7:{tmp_path}/logs"),)
+    (batch,) = reader.read_all()
+    assert str(batch.source.path) == f"node7:{tmp_path}/logs/a.jsonl"
+    reader.stop()
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", "no-such-python")
+    with pytest.raises(SourceError, match=r"node7 has neither rltui nor python3 .*scp.*sshfs"):
+        reader_of(f"node7:{tmp_path}/logs").scan()
 
 
 @pytest.mark.parametrize("there", ["yes", "head -c 100000 /dev/zero; cat", "cat"])

@@ -1,108 +1,139 @@
-"""A host with an sshd and without rltui: sftp takes the place of the stream."""
+"""A host with an sshd and without rltui: a script that its Python runs sends what is there."""
 
 from __future__ import annotations
 
-import getpass
+import ast
 import os
-import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rltui.cli import main
-from rltui.core.address import parse_logdir
+from rltui.core.address import RemotePath, parse_logdir
+from rltui.core.clock import SystemClock
 from rltui.core.errors import SourceError
+from rltui.files.disk import hang_up, hold_on_host
+from rltui.remote import host_script
+from rltui.remote.joined import JoinedReader
+from rltui.remote.ssh.host_store import HostStore
 from tests.builders import running
-from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
-from tests.remote.ssh.test_sshd import FAST, pytestmark, sshd
-from tests.remote.stores import need_extra
+from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
+from tests.remote.ssh.test_sshd import pytestmark, sshd
 
 __all__ = ["pytestmark", "sshd"]
 
+NAMESPACE = Path("/proc/self/ns/pid")
+_PYENV = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
+#: The Pythons of this machine.
+PYTHONS = [sys.executable, *sorted(map(str, _PYENV.glob("versions/3.*/bin/python3.*[0-9]")))]
+
 
 @pytest.fixture
-def bare(sshd: FarHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FarHost:
-    """127.0.0.1 is a host without rltui; only what ssh says tells port, user and key."""
-    need_extra("fsspec", "paramiko")
+def bare(sshd: FarHost, monkeypatch: pytest.MonkeyPatch) -> FarHost:
+    """127.0.0.1 is a host without rltui."""
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "/nonexistent/rltui")
-    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    monkeypatch.setattr("rltui.files.remote.store._STORES", {})  # no connection of another test
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", sys.executable)
     return sshd
 
 
-def test_runs_are_followed(tmp_path: Path, bare: FarHost) -> None:
-    log = tmp_path / "logs" / "run" / "metrics.jsonl"
-    append(log, 0, 20)
-    watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", options=FAST))
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def live(logs: Path, bare: FarHost) -> Iterator[Watched]:
+    """A reader that follows a run of 20 rows."""
+    append(logs / "run" / "metrics.jsonl", 0, 20)
+    watched = Watched(reader_of(f"127.0.0.1:{logs}", options=FAST))
     watched.reader.scan()
-    assert bare.connections
-    instead = watched.reader.state.instead[parse_logdir(f"127.0.0.1:{tmp_path}/logs")]
-    assert str(instead) == f"sftp://127.0.0.1{tmp_path}/logs"
     with running(watched.reader):
         watched.until(1, 20)
-        append(log, 20, 10)
-        watched.until(1, 30)
-    watched.assert_whole({"run": 30})
+        yield watched
 
 
-def test_what_fails_names_what_is_missing(tmp_path: Path, bare: FarHost) -> None:
-    """The path is wrong; the far side could say so without rltui, too."""
-    del bare
-    with pytest.raises(SourceError) as caught:
-        reader_of(f"127.0.0.1:{tmp_path}/none").scan()
-    text = str(caught.value)
-    assert "none: no such file or directory" in text
-    assert "there is no rltui on 127.0.0.1" in text
-    assert "sftp" in text
+def test_runs_are_followed(logs: Path, live: Watched) -> None:
+    assert isinstance(live.reader, JoinedReader)
+    assert live.reader.state.instead == (parse_logdir(f"127.0.0.1:{logs}"),)
+    for step in range(20, 60, 10):
+        append(logs / "run" / "metrics.jsonl", step, 10)
+        append(logs / f"run{step}" / "metrics.jsonl", 0, 10)
+        live.until(step // 10, 2 * step)
+    live.assert_whole({"run": 60, "run20": 10, "run30": 10, "run40": 10, "run50": 10})
 
 
-def test_a_key_that_ssh_does_not_have_is_not_had_by_sftp(
-    tmp_path: Path, bare: FarHost, monkeypatch: pytest.MonkeyPatch
+def test_nothing_is_lost_with_connections(logs: Path, live: Watched, bare: FarHost) -> None:
+    for turn in range(1, 4):
+        bare.cut()
+        append(logs / "run" / "metrics.jsonl", 20 * turn, 20)
+        live.until(1, 20 * (turn + 1))
+    assert len(bare.connections) >= 4
+    live.assert_whole({"run": 80})
+
+
+def test_what_is_written_anew_is_read_anew(logs: Path, live: Watched) -> None:
+    log = logs / "run" / "metrics.jsonl"
+    log.write_text("")
+    append(log, 0, 5)
+    while live.points != 5:
+        assert live.wait()
+    log.rename(log.with_name("old"))
+    append(log, 0, 7)
+    while live.points != 7:
+        assert live.wait()
+    log.unlink()
+    while not live.batches[-1].gone:
+        assert live.wait()
+
+
+@pytest.mark.parametrize("python", PYTHONS, ids=lambda path: Path(path).name)
+def test_every_python(
+    python: str, logs: Path, bare: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ssh connects by another script than the one that says how."""
-    del bare
-    script = shlex.split(os.environ["RLTUI_SSH"])[0]
-    other = tmp_path / "forgets"
-    other.write_text(
-        f'#!/bin/sh\ncase "$*" in *-G*) {script} "$@" | grep -v identityfile;;\n'
-        f' *) exec {script} "$@";; esac\n'
-    )
-    other.chmod(0o755)
-    monkeypatch.setenv("RLTUI_SSH", str(other))
-    with pytest.raises(SourceError, match=r"there is no rltui on 127\.0\.0\.1"):
-        reader_of(f"127.0.0.1:{tmp_path}").scan()
-
-
-@pytest.mark.parametrize("way", ["ProxyJump outer", "ProxyCommand ssh -F {config} -W %h:%p outer"])
-def test_names_and_jump_hosts_of_the_configuration(
-    way: str, tmp_path: Path, bare: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """``inner`` is reached through ``outer``; both are this machine."""
-    del bare
-    directory, config = tmp_path / "ssh", tmp_path / "ssh_config"
-    port = next(line.split()[1] for line in (directory / "config").read_text().splitlines() if line)
-    config.write_text(
-        f"Host inner outer\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n"
-        f"  IdentityFile {directory}/user_key\n  UserKnownHostsFile {directory}/known\n"
-        f"  StrictHostKeyChecking no\n  LogLevel ERROR\n"
-        f"Host inner\n  {way.format(config=config)}\n"
-    )
-    monkeypatch.setenv("RLTUI_SSH", f"ssh -F {config}")
-    append(tmp_path / "logs" / "run.jsonl", 0, 5)
-    reader = reader_of(f"inner:{tmp_path}/logs")
+    append(logs / "run.jsonl", 0, 5)
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", python)
+    reader = reader_of(f"127.0.0.1:{logs}")
     reader.scan()
     (batch,) = reader.read_all()
     assert sum(block.points for block in batch.blocks) == 5
+    assert len(bare.connections) == 2, "one looked for rltui"
+    reader.stop()
+
+
+def test_the_script_is_one_of_an_old_python() -> None:
+    ast.parse(Path(host_script.__file__).read_text(), feature_version=(3, 6))
+
+
+def test_what_fails_names_what_is_missing(logs: Path, bare: FarHost) -> None:
+    del bare
+    with pytest.raises(SourceError, match=f"127.0.0.1:{logs}: no such file or directory"):
+        reader_of(f"127.0.0.1:{logs}").scan()
+    hang_up()
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.skipif(
+    not NAMESPACE.is_symlink() or str(NAMESPACE.readlink()) != host_script.WHOLE_MACHINE,
+    reason="not all processes are seen here",
+)
+def test_who_holds_a_log_is_seen(logs: Path) -> None:
+    append(logs / "run.jsonl", 0, 5)
+    path = parse_logdir(f"127.0.0.1:{logs}") / "run.jsonl"
+    store = HostStore(RemotePath(*path.parts[:2]), SystemClock())
+    with (logs / "run.jsonl").open("a"):
+        assert hold_on_host(path, "jsonl") == (True, True)
+    assert hold_on_host(path, "jsonl") == (False, False), "this test is a Python that may write it"
+    store.close()
 
 
 def test_doctor_says_how_it_is_read(
-    tmp_path: Path, bare: FarHost, capsys: pytest.CaptureFixture[str]
+    logs: Path, bare: FarHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del bare
-    append(tmp_path / "logs" / "run.jsonl", 0, 5)
-    assert main(["doctor", f"127.0.0.1:{tmp_path}/logs"]) == 0
+    append(logs / "run.jsonl", 0, 5)
+    assert main(["doctor", f"127.0.0.1:{logs}"]) == 0
     said = capsys.readouterr().out
-    assert "that host has no rltui, so sftp is used; directories are listed every 5 s" in said
+    assert "that host has no rltui: a script that its python3 runs sends whole logs" in said
     assert "run: jsonl" in said
-    assert "lists a minute" in said

@@ -181,7 +181,7 @@ def source() -> SourceInfo:
 def test_garbage_is_an_error_or_nothing(garbage: bytes) -> None:
     reader = FrameReader()
     try:
-        frames = list(reader.feed(b"rltui-stream 3\n" + garbage))
+        frames = list(reader.feed(b"rltui-stream 4\n" + garbage))
     except WireError:
         return
     assert all(len(f.record) + len(f.columns) <= 300 * 1100 for f in frames)
@@ -285,14 +285,14 @@ def test_endless_noise_is_no_stream() -> None:
 
 
 def test_another_version_is_refused() -> None:
-    with pytest.raises(VersionError, match="version 4"):
-        list(FrameReader().feed(b"rltui-stream 4\n"))
+    with pytest.raises(VersionError, match="version 5"):
+        list(FrameReader().feed(b"rltui-stream 5\n"))
 
 
 def test_a_frame_that_claims_to_be_huge_is_refused() -> None:
     claim = zlib.compress(struct.pack("<IBI", 1 << 31, Kind.BATCH, 0) + bytes(1000))
     with pytest.raises(WireError, match="too large"):
-        list(FrameReader().feed(b"rltui-stream 3\n" + claim))
+        list(FrameReader().feed(b"rltui-stream 4\n" + claim))
 
 
 def test_a_block_that_claims_to_be_huge_is_refused() -> None:
@@ -307,5 +307,5 @@ def test_unknown_kinds_are_frames_to_skip() -> None:
     raw = deflate.compress(struct.pack("<IBI", 3, 200, 0) + b"abc") + deflate.flush(
         zlib.Z_SYNC_FLUSH
     )
-    (frame,) = FrameReader().feed(b"rltui-stream 3\n" + raw)
+    (frame,) = FrameReader().feed(b"rltui-stream 4\n" + raw)
     assert frame.kind == 200
