@@ -232,12 +232,9 @@ class Catalogue:
         """The dialect, then what it inherits from, nearest first."""
         out = [self.dialects[framework]]
         while (node := out[-1].head.inherits_at) is not None:
-            name = node.text()
-            parent = self.dialects.get(name)
-            if parent is None:
-                node.fail(f"unknown dialect {name!r}", hint=nearest(name, self.dialects))
+            parent = self.dialects[node.name(self.dialects, "dialect")]
             if parent in out:
-                node.fail(f"dialect {name!r} inherits from itself")
+                node.fail(f"dialect {parent.head.id!r} inherits from itself")
             out.append(parent)
         return out
 

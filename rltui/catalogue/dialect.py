@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
-from rltui.catalogue.metrics import check_key
 from rltui.catalogue.model import Category, Metric, Metrics, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
-from rltui.core.yaml_document import Node, Table, parse_document, read_template
+from rltui.core.yaml_document import Node, Table, parse_document, read_each, read_template
 from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"
@@ -172,22 +171,35 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     return head
 
 
+class _Group(NamedTuple):
+    """Keys of some entries, besides their tags."""
+
+    source: str = ""
+    algorithms: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+
+
 def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
     table = parse_document(text, path).table()
     found: list[tuple[Entry, Node]] = []
-    for group in table.read("entries", Node.items) or ():
+
+    def read_group(group: Node) -> None:
         part = group.table()
-        common = part.read("source", Node.text) or ""
-        only = tuple(a.upper() for a in part.read("algorithms", Node.texts) or ())
-        kinds = part.read("scenarios", Node.texts) or ()
+        head = record_of(part, _Group)
+        part.named((*_Group._fields, "tags"))
         tags = part.need("tags").table()
-        part.finish()
-        for name, node in tags.pairs():
+        only = tuple(a.upper() for a in head.algorithms)
+
+        def read_tag(name: str, node: Node) -> None:
             key = tags.key_node(name)
             for pattern, metric, changes in _meanings(key, node, metrics):
-                where = (key.path, key.line, changes.pop("source", common))
-                found.append((Entry(pattern, metric, *where, only, kinds, changes), key))
+                where = (key.path, key.line, changes.pop("source", head.source))
+                found.append((Entry(pattern, metric, *where, only, head.scenarios, changes), key))
+
+        read_each(tags.pairs(), read_tag)
+
+    table.read("entries", lambda node: node.each(read_group))
     _check_ties(found)
     return tuple(entry for entry, _ in found)
 
@@ -199,10 +211,11 @@ def _meanings(
     pattern, named, changes = _pattern(key), node, dict[str, Any]()
     if not isinstance(node.value, str):
         table = node.table()
+        table.named(("metric", *_CHANGES))
         named, changes = table.need("metric"), _changes(table, pattern, metrics)
     base = named.text().removesuffix(f".{_STAT}")
     if base == named.text():
-        yield pattern, metrics[check_key(named, metrics)], changes
+        yield pattern, metrics[named.name(metrics, "metric")], changes
         return
     family = [metric for metric in metrics.values() if metric.family == base]
     if not family or _STAT not in pattern.text:
@@ -219,13 +232,10 @@ def _changes(table: Table, pattern: Pattern, metrics: Metrics) -> dict[str, Any]
     for template in (table.get("title"), table.get("unit")):
         if template is not None:
             read_template(template, pattern.names, LABEL_FORMATS)
-    part_of = table.get("part_of")
-    if part_of is not None and part_of.text():
-        check_key(part_of, metrics)
-    given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
-    changes = {name: read(value) for name, read, value in given if value is not None}
-    table.finish()
-    return changes
+    if table.read("part_of", Node.text):
+        table.need("part_of").name(metrics, "metric")
+    given = [(name, value) for name in _CHANGES if (value := table.get(name)) is not None]
+    return read_each(given, lambda name, value: _CHANGES[name](value))
 
 
 #: What an entry may say of its tags other than the metric, and how it is read.
@@ -253,5 +263,5 @@ def _check_ties(entries: list[tuple[Entry, Node]]) -> None:
             if other.pattern.ties(pattern):
                 same = other.pattern.text == pattern.text
                 what = "stands twice" if same else f"ties with {other.pattern.text!r}"
-                key.fail(f"pattern {pattern.text!r} {what} of line {other.line}")
+                key.complain(f"pattern {pattern.text!r} {what} of line {other.line}")
         seen[kind].append(entry)

@@ -27,14 +27,6 @@ from rltui.core.yaml_record import read_record, record_of
 STATS = ("mean", "max", "min", "std", "median", "p10", "p50", "p90", "p95", "p99", "avg", "sum")
 
 
-def check_key(node: Node, known: Metrics) -> str:
-    """An existing metric key; an error with the nearest one if there is none."""
-    key = node.text()
-    if key not in known:
-        node.fail(f"unknown metric {key!r}", hint=nearest(key, known))
-    return key
-
-
 def _document(path: Path) -> Table:
     document = read_document(path).table()
     if document.need("schema").integer() != 1:
@@ -176,5 +168,5 @@ def _keys(node: Node, metrics: Metrics) -> tuple[str, ...]:
     for item in node.items():
         for key in item.text().split("|"):
             if not select((key,), metrics):
-                item.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
+                item.complain(f"unknown metric {key!r}", hint=nearest(key, metrics))
     return node.texts()

@@ -14,9 +14,8 @@ from rltui.commands.standard_output import emit
 from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
 from rltui.core.errors import DocumentError, UsageError
-from rltui.core.every_error import every_error
 from rltui.core.text import clean, counted
-from rltui.core.yaml_document import Node, read_document
+from rltui.core.yaml_document import Node, every_error, read_document
 from rltui.draw.theme import load_theme
 from rltui.facts.gate import Known, read_conditions
 from rltui.health.cases import CaseResult, run_cases
@@ -86,7 +85,8 @@ def errors_in(path: Path, kind: str | None) -> list[str]:
         read = _gate_reader() if kind == "gate" else _READERS[kind]
     except DocumentError as error:
         return [str(error)]
-    errors = every_error(path, lambda: read(path))
+    with every_error(path) as errors:
+        read(path)
     return [str(e) if isinstance(e, DocumentError) else f"{path}: {e}" for e in errors]
 
 

@@ -1,74 +1,95 @@
-"""The settings as records, and what each value must be: one frozen record per section."""
+"""The settings as records, and what each value must be: one frozen record per section.
+
+Each is read from the keys of its fields (:mod:`rltui.core.yaml_record`).
+"""
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from rltui.core.yaml_document import Node
+from rltui.core.yaml_record import Keyed
 
 MARKERS = ("auto", "braille", "block", "ascii")
 FORMATS = ("json", "text")
 ALERTS = ("off", "watch", "bad")
 MOUSE = ("auto", "on", "off")
-#: What is wrong with the texts of a setting, or None.
-Check = Callable[[tuple[str, ...]], "str | None"]
 
 
-def setting(
-    default: Any,
-    *,
-    choices: tuple[str, ...] = (),
-    low: float | None = None,
-    high: float = math.inf,
-    check: Check | None = None,
-) -> Any:
-    """A field whose limits are checked for file, environment and flags alike."""
-    limits = {"choices": choices, "low": low, "high": high, "check": check}
-    return field(default=default, metadata=limits)
+def one_of(*words: str) -> Keyed:
+    """Reads a setting that is one of some words."""
+
+    def read(node: Node) -> str:
+        # YAML takes the words on and off for true and false
+        word = ("off", "on")[node.value] if isinstance(node.value, bool) else ""
+        return word if word in words else node.choice(words)
+
+    return Keyed(read=read)
 
 
-def problem(value: object, limits: Mapping[str, Any]) -> str | None:
-    """What is wrong with a value of the right type, or None."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return _outside(value, limits["low"], limits["high"])
-    if value == "" or (isinstance(value, tuple) and "" in value):
-        return "must not be empty"
-    check: Check | None = limits["check"]
-    return check(value) if check is not None and isinstance(value, tuple) else None
+def within(low: float, high: float) -> Keyed:
+    """Reads a number that has limits."""
+
+    def read(node: Node) -> float:
+        value = node.integer() if isinstance(low, int) else node.number()
+        if not math.isfinite(value):
+            node.fail("must be a finite number")
+        if value < low:
+            node.fail(f"must be at least {low:g}, found {value:g}")
+        if value > high:
+            node.fail(f"must be at most {high:g}, found {value:g}")
+        return value
+
+    return Keyed(read=read)
 
 
-def _outside(value: float, low: float | None, high: float) -> str | None:
-    if not math.isfinite(value):
-        return "must be a finite number"
-    if low is not None and value < low:
-        return f"must be at least {low:g}, found {value:g}"
-    if value > high:
-        return f"must be at most {high:g}, found {value:g}"
-    return None
+def _filled(node: Node) -> str:
+    return node.text() or node.fail("must not be empty")
+
+
+def _all_filled(node: Node) -> tuple[str, ...]:
+    texts = node.texts()
+    if "" in texts:
+        node.fail("must not be empty")
+    return texts
+
+
+def _command(node: Node) -> tuple[str, ...]:
+    """The words of a command, one text that a shell would split, or one URL."""
+    words = _all_filled(node)
+    if len(words) != 1:
+        return words
+    scheme, colon, _ = words[0].partition("://")
+    if colon and scheme.isalpha() and scheme not in ("http", "https"):
+        node.fail(f"a URL begins with http:// or https://, found {scheme}://")
+    try:
+        if not shlex.split(words[0]):
+            node.fail("must not be empty")
+    except ValueError as error:
+        node.fail(f"not a command: {str(error).lower()}")
+    return words
 
 
 @dataclass(frozen=True, slots=True)
 class ViewConfig:
     """How the screen looks."""
 
-    theme: str = setting("dark")
+    theme: Annotated[str, Keyed(read=_filled)] = "dark"
     """Name of a theme: a shipped one, or one of the user's ``themes/`` directory."""
-    marker: str = setting("auto", choices=MARKERS)
+    marker: Annotated[str, one_of(*MARKERS)] = "auto"
     """How curves are drawn; ``auto`` decides by locale and terminal."""
-    mouse: str = setting("auto", choices=MOUSE)
+    mouse: Annotated[str, one_of(*MOUSE)] = "auto"
     """``auto`` leaves the mouse to the terminal over ssh, so that text can be selected there."""
-    x_axis: str = setting("step")
+    x_axis: Annotated[str, Keyed(read=_filled)] = "step"
     """The x axis of charts when the app starts: step, relative, wall, tokens, or a metric."""
-    smooth: float = setting(0.0, low=0.0, high=0.999)
+    smooth: Annotated[float, within(0.0, 0.999)] = 0.0
     """Weight of the moving average that charts begin with, 0 (none) to 0.999."""
-    columns: tuple[str, ...] = setting(())
+    columns: Annotated[tuple[str, ...], Keyed(read=_all_filled)] = ()
     """Columns of the list of runs: ``reward.best``, ``entropy@200``, a hyperparameter."""
 
 
@@ -76,50 +97,37 @@ class ViewConfig:
 class WatchConfig:
     """How often files are checked and how much memory may be used."""
 
-    fast_s: float = setting(0.25, low=0.01, high=3600)
+    fast_s: Annotated[float, within(0.01, 3600.0)] = 0.25
     """Seconds between checks of a file that grows."""
-    slow_s: float = setting(5.0, low=0.05, high=86400)
+    slow_s: Annotated[float, within(0.05, 86400)] = 5.0
     """Seconds between checks of a file that is quiet."""
-    rescan_s: float = setting(5.0, low=0.1, high=86400)
+    rescan_s: Annotated[float, within(0.1, 86400)] = 5.0
     """Seconds between searches of the log directories for new files."""
-    inotify: bool = setting(True)
+    inotify: bool = True
     """Whether the kernel may wake the watcher sooner; polling continues in any case."""
-    remote_s: float = setting(5.0, low=0.1, high=86400)
+    remote_s: Annotated[float, within(0.1, 86400)] = 5.0
     """Least seconds between two listings of a directory of a bucket or server; quiet ones are
     listed more rarely, up to once a minute."""
-    memory_bytes: int = setting(1 << 30, low=1 << 20, high=1 << 50)
+    memory_bytes: Annotated[int, within(1 << 20, 1 << 50)] = 1 << 30
     """Bytes of points in memory. Beyond that, runs not viewed for longest are unloaded, and read
     again when viewed."""
-
-
-def _command_problem(words: tuple[str, ...]) -> str | None:
-    """What is wrong with a command or URL, or None."""
-    if len(words) != 1:
-        return None
-    scheme, colon, _ = words[0].partition("://")
-    if colon and scheme.isalpha() and scheme not in ("http", "https"):
-        return f"a URL begins with http:// or https://, found {scheme}://"
-    try:
-        return None if shlex.split(words[0]) else "must not be empty"
-    except ValueError as error:
-        return f"not a command: {str(error).lower()}"
 
 
 @dataclass(frozen=True, slots=True)
 class HooksConfig:
     """Where changes of the verdict go, besides the screen."""
 
-    terminal: str = setting("bad", choices=ALERTS)
+    terminal: Annotated[str, one_of(*ALERTS)] = "bad"
     """Level from which ``watch`` rings the bell and sends a notification of the terminal."""
-    on_finding: tuple[str, ...] = setting((), check=_command_problem)
+    on_finding: Annotated[tuple[str, ...], Keyed(read=_command)] = ()
     """A command (one text, split like a shell does, or its words), or one URL; empty: off."""
-    level: str = setting("watch", choices=("watch", "bad"))
+    level: Annotated[str, one_of("watch", "bad")] = "watch"
     """Findings below this level are not handed to ``on_finding``."""
-    format: str = setting("json", choices=FORMATS)
+    format: Annotated[str, one_of(*FORMATS)] = "json"
     """What is handed over: the event as JSON, or one line of text."""
-    per_minute: int = setting(10, low=1, high=600)
+    per_minute: Annotated[int, within(1, 600)] = 10
     """Most messages in a minute; newer states of a finding replace those that wait."""
-    timeout_s: float = setting(10.0, low=0.1, high=600)
+    timeout_s: Annotated[float, within(0.1, 600)] = 10.0
     """Seconds after which a command is killed and a request given up."""
 
     @property
@@ -129,19 +137,56 @@ class HooksConfig:
         return first if first.startswith(("http://", "https://")) else None
 
 
+def _range(node: Node) -> tuple[float | None, float | None]:
+    ends = node.items()
+    if len(ends) != 2:
+        node.fail("expected [low, high]; null leaves a side open")
+    low, high = (None if end.value is None else end.number() for end in ends)
+    if low is None and high is None:
+        node.fail("a range needs a lower or an upper limit")
+    if not all(end is None or math.isfinite(end) for end in (low, high)):
+        node.fail("must be finite numbers; null leaves a side open")
+    if low is not None and high is not None and low > high:
+        node.fail(f"low {low:g} lies above high {high:g}")
+
+    return low, high
+
+
+def _end(position: int) -> Keyed:
+    return Keyed("range", lambda node: _range(node)[position])
+
+
 @dataclass(frozen=True, slots=True)
 class MetricOverride:
     """What the user changes for one tag or metric; None means no change."""
 
-    low: float | None = None
-    high: float | None = None
+    low: Annotated[float | None, _end(0)] = None
+    high: Annotated[float | None, _end(1)] = None
     """Healthy range; both None: not overridden. One None: open on that side."""
     title: str | None = None
     category: str | None = None
     """Word of a category; checked by the session, which knows them."""
-    node: Node | None = field(default=None, compare=False, repr=False)
-    """Place of the override, for errors."""
-    category_node: Node | None = field(default=None, compare=False, repr=False)
+    category_node: Annotated[Node | None, Keyed("category")] = field(
+        default=None, compare=False, repr=False
+    )
+    """Its place, for errors."""
+
+
+def _mapping(node: Node) -> Node:
+    return node.table().node
+
+
+def _mappings(node: Node) -> Mapping[str, Node]:
+    return node.table().each(_mapping)
+
+
+def _listed(node: Node) -> tuple[Node, ...]:
+    return tuple(node.each(_mapping))
+
+
+def _beside(node: Node) -> tuple[Path, ...]:
+    """Paths that count from the directory of the document."""
+    return tuple(node.path.parent / Path(text).expanduser() for text in node.texts())
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +195,13 @@ class RulesConfig:
 
     mute: tuple[str, ...] = ()
     """Ids of rules to leave out."""
-    override: Mapping[str, Node] = field(default_factory=dict)
+    override: Annotated[Mapping[str, Node], Keyed(read=_mappings)] = field(default_factory=dict)
     """{rule id: mapping of parameters}, as nodes so that errors say where."""
-    add: tuple[Node, ...] = ()
+    add: Annotated[tuple[Node, ...], Keyed(read=_listed)] = ()
     """Further rules, as they stand in the document."""
-    mute_node: Node | None = field(default=None, compare=False, repr=False)
+    mute_node: Annotated[Node | None, Keyed("mute")] = field(
+        default=None, compare=False, repr=False
+    )
     """Where ``mute`` stands, for errors; None when the file has none."""
 
 
@@ -177,12 +224,14 @@ class Config:
     metrics: Mapping[str, MetricOverride] = field(default_factory=dict)
     """By tag (``actor/entropy``) or metric key (``entropy``)."""
     rules: RulesConfig = RulesConfig()
-    dialects: tuple[Path, ...] = ()
+    dialects: Annotated[tuple[Path, ...], Keyed(read=_beside)] = ()
     """Directories with further dialects, beside the user's own ``dialects/``."""
     hooks: HooksConfig = field(default_factory=HooksConfig)
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """{action id: keys}; an action that is not named keeps its keys, an empty list has none."""
-    keys_node: Node | None = field(default=None, compare=False, repr=False)
+    keys_node: Annotated[Node | None, Keyed("keys")] = field(
+        default=None, compare=False, repr=False
+    )
     path: Path | None = field(default=None, compare=False)
     """The file that was read, or None."""
     dirs: ConfigDirs | None = field(default=None, compare=False, repr=False)

@@ -61,8 +61,6 @@ class DocumentError(RltuiError):
         self.line = line
         self.column = column
         self.hint = hint
-        self.node: object | None = None
-        """The node of the document that is wrong, where it is known."""
         where = str(path)
         if line is not None:
             where += f":{line}"

@@ -1,9 +1,9 @@
 """YAML documents with positions: config, dialects, rules, themes.
 
-The only importer of PyYAML. A document is parsed to a tree of :class:`Node`; its reader takes the
-keys one by one with the typed accessors of :class:`Table` and ends with :meth:`Table.finish`,
-which raises for unknown keys. So every error has file, line and column, and the most similar valid
-word.
+The only importer of PyYAML. A document is parsed to a tree of :class:`Node`, which is read by
+records (:mod:`rltui.core.yaml_record`) or with the typed accessors of :class:`Table`. Every error
+has file, line and column, and the most similar valid word. The first one ends the reading, but
+within :func:`every_error`: there readers go on without what is wrong.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from rltui.core.errors import DocumentError
+from rltui.core.errors import DocumentError, RltuiError, UsageError
 from rltui.core.installation import shipped
 from rltui.core.level import similar
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
 _MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0
 T = TypeVar("T")
+Key = TypeVar("Key")
 
 
 @dataclass(slots=True, eq=False)
@@ -45,11 +46,14 @@ class Node:
 
     def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise a DocumentError at this node."""
-        error = DocumentError(
-            message, path=self.path, line=self.line, column=self.column, hint=hint
-        )
-        error.node = self
-        raise error
+        raise DocumentError(message, path=self.path, line=self.line, column=self.column, hint=hint)
+
+    def complain(self, message: str, *, hint: str | None = None) -> None:
+        """Note a DocumentError at this node, see :func:`note`."""
+        try:
+            self.fail(message, hint=hint)
+        except DocumentError as error:
+            note(error)
 
     def plain(self) -> Any:
         """The value without positions: dict, list or scalar."""
@@ -83,12 +87,20 @@ class Node:
         return self._need(bool, "true or false")
 
     def choice(self, options: Iterable[str]) -> str:
-        """The value, which must be one of ``options``."""
+        """The value, which must be one of ``options``; else the most similar one, where reading
+        goes on."""
         known, word = list(options), self.text()
+        if word in known:
+            return word
+        hint = nearest(word, known)
+        self.complain(f"unknown word {word!r}; one of {', '.join(known)}", hint=hint)
+        return hint or known[0]
+
+    def name(self, known: Collection[str], what: str) -> str:
+        """The value, which must be one of the ``known`` names of ``what``."""
+        word = self.text()
         if word not in known:
-            self.fail(
-                f"unknown word {word!r}; one of {', '.join(known)}", hint=nearest(word, known)
-            )
+            self.fail(f"unknown {what} {word!r}", hint=nearest(word, known))
         return word
 
     def pattern(self) -> re.Pattern[str]:
@@ -101,6 +113,10 @@ class Node:
     def items(self) -> list[Node]:
         """The entries of a list."""
         return self._need(list, "a list")
+
+    def each(self, read: Callable[[Node], T]) -> list[T]:
+        """What ``read`` returns for the entries of a list."""
+        return list(read_each(enumerate(self.items()), lambda _, node: read(node)).values())
 
     def texts(self) -> tuple[str, ...]:
         """A list of texts; one text alone counts as a list of one."""
@@ -124,27 +140,36 @@ class Table:
         for key, value in node.value.items():
             name = key.value if isinstance(key.value, str) else str(key.value)
             if name in self._entries:
-                key.fail(f"key {name!r} stands twice")
+                key.complain(f"key {name!r} stands twice")
             self._entries[name] = value
             self._keys[name] = key
         self._taken: set[str] = set()
+        self._below: Table | None = None
 
     def __contains__(self, key: str) -> bool:
         return key in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(tuple(self._entries))
 
     def get(self, key: str) -> Node | None:
         """The node under ``key`` or None; marks the key as known. A null counts as absent."""
         self._taken.add(key)
         node = self._entries.get(key)
-        return None if node is None or node.value is None else node
+        below = self._below.get(key) if self._below else None
+        return below if node is None or node.value is None else node
 
-    def read(self, key: str, get: Callable[[Node], T]) -> T | None:
-        """What ``get`` returns for the node under ``key``; None when it is absent."""
+    def read(self, key: str, get: Callable[[Node], T], default: Any = None) -> Any:
+        """What ``get`` returns for the node under ``key``; ``default`` when it is absent."""
         node = self.get(key)
-        return None if node is None else get(node)
+        found = {} if node is None else read_each([(key, node)], lambda _, node: get(node))
+        return found.get(key, default)
+
+    def over(self, below: Table) -> Table:
+        """This mapping; what it lacks is taken from the one ``below``."""
+        found = Table(self.node)
+        found._below, found._taken = below, self._taken
+        return found
 
     def need(self, key: str) -> Node:
         """The node under ``key``; an error at the mapping when it is missing."""
@@ -162,26 +187,87 @@ class Table:
         self._taken.update(self._entries)
         yield from self._entries.items()
 
+    def each(self, read: Callable[[Node], T]) -> dict[str, T]:
+        """What ``read`` returns for each key of a free-form mapping."""
+        return read_each(self.pairs(), lambda _, node: read(node))
+
+    def refuse(self, key: str, message: str) -> None:
+        """Complain of a key that must not be there."""
+        self._keys.pop(key).complain(message)
+        del self._entries[key]
+
+    def named(self, known: Collection[str], what: str = "unknown key") -> dict[str, Node]:
+        """The nodes of the keys, all of which should be ``known``; ``what`` begins the message
+        about another one."""
+        for key, node in self._keys.items():
+            if key not in known:
+                node.complain(f"{what} {key!r}", hint=nearest(key, known))
+        return {key: node for key, node in self.pairs() if key in known}
+
     def finish(self) -> None:
-        """Raise for the first key that was not taken, with the most similar known one."""
+        """Complain of the keys that were not taken, with the most similar known ones."""
         for key, node in self._keys.items():
             if key not in self._taken:
-                hint = nearest(key, self._taken)
-                node.fail(f"unknown key {key!r}", hint=hint)
+                node.complain(f"unknown key {key!r}", hint=nearest(key, self._taken))
 
 
-Edit = Callable[[Node], None]
-_EDIT: ContextVar[Edit | None] = ContextVar("edit", default=None)
+def read_each(nodes: Iterable[tuple[Key, Node]], read: Callable[[Key, Node], T]) -> dict[Key, T]:
+    """What ``read`` returns for each key; where reading goes on, without those that are wrong."""
+    found = {}
+    for key, node in nodes:
+        try:
+            found[key] = read(key, node)
+        except DocumentError as error:  # noqa: PERF203 - documents are small
+            note(error)
+    return found
+
+
+class IncompleteError(DocumentError):
+    """A value that cannot be made because of errors that were noted."""
+
+
+_ERRORS: ContextVar[list[RltuiError] | None] = ContextVar("errors", default=None)
+
+
+def note(error: RltuiError) -> None:
+    """Add ``error`` to those of :func:`every_error`; raises it where only the first one counts."""
+    found = _ERRORS.get()
+    if found is None:
+        raise error
+    if not isinstance(error, IncompleteError):
+        found.append(error)
 
 
 @contextmanager
-def edited(edit: Edit) -> Iterator[None]:
-    """Documents that are parsed meanwhile are handed to ``edit``, which may change them."""
-    token = _EDIT.set(edit)
+def every_error(path: Path) -> Iterator[list[RltuiError]]:
+    """Readers go on behind errors meanwhile. The list holds all of them afterwards: those of the
+    document ``path`` in the order of their places, then others."""
+    found: list[RltuiError] = []
+    token = _ERRORS.set(found)
     try:
-        yield
+        yield found
+    except RltuiError as error:
+        note(error)
     finally:
-        _EDIT.reset(token)
+        _ERRORS.reset(token)
+
+    def place(error: RltuiError) -> tuple[bool, int, int]:
+        if not isinstance(error, DocumentError):
+            return True, 0, 0
+        return error.path != path, error.line or 0, error.column or 0
+
+    found[:] = sorted({str(error): error for error in found}.values(), key=place)
+
+
+def complain_of(message: str, node: Node | None, word: str, options: Collection[str]) -> None:
+    """Note an error about a ``word`` that is none of ``options``: at the key or entry of ``node``
+    that holds it, or without a place."""
+    hint = nearest(word, options)
+    for item in node.value if node is not None else ():
+        if item.value == word:
+            item.complain(message, hint=hint)
+            return
+    note(UsageError(message, hint=hint))
 
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
@@ -252,10 +338,7 @@ def parse_document(text: str, path: Path) -> Node:
         if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
             _check_depth(yaml, text, path, loader_class)
         found = loader.get_single_node()
-        root = Node({}, path, 1, 1) if found is None else _Converter(loader, path).convert(found, 0)
-        if edit := _EDIT.get():
-            edit(root)
-        return root
+        return Node({}, path, 1, 1) if found is None else _Converter(loader, path).convert(found, 0)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = f"not valid YAML: {error.problem or error.context}"
@@ -412,8 +495,9 @@ def read_template(node: Node, names: Collection[str], specs: Collection[str]) ->
         if isinstance(part, str):
             continue
         if part.name not in names:
-            node.fail(f"unknown field {part.name!r}", hint=nearest(part.name, names))
-        if part.spec and part.spec not in specs:
-            node.fail(f"field {part.name!r}: format {part.spec!r} is not one of {', '.join(specs)}")
+            node.complain(f"unknown field {part.name!r}", hint=nearest(part.name, names))
+        elif part.spec and part.spec not in specs:
+            known = ", ".join(specs)
+            node.complain(f"field {part.name!r}: format {part.spec!r} is not one of {known}")
 
     return text

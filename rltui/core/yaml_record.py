@@ -1,15 +1,17 @@
-"""Reads records from YAML documents: a NamedTuple says which keys there are and what each
-holds."""
+"""Reads records from YAML documents: a NamedTuple or dataclass says which keys there are and what
+each holds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from rltui.core.yaml_document import Node, Table, shipped_table
+from rltui.core.errors import DocumentError
+from rltui.core.yaml_document import IncompleteError, Node, Table, note, shipped_table
 
 T = TypeVar("T")
 
@@ -32,13 +34,18 @@ class Keyed(NamedTuple):
 
 
 def read_record(node: Node, kind: type[T], **given: Any) -> T:
-    """A NamedTuple from a mapping that has a key for each field: read as the type of the field
+    """A record from a mapping that has a key for each field: read as the type of the field
     says, and needed unless the field has a default. ``given`` are fields that no key holds.
 
-    Raises DocumentError for a missing, unknown or wrong key.
+    Raises DocumentError for a missing, unknown or wrong key. Where reading goes on behind errors, a
+    field that is wrong has its default, or an empty value.
     """
     table = node.table()
-    found = record_of(table, kind, **given)
+    try:
+        found = record_of(table, kind, **given)
+    except IncompleteError:
+        table.finish()
+        raise
     table.finish()
     return found
 
@@ -47,26 +54,56 @@ def record_of(table: Table, kind: type[T], **given: Any) -> T:
     """As :func:`read_record`, from a mapping that may have other keys, too."""
     record: Any = kind
     values = dict(given)
-    for name, key, read, is_needed in _fields_of(record):
-        if name not in given:
+    incomplete = False
+    for name, key, read, empty in fields_of(record):
+        if name in given:
+            continue
+        is_needed = empty is not _OPTIONAL
+        try:
             node = table.need(key) if is_needed else table.get(key)
             if node is not None:
                 values[name] = read(node)
+        except DocumentError as error:
+            note(error)
+            if is_needed:
+                values[name] = empty
+                incomplete = incomplete or empty is None
+    if incomplete:
+        raise IncompleteError("a part of it is wrong", path=table.node.path)
     return kind(**values)
 
 
+#: In place of an empty value: the field has a default.
+_OPTIONAL = object()
+_EMPTY = {str: "", float: 0.0, int: 0, bool: False, tuple: ()}
+
+
 @lru_cache(maxsize=256)
-def _fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], bool], ...]:
-    """(name, key, reader, whether it is needed) of each field of a NamedTuple."""
+def fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], object], ...]:
+    """(name, key, reader, value that stands for a wrong one) of each field of a record."""
     found = []
+    optional = _optional(kind)
     for name, hint in get_type_hints(kind, include_extras=True).items():
         key = hint.__metadata__[0].key if get_origin(hint) is Annotated else ""
-        found.append((name, key or name, _reader(hint), name not in kind._field_defaults))
+        plain = hint.__origin__ if get_origin(hint) is Annotated else hint
+        empty = _EMPTY.get(get_origin(plain) or plain)
+        if isinstance(plain, type) and issubclass(plain, Enum):
+            empty = next(iter(plain))
+        empty = _OPTIONAL if name in optional else empty
+        found.append((name, key or name, _reader(hint), empty))
     return tuple(found)
 
 
+def _optional(kind: Any) -> set[str]:
+    """The fields of a NamedTuple or dataclass that have a default."""
+    if not is_dataclass(kind):
+        return set(kind._field_defaults)
+    given = (f.name for f in fields(kind) if (f.default, f.default_factory) != (MISSING, MISSING))
+    return set(given)
+
+
 _READERS: dict[Any, Callable[[Node], Any]] = {
-    str: Node.text, float: Node.number, int: Node.integer, bool: Node.boolean,
+    str: Node.text, float: Node.number, int: Node.integer, bool: Node.boolean, Node: lambda n: n,
     tuple[str, ...]: Node.texts, re.Pattern[str]: Node.pattern,
 }  # fmt: skip
 
@@ -85,7 +122,7 @@ def _reader(hint: Any) -> Callable[[Node], Any]:
         return read
     inner = _reader(arguments[1] if origin is Mapping else arguments[0])
     if origin is tuple:
-        return lambda node: tuple(map(inner, node.items()))
+        return lambda node: tuple(node.each(inner))
     if origin is Mapping:
-        return lambda node: {name: inner(value) for name, value in node.table().pairs()}
+        return lambda node: node.table().each(inner)
     return inner  # of an optional or annotated type

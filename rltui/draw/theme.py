@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.installation import shipped
-from rltui.core.yaml_document import Node, nearest, read_document
+from rltui.core.yaml_document import Node, nearest, read_document, read_each
 from rltui.draw.line import RUN_BANDS, Token
 
 DEFAULT = "default"
@@ -154,26 +154,23 @@ def _base(dark: bool) -> Theme:
 
 def _read(path: Path) -> Theme:
     table = read_document(path).table()
-    name_node, dark_node, ansi_node = table.get("name"), table.get("dark"), table.get("ansi")
-    name = name_node.text() if name_node else path.stem
-    dark = dark_node.boolean() if dark_node else True
-    colours_node = table.get("colours")
+    name, dark = table.read("name", Node.text, path.stem), table.read("dark", Node.boolean, True)
+    ansi, colours = table.read("ansi", Node.boolean, False), table.get("colours")
     table.finish()
 
     words = [t.value for t in Token]
-    given: dict[Token, _Colour] = {}
-    colours = colours_node.table() if colours_node else None
-    for word, node in colours.pairs() if colours else ():
-        if word not in words and colours:
-            colours.key_node(word).fail(f"unknown colour {word!r}", hint=nearest(word, words))
-        given[Token(word)] = _entry(node, Token(word))
+    named = {} if colours is None else colours.table().named(words, "unknown colour")
+    given = read_each(
+        ((Token(word), node) for word, node in named.items()),
+        lambda token, node: _entry(node, token),
+    )
 
     missing = [t for t in Token if t not in given]
     if missing and path.resolve() == shipped("themes", f"{_BASES[dark]}.yaml").resolve():
         table.node.fail(f"colour {missing[0].value!r} is missing")
     if missing:
         _fill(given, missing, _base(dark))
-    return _theme(name, dark, given, ansi_node.boolean() if ansi_node else False, path)
+    return _theme(name, dark, given, ansi, path)
 
 
 def _entry(node: Node, token: Token) -> _Colour:

@@ -130,7 +130,7 @@ def read_conditions(path: Path, known: Known) -> tuple[Condition, ...]:
     table.finish()
     if not listed.items():
         listed.fail("no condition: a gate that asks nothing is always open")
-    return tuple(_condition(node, known) for node in listed.items())
+    return tuple(listed.each(lambda node: _condition(node, known)))
 
 
 def _condition(node: Node, known: Known) -> Condition:
@@ -142,14 +142,14 @@ def _condition(node: Node, known: Known) -> Condition:
     words, states = (*_LEVELS, *known.rules), (parts["states"] or "").split()[::2]
     if parts["no"] and parts["no"] not in words:
         hint = nearest(parts["no"], words)
-        node.fail(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
+        node.complain(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
     for word in states:
         if word not in (*_STATES, *_FORMER):
             hint = nearest(word, _STATES)
-            node.fail(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
+            node.complain(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
     if parts["metric"] and parts["metric"] not in known.metrics:
         name, hint = clean(parts["metric"]), nearest(parts["metric"], known.metrics)
-        node.fail(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
+        node.complain(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
     if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
         node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
     _check_numbers(node, parts)

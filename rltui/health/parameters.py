@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from rltui.core.yaml_document import Node, Table, nearest
+from rltui.core.yaml_document import Node, Table, nearest, read_each
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.registry import Detector, Parameter
 from rltui.health.rule import Number
@@ -19,12 +19,13 @@ _FROM_HEALTHY = ("healthy", "1/healthy")
 
 
 def refuse_counts(table: Table) -> None:
-    """Raise DocumentError for a key that counts rows; the message says what to write instead."""
+    """Complain of the keys that count rows; the message says what to write instead."""
     for key in table:
         if key in _COUNTS:
-            table.key_node(key).fail(
+            table.refuse(
+                key,
                 f"{key!r} is gone: rows add up as evidence instead of being counted; remove it, "
-                "and set a stricter limit or mute the rule if it speaks too soon"
+                "and set a stricter limit or mute the rule if it speaks too soon",
             )
 
 
@@ -80,13 +81,9 @@ def read_parameters(
         return {}
     table = node.table()
     refuse_counts(table)
-    for name, _ in table.pairs():
-        if name not in detector.parameters:
-            table.key_node(name).fail(
-                f"detector {detector.name} has no parameter {name!r}",
-                hint=nearest(name, detector.parameters),
-            )
-    return {name: _value(detector.parameters[name], node, farthest) for name, node in table.pairs()}
+    known = detector.parameters
+    given = table.named(known, f"detector {detector.name} has no parameter")
+    return read_each(given.items(), lambda name, value: _value(known[name], value, farthest))
 
 
 def from_healthy(node: Node | None) -> tuple[str, ...]:
@@ -122,11 +119,12 @@ class Override:
         """The parameters of ``detector`` that change for ``level``, those for both first."""
         self._readers.append(detector)
         known = detector.parameters
-        return {
-            name: _value(known[name], node)
+        given = (
+            (name, node)
             for group, name, _, node in self._entries()
             if group in ("", "parameters", level) and name in known
-        }
+        )
+        return read_each(given, lambda name, node: _value(known[name], node))
 
     def check(self) -> None:
         """Raise DocumentError for the first parameter that no detector had."""
@@ -138,8 +136,10 @@ class Override:
             words = known if group else {*known, *_GROUPS}
             hint = nearest(name, sorted(words))
             if group:
-                key.fail(f"detector {detectors} has no parameter {name!r}", hint=hint)
-            key.fail(f"unknown key {name!r}: no parameter of detector {detectors}", hint=hint)
+                message = f"detector {detectors} has no parameter {name!r}"
+            else:
+                message = f"unknown key {name!r}: no parameter of detector {detectors}"
+            key.complain(message, hint=hint)
 
     def _entries(self) -> Iterator[tuple[str, str, Node, Node]]:
         """(group or "", name, key, value) of every parameter."""

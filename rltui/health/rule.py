@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from rltui.catalogue.model import Category, Recognition, Scope, TagInfo
 from rltui.core.level import Level
+from rltui.core.yaml_document import Node
+from rltui.core.yaml_record import Keyed
 from rltui.health.model import Words
 from rltui.health.symptoms import Harm
 
@@ -63,25 +65,34 @@ def _said(run: Recognition, word: str) -> str:
     return run.framework if word == "framework" else (run.algorithm or "").lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+def _series(node: Node) -> Mapping[str, str]:
+    return node.table().each(lambda values: str(values.value))
+
+
+def read_level(node: Node) -> Level:
+    """A word for a level that a rule may reach."""
+    levels = {level.word: level for level in (Level.OK, Level.WATCH, Level.BAD)}
+    return levels[node.choice(levels)]
+
+
+class Case(NamedTuple):
     """A series in terse notation and what the rule must find at its end."""
 
     name: str
-    series: Mapping[str, str]
+    series: Annotated[Mapping[str, str], Keyed(read=_series)]
     """Metric key -> ``0.02x50 0.5x10``."""
-    expect: Level
+    expect: Annotated[Level, Keyed(read=read_level)]
     """Worst level that the rule reaches; OK when it must find nothing."""
-    since: int | None
-    """First step of the finding, if the case gives it (rows count from 1)."""
-    resolved: bool
-    """Whether the finding must be resolved at the end."""
-    estimator: str | None
-    framework: str
-    scenario: str
-    scope: Scope
     line: int
-    reference: Mapping[str, str] = field(default_factory=dict)
+    since: int | None = None
+    """First step of the finding, if the case gives it (rows count from 1)."""
+    resolved: bool = False
+    """Whether the finding must be resolved at the end."""
+    estimator: str | None = None
+    framework: str = "generic"
+    scenario: str = "llm-rl"
+    scope: Scope = Scope()
+    reference: Annotated[Mapping[str, str], Keyed(read=_series)] = {}
     """The same of the reference run, for detectors that compare with one."""
 
 

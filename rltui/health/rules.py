@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from rltui.catalogue.model import Category, Scope
+from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
-from rltui.core.yaml_record import read_record, shipped_record
+from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each, read_template
+from rltui.core.yaml_record import read_record, record_of, shipped_record
 from rltui.health.detectors import (  # noqa: F401
     levels,
     pairs,
@@ -44,8 +44,6 @@ STANDARD_FIELDS = (
 #: What may follow the colon of a field: as percent, as a whole number.
 FORMATS = ("%", "d")
 
-_Find = Callable[[str], "Node | None"]
-
 _LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
 
 
@@ -70,20 +68,20 @@ def load_rules(
     """
     known = frozenset(metrics)
     nodes = {k: _as_node(v) for k, v in (overrides or {}).items()}
-    changes = {k: Override(node) for k, node in nodes.items()}
+    changes = read_each(nodes.items(), lambda _, node: Override(node))
     given = Given(known, changes, limits or healthy().of)
     rules: dict[str, Rule] = {}
     for path in (*sorted(shipped("health", "data", "rules").glob("*.yaml")), *extra_files):
         for rule in read_rules(path, given):
             rules[rule.id] = rule
-    for node in add:
-        rule = _read_rule(node, given)
-        rules[rule.id] = rule
+    added = read_each(enumerate(add), lambda _, node: _read_rule(node, given))
+    rules.update((rule.id, rule) for rule in added.values())
     words = [w for r in rules.values() for w in (r.id, *(v.id for v in r.variants))]
     for name, override in changes.items():
         if name not in words:
-            nodes[name].fail(f"unknown rule {name!r}", hint=nearest(name, words))
-        override.check()
+            nodes[name].complain(f"unknown rule {name!r}", hint=nearest(name, words))
+        else:
+            override.check()
     return tuple(without(rules.values(), frozenset(mute)))
 
 
@@ -120,113 +118,132 @@ class Given(NamedTuple):
 def read_rules(path: Path, given: Given) -> list[Rule]:
     """The rules of one document. Raises DocumentError."""
     document = read_document(path).table()
-    document.get("schema")
+    document.named(("schema", "rules"))
     rules: dict[str, Rule] = {}
-    for node in document.need("rules").items():
+
+    def read(node: Node) -> None:
         rule = _read_rule(node, given)
         if rule.id in rules:
-            node.fail(f"rule {rule.id!r} stands twice")
+            node.complain(f"rule {rule.id!r} stands twice")
         rules[rule.id] = rule
-    document.finish()
 
+    document.need("rules").each(read)
     return list(rules.values())
+
+
+class _Head(NamedTuple):
+    """Keys of a rule that its variants do not share."""
+
+    id: str
+    title: str
+    category: Category
+    meaning: str = ""
+    yields_to: tuple[str, ...] = ()
+    seldom: bool = False
+    harm: Harm = Harm.SIGN
 
 
 def _read_rule(node: Node, given: Given) -> Rule:
     table = node.table()
     refuse_counts(table)
-    rule_id = table.need("id").text()
-    title = table.need("title").text()
-    category = Category(table.need("category").choice(c.value for c in Category))
-    meaning = table.read("meaning", Node.text) or ""
-    yields = table.read("yields_to", Node.texts) or ()
-    seldom = bool(table.read("seldom", Node.boolean))
-    harm = table.get("harm")
-    kind = Harm(harm.choice(h.value for h in Harm)) if harm else Harm.SIGN
-    variants_node = table.get("variants")
-    nodes = variants_node.items() if variants_node else [node]
-    variants: list[Variant] = []
-    for part in nodes:
-        own = part.table() if variants_node else table
+    table.named((*_Head._fields, *_OF_VARIANTS, "variants", "cases"))
+    head = record_of(table, _Head)
+    variants: dict[str, Variant] = {}
+
+    def read_variant(node: Node) -> None:
+        own = node.table()
         refuse_counts(own)
-        name = own.need("name").text() if variants_node else ""
-        variant_id = f"{rule_id}.{name}" if name else rule_id
-        if any(v.id == variant_id for v in variants):
-            part.fail(f"variant {variant_id!r} stands twice")
-        variants.append(_read_variant(variant_id, title, own, table, given))
-        if variants_node:
-            own.finish()
-    cases = tuple(_read_case(c, variants) for c in table.read("cases", Node.items) or ())
-    table.finish()
+        own.named(("name", "title", *_OF_VARIANTS))
+        variant_id = f"{head.id}.{own.need('name').text()}"
+        if variant_id in variants:
+            node.complain(f"variant {variant_id!r} stands twice")
+        variants[variant_id] = _read_variant(variant_id, head.title, own, table, given)
+
+    nodes = table.read("variants", Node.items, ())
+    if nodes:
+        read_each(enumerate(nodes), lambda _, part: read_variant(part))
+    else:
+        variants[head.id] = _read_variant(head.id, head.title, table, None, given)
+    found = tuple(variants.values())
+    # which metrics are read is not known where a variant is wrong
+    known = found if len(found) >= len(nodes) else None
+    cases = table.read("cases", lambda nodes: nodes.each(lambda case: _read_case(case, known)), ())
 
     return Rule(
-        rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line, kind,
-        tuple(yields), seldom,
-    )  # fmt: skip
+        *(head.id, head.title, head.category, head.meaning, found, tuple(cases)),
+        *(node.path, node.line, head.harm, head.yields_to, head.seldom),
+    )
+
+
+#: Keys without which a variant means nothing, and all that it may share with others of its rule.
+_NEEDED = ("detector", "metrics", "summary", "short", "healthy", "advice")
+_OF_VARIANTS = (
+    *(*_NEEDED, "healthy_short", "with", "when", "parameters", "watch", "bad", "source"),
+    *("all_metrics", "remaining", "badge_ok"),
+)
+
+
+class _Flags(NamedTuple):
+    """Keys of a variant that are said as they are."""
+
+    advice: str
+    all_metrics: bool = False
+    remaining: bool = False
+    badge_ok: bool = True
 
 
 def _read_variant(
-    variant_id: str, rule_title: str, own: Table, rule: Table, given: Given
+    variant_id: str, title: str, own: Table, rule: Table | None, given: Given
 ) -> Variant:
-    def find(key: str) -> Node | None:
-        """A value of the variant, else of the rule."""
-        inherited = rule.get(key)
-        return own.get(key) or inherited
-
-    def need(key: str) -> Node:
-        return find(key) or own.need(key)
-
-    def flag(key: str, *, default: bool) -> bool:
-        node = find(key)
-        return node.boolean() if node else default
-
-    word = need("detector")
+    """A variant; ``rule`` has what it shares with others, None where it is the only one."""
+    table = own if rule is None else own.over(rule)
+    read_each(((key, own.node) for key in _NEEDED), lambda key, _: table.need(key))
+    word = table.need("detector")
     detector = DETECTORS[word.choice(DETECTORS)]
-    roles = _read_roles(find("with"), detector, given.metrics)
     rule_id = variant_id.partition(".")[0]
     layers = [given.changes[i] for i in (variant_id, rule_id) if i in given.changes]
-    far, computed = given.farthest(rule_id), from_healthy(find("parameters"))
+    far, parameters = given.farthest(rule_id), table.get("parameters")
+    computed = from_healthy(parameters)
     sources = dict.fromkeys(computed, far.source)
-    sources |= _read_sources(rule.get("source"), DETECTORS.values())
-    sources |= _read_sources(own.get("source"), [detector])
+    if rule is not None:
+        sources |= _read_sources(rule.get("source"), DETECTORS.values())
+    sources |= _read_sources(own.get("source"), [detector] if rule else DETECTORS.values())
+    asked = [part.get("when") for part in (rule, own) if part is not None]
     return Variant(
         id=variant_id,
-        title=own.read("title", Node.text) or rule_title,
-        metrics=_metric_keys(need("metrics"), given.metrics),
-        roles=roles,
-        when=read_when(rule.get("when"), own.get("when") if own is not rule else None),
+        title=own.read("title", Node.text) or title,
+        metrics=_metric_keys(table.need("metrics"), given.metrics),
+        roles=table.read("with", lambda node: _read_roles(node, detector, given.metrics), {}),
+        when=read_when(*asked),
         detector=detector,
-        levels=_read_levels(word, find, detector, layers, far),
+        levels=_read_levels(word, table, detector, layers, far),
         healthy=computed,
-        all_metrics=flag("all_metrics", default=False),
-        remaining=flag("remaining", default=False),
-        badge_ok=flag("badge_ok", default=True),
-        words=_read_words(need, find, detector),
-        advice=need("advice").text(),
+        words=_read_words(table, detector),
         sources={k: why for k, why in sources.items() if not k or k in detector.parameters},
+        **record_of(table, _Flags)._asdict(),
     )
 
 
 def _read_levels(
-    where: Node, find: _Find, detector: Detector, changes: list[Override], far: Farthest
+    where: Node, table: Table, detector: Detector, changes: list[Override], far: Farthest
 ) -> Mapping[Level, Mapping[str, Number]]:
     out: dict[Level, Mapping[str, Number]] = {}
     for word, level in _LEVELS.items():
-        node = find(word)
+        node = table.get(word)
         changed: dict[str, Number] = {}
         for override in reversed(changes):
             changed |= override.parameters(word, detector)
         if node is None:
             continue
         farthest = far.watch if level is Level.WATCH else far.bad
-        shared = read_parameters(find("parameters"), detector, farthest)
+        shared = read_parameters(table.get("parameters"), detector, farthest)
         given = shared | read_parameters(node, detector) | changed
         for name, parameter in detector.parameters.items():
             if name not in given and parameter.default is None:
-                node.fail(f"detector {detector.name} needs {name!r} for {word}")
+                node.complain(f"detector {detector.name} needs {name!r} for {word}")
         out[level] = given
     if not out:
-        where.fail("a rule needs 'watch' or 'bad', or both")
+        where.complain("a rule needs 'watch' or 'bad', or both")
 
     return out
 
@@ -235,28 +252,21 @@ def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
     keys = [node] if isinstance(node.value, str) else node.items()
     if not keys:
         node.fail("no metric is named")
-    for key in keys:
+
+    def read(_: object, key: Node) -> str:
         name = key.text().removeprefix("!")
         if known and "*" not in name and name not in known:
             key.fail(f"unknown metric {name!r}", hint=nearest(name, known))
-    return tuple(key.text() for key in keys)
+        return key.text()
+
+    return tuple(read_each(enumerate(keys), read).values())
 
 
 def _read_roles(
-    node: Node | None, detector: Detector, known: frozenset[str]
+    node: Node, detector: Detector, known: frozenset[str]
 ) -> dict[str, tuple[str, ...]]:
-    if node is None:
-        return {}
-    table = node.table()
-    out = {}
-    for role, keys in table.pairs():
-        if role not in detector.roles:
-            table.key_node(role).fail(
-                f"detector {detector.name} has no role {role!r}", hint=nearest(role, detector.roles)
-            )
-        out[role] = _metric_keys(keys, known)
-
-    return out
+    given = node.table().named(detector.roles, f"detector {detector.name} has no role")
+    return read_each(given.items(), lambda _, keys: _metric_keys(keys, known))
 
 
 def read_when(*nodes: Node | None) -> When:
@@ -269,27 +279,24 @@ def read_when(*nodes: Node | None) -> When:
     never: dict[str, tuple[str, ...]] = {}
     unlogged: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
-    for node in nodes:
-        if node is None:
-            continue
+    for node in filter(None, nodes):
         table = node.table()
         for word in ASKED:
-            if (value := table.get(word)) is not None:
-                only[word] = tuple(value.texts())
+            if (demanded := table.read(word, Node.texts)) is not None:
+                only[word] = demanded
                 never.pop(word, None)
-            if (value := table.get(f"not_{word}")) is not None:
-                never[word] = (*never.get(word, ()), *value.texts())
-        unlogged += tuple(table.read("unlogged", Node.texts) or ())
-        unnamed += tuple(table.read("not_named", Node.texts) or ())
+            if excluded := table.read(f"not_{word}", Node.texts):
+                never[word] = (*never.get(word, ()), *excluded)
+        unlogged += table.read("unlogged", Node.texts, ())
+        unnamed += table.read("not_named", Node.texts, ())
         table.finish()
     return When(only, never, unlogged, unnamed)
 
 
-def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) -> Words:
+def _read_words(table: Table, detector: Detector) -> Words:
     fields = (*STANDARD_FIELDS, *detector.facts, *detector.parameters)
-    healthy = need("healthy")
-    short = find("healthy_short") or healthy
-    nodes = (need("summary"), need("short"), healthy, short)
+    nodes = [table.need(key) for key in ("summary", "short", "healthy")]
+    nodes.append(table.get("healthy_short") or nodes[-1])
     return Words(*(read_template(n, fields, FORMATS) for n in nodes))
 
 
@@ -301,40 +308,15 @@ def _read_sources(node: Node | None, detectors: Iterable[Detector]) -> dict[str,
     table = node.table()
     refuse_counts(table)
     known = {name for detector in detectors for name in detector.parameters}
-    for name, _ in table.pairs():
-        if name not in known:
-            table.key_node(name).fail(f"unknown parameter {name!r}", hint=nearest(name, known))
-    return {name: value.text() for name, value in table.pairs()}
+    return read_each(table.named(known, "unknown parameter").items(), lambda _, why: why.text())
 
 
-def _read_series(node: Node) -> dict[str, str]:
-    return {key: str(value.value) for key, value in node.table().pairs()}
-
-
-def _read_case(node: Node, variants: list[Variant]) -> Case:
-    table = node.table()
-    series = _read_series(table.need("series"))
-    past = table.read("reference", _read_series) or {}
-    level = table.need("expect").choice(("ok", "watch", "bad"))
-    case = Case(
-        name=table.need("name").text(),
-        series=series,
-        expect={"ok": Level.OK, **_LEVELS}[level],
-        since=table.read("since", Node.integer),
-        resolved=table.read("resolved", Node.boolean) or False,
-        estimator=table.read("estimator", Node.text),
-        framework=table.read("framework", Node.text) or "generic",
-        scenario=table.read("scenario", Node.text) or "llm-rl",
-        scope=table.read("scope", lambda node: read_record(node, Scope)) or Scope(),
-        line=node.line,
-        reference=past,
-    )
-    keys = [key.partition("#")[0] for key in series]
-    read = [v for v in variants if any(v.reads(k) is not None for k in keys)]
-    if not read:
-        node.fail("no variant of the rule reads a metric of this case")
-    table.finish()
-
+def _read_case(node: Node, variants: tuple[Variant, ...] | None) -> Case:
+    case = read_record(node, Case, line=node.line)
+    keys = [key.partition("#")[0] for key in case.series]
+    read = (v.reads(k) is not None for v in variants or () for k in keys)
+    if variants is not None and not any(read):
+        node.complain("no variant of the rule reads a metric of this case")
     return case
 
 

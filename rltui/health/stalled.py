@@ -10,10 +10,10 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, Table, fill, nearest, read_template, shipped_table
+from rltui.core.yaml_document import Node, Table, fill, read_each, read_template, shipped_table
 from rltui.core.yaml_record import Keyed, record_of
 from rltui.health.limits import limits_of
-from rltui.health.rule import Rule
+from rltui.health.rule import Rule, read_level
 
 
 class StallLimits(NamedTuple):
@@ -33,13 +33,8 @@ class StallLimits(NamedTuple):
         return max(self.least_s, self.intervals * interval_s, self.pauses * (pause_s or 0.0))
 
 
-def _level(node: Node) -> Level:
-    levels = {level.word: level for level in (Level.WATCH, Level.BAD)}
-    return levels[node.choice(levels)]
-
-
 T = TypeVar("T")
-_Level = Annotated[Level, Keyed(read=_level)]
+_Level = Annotated[Level, Keyed(read=read_level)]
 
 
 class StoppedRule(NamedTuple):
@@ -129,18 +124,15 @@ def with_override(node: Node | None) -> StallRule:
     known = stall_rule()
     if node is None:
         return known
-    names = tuple(known.limits._asdict())
-    table = node.table()
-    for name, value in table.pairs():
-        if name not in names:
-            table.key_node(name).fail(
-                f"rule {known.rule.id} has no limit {name!r}", hint=nearest(name, names)
-            )
-        if not 0 < value.number() < math.inf:
-            value.fail("must be above 0, and finite")
-    changed = {name: value.number() for name, value in table.pairs()}
-
+    given = node.table().named(known.limits._fields, f"rule {known.rule.id} has no limit")
+    changed = read_each(given.items(), lambda _, value: _above_0(value))
     return _explained(known._replace(limits=known.limits._replace(**changed)))
+
+
+def _above_0(node: Node) -> float:
+    if not 0 < node.number() < math.inf:
+        node.fail("must be above 0, and finite")
+    return node.number()
 
 
 def _explained(known: StallRule) -> StallRule:

@@ -12,9 +12,8 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import LogTail, RunKey
 from rltui.core.clock import Clock
-from rltui.core.errors import UsageError
 from rltui.core.level import RunState
-from rltui.core.yaml_document import nearest
+from rltui.core.yaml_document import complain_of
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report, Words
 from rltui.health.stalled import StallRule, WarnsRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
@@ -363,13 +362,8 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
     known += [rule.id for rule in silent]
     for name in custom.mute:
-        if name in known:
-            continue
-        message, hint = f"unknown rule {name!r}", nearest(name, known)
-        for item in () if custom.mute_node is None else custom.mute_node.items():
-            if item.value == name:
-                item.fail(message, hint=hint)
-        raise UsageError(message, hint=hint)
+        if name not in known:
+            complain_of(f"unknown rule {name!r}", custom.mute_node, name, known)
 
     return (*without(rules, custom.mute), *(r for r in silent if r.id not in custom.mute))
 

@@ -294,6 +294,7 @@ def _category(override: MetricOverride) -> Category | None:
     if override.category in words:
         return Category(override.category)
     message = f"unknown category {override.category!r}; one of {', '.join(words)}"
-    if override.category_node is not None:
-        override.category_node.fail(message, hint=nearest(override.category, words))
-    raise UsageError(message)
+    if override.category_node is None:
+        raise UsageError(message)
+    override.category_node.complain(message, hint=nearest(override.category, words))
+    return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from rltui.config import Config
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, fit
-from rltui.core.yaml_document import nearest
+from rltui.core.yaml_document import complain_of
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -287,13 +287,8 @@ def keys_of(config: Config) -> tuple[Key, ...]:
     """
     actions = [k.action for k in KEYS if k.action not in _FIXED]
     for action in config.keys:
-        if action in actions:
-            continue
-        message, hint = f"unknown action {action!r}", nearest(action, actions)
-        for key in config.keys_node.value if config.keys_node is not None else ():
-            if key.value == action:
-                key.fail(message, hint=hint)
-        raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))
+        if action not in actions:
+            complain_of(f"unknown action {action!r}", config.keys_node, action, actions)
     table = []
     for key in KEYS:
         own = config.keys.get(key.action)

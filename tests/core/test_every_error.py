@@ -1,32 +1,34 @@
-"""All errors of a document in one go, and none that only follows from another."""
+"""All errors of a document in one reading, and none that only follows from another."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import pytest
 
-from rltui.core.errors import DocumentError
-from rltui.core.every_error import every_error
-from rltui.core.yaml_document import Node, read_document
+from rltui.core.errors import DocumentError, UsageError
+from rltui.core.yaml_document import every_error, note, read_document
+from rltui.core.yaml_record import Keyed, read_record
+
+
+class Run(NamedTuple):
+    name: str
+    kind: Annotated[str, Keyed(read=lambda node: node.choice(("long", "short")))]
+    steps: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+class Document(NamedTuple):
+    runs: tuple[Run, ...]
 
 
 def errors(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "x.yaml"
     path.write_text(text, "utf-8")
-
-    def read() -> None:
-        top = read_document(path).table()
-        for node in top.need("runs").items():
-            table = node.table()
-            table.need("name").text()
-            table.need("kind").choice(("long", "short"))
-            table.read("steps", Node.integer)
-            table.read("tags", Node.texts)
-            table.finish()
-        top.finish()
-
-    return [f"{e.line}:{e.column} {e.message}" for e in every_error(path, read)]  # type: ignore[attr-defined]
+    with every_error(path) as found:
+        read_record(read_document(path), Document)
+    return [f"{e.line}:{e.column} {e.message}" for e in found]  # type: ignore[attr-defined]
 
 
 def test_every_error_of_every_entry(tmp_path: Path) -> None:
@@ -62,9 +64,14 @@ def test_it_always_ends_and_finds_something(tmp_path: Path, text: str) -> None:
     assert errors(tmp_path, text)
 
 
-def test_an_error_of_another_document_ends_it(tmp_path: Path) -> None:
-    other = tmp_path / "other.yaml"
-    other.write_text("[", "utf-8")
-    (found,) = every_error(tmp_path / "x.yaml", lambda: read_document(other))
-    assert isinstance(found, DocumentError)
-    assert found.path == other
+def test_errors_of_other_documents_come_last_and_each_once(tmp_path: Path) -> None:
+    own, other = (DocumentError("wrong", path=tmp_path / name, line=3) for name in "xy")
+    with every_error(tmp_path / "x") as found:
+        for error in (UsageError("no theme"), other, own, own):
+            note(error)
+    assert [str(e).rpartition("/")[2] for e in found] == ["x:3: wrong", "no theme", "y:3: wrong"]
+
+
+def test_the_first_error_counts_where_nobody_asks_for_all() -> None:
+    with pytest.raises(UsageError, match="no theme"):
+        note(UsageError("no theme"))
