@@ -46,6 +46,10 @@ class Row(NamedTuple):
     total: int | None = None
     """The planned number of steps, where the line has it."""
 
+    def at(self, step: int) -> Row:
+        """The same values at another step."""
+        return Row(step, self.names, self.values, self.wall, self.total)
+
 
 class ConsoleRows:
     """Gathers the rows of one call of ``feed``; owned by one decoder."""

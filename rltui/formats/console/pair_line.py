@@ -394,6 +394,12 @@ def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
         yield (FINE if rank == STEP and before and before[1] else rank), found
 
 
+def has_counters(text: bytes) -> bool:
+    """Whether a counter may be anywhere in a text."""
+    lower = text.lower()
+    return b"epoch" in lower or any(_counters(lower))
+
+
 class Rises:
     """Which of several counters count: one that stands still or falls in most rows is the size
     of a batch, or a plan."""
