@@ -27,8 +27,8 @@ from rltui.formats.console.transformers import Transformers
 _GUESSED = 1 << 25
 #: Rows after which the dialects without any are dropped.
 _SETTLED = 20
-#: Bytes that are rare in most text; memchr finds them many times as fast as a word.
-_RARE = (b"\xe2", b"{", b"%", b"|", b"+")
+#: What is rare in most text, and in several markers: a byte is found many times as fast as a word.
+_RARE = (b"\xe2", b"\x1b", b"{", b"%", b"|", b"+", b"#", b"*", b"=", b"---")
 #: Lines are few enough to be searched one by one when there is at most one in this many bytes (a
 #: power of two), and a byte is rare.
 _FEW, _FEW_RARE = 8, 10
@@ -101,8 +101,7 @@ class LineDispatch:
                 self._drop_guesses()
 
             end = text.find(b"\n", at)
-            count, rows.stamp = rows.count, prefixes.get(at, b"")
-            clock.line = at, end
+            count, clock.line = rows.count, (at, end)
             dialects = chosen.get(numbers)
             if dialects is None:
                 dialects = chosen[numbers] = [known[number] for number in numbers]
@@ -328,9 +327,9 @@ def _plan(markers: Markers) -> _Plan:
         for any_case in (False, True):
             for needle in needles[any_case]:
                 owners[needle, any_case] = owners.get((needle, any_case), 0) | 1 << number
-    for byte in _RARE:
-        if len(owners) > len(_RARE) and any(byte in marker for marker, _ in owners):
-            owners.setdefault((byte, False), 0)
+    for rare in _RARE:
+        if len(owners) > len(_RARE) and any(rare in marker for marker, _ in owners):
+            owners.setdefault((rare, False), 0)
 
     searches: list[_Search] = []
     for needle, any_case in sorted(owners, key=lambda owner: (len(owner[0]), not owner[1])):

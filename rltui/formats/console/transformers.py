@@ -27,7 +27,7 @@ _BAR = re.compile(
     rb"\s*(?:Train(?:ing)?: *)?\d{1,3}%(?:\|[^|]{0,400}\|)? *(\d{1,12})/(\d{1,12}) \["
 )
 #: How the counter of a heading above a dict ends.
-_COUNTED = (b"tep ", b"TEP ", b"tep=", b"teration ")
+_COUNTED = (b"tep ", b"TEP ", b"tep=", b"Iteration ", b"iteration ")
 _INTERVAL = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
 _PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
 _PROGRESS = b"global_step/max_steps"
