@@ -383,7 +383,7 @@ class RowClock:
         if seconds < self._newest - _JITTER_S:
             self._falls += unit != _BAR_UNIT and seconds < self._before - _JITTER_S
             if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
-                self._unit = _CONTRADICTS
+                self._unit, self.silent = _CONTRADICTS, True
             self._before = seconds
             return math.nan
         self._before = seconds

@@ -108,7 +108,7 @@ class LineDispatch:
             opens = self._line(text[at:end], opened, dialects, at in led)
             if rows.count > count:
                 last, opens = end, True
-            if opens or not all(map(_is_open, opened)):
+            if opens or (opened and not all(map(_is_open, opened))):
                 opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
         rows.end_piece()

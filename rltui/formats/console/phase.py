@@ -6,7 +6,7 @@ The patterns are in ``data/phases.yaml``. Each is only tried on lines with one o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Annotated, NamedTuple
@@ -55,16 +55,26 @@ class _Document(NamedTuple):
     ends: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
 
 
+class _Known(NamedTuple):
+    """The patterns in the order in which they are tried, those of ends first."""
+
+    patterns: tuple[re.Pattern[bytes], ...]
+    markers: Markers
+    ends: int
+
+
 @lru_cache(maxsize=1)
-def _known() -> tuple[_Pattern, ...]:
-    """The patterns in the order in which they are tried."""
+def _known() -> _Known:
     document = shipped_record(_Document, "formats", "data", "phases.yaml")
-    return document.ends + document.begins
+    patterns, words = zip(*document.ends, *document.begins, strict=True)
+    return _Known(patterns, tuple((own, ()) for own in words), len(document.ends))
 
 
-@lru_cache(maxsize=1)
-def _markers() -> Markers:
-    return tuple((known.words, ()) for known in _known())
+def _found(text: bytes, begin: int, numbers: Sequence[int]) -> re.Match[bytes] | None:
+    """The first of some patterns that matches a line."""
+    line = text[begin : begin + _LINE].partition(b"\n")[0]
+    tried = (_known().patterns[number].search(line) for number in numbers)
+    return next(filter(None, tried), None)
 
 
 class PhaseSearch:
@@ -107,27 +117,36 @@ class PhaseSearch:
         return float((self._times[-1] - self._times[0]) % _DAY_S) if self._times else 0.0
 
     def _search(self, text: bytes) -> None:
-        """Look at lines, in order; of the patterns that match one the first counts."""
+        """Look at lines: from the last one back, since the newest phase counts."""
         if b"\x1b" in text:
             text = ANSI.sub(b"", text)
-        text, newest = text.replace(b"\r", b"\n") + b"\n", None
-        for begin, numbers in marked_lines(text.translate(_FOLDED), _markers()):
-            line = text[begin : begin + _LINE].partition(b"\n")[0]
-            tried = (_known()[number].pattern.search(line) for number in numbers)
-            found = next(filter(None, tried), None)
-            if found is None:
+        text = text.replace(b"\r", b"\n") + b"\n"
+        marked = marked_lines(text.translate(_FOLDED), _known().markers)
+        ended: dict[bytes, int] = {}
+        for begin, numbers in marked:
+            if numbers[0] < _known().ends and (found := _found(text, begin, numbers)):
+                name = found["what"].strip()
+                if "took" in found.re.groupindex:
+                    self._took[name], ended[name] = float(found["took"]), begin
+
+        newest, before = None, self._name
+        for begin, numbers in reversed(marked):
+            found = _found(text, begin, numbers)
+            if found is None or "took" in found.re.groupindex:
                 continue
             name = found["what"].strip()
-            if "took" in found.re.groupindex:
-                self._took[name] = float(found["took"])
-                if name == self._name:
-                    self.phase, self._name, newest = None, b"", None
-                continue
-            if name != self._name:
-                self._name, self._line = name, line
-            newest = found
-        if newest is not None:
-            self.phase = self._phase(newest.groupdict())
+            if ended.get(name, -1) > begin or (newest is not None and name != self._name):
+                before = b""
+                break
+            newest = newest or found
+            self._name, line = name, found.string
+        if newest is None:
+            if not before or before in ended:
+                self.phase, self._name = None, b""
+            return
+        if before != self._name or before in ended:
+            self._line = line
+        self.phase = self._phase(newest.groupdict())
 
     def _phase(self, parts: Mapping[str, bytes | None]) -> Phase:
         """The newest phase, as far as it has come."""
