@@ -180,6 +180,8 @@ def may_have_counter(text: bytes, known: int = 0) -> bool:
     last, short = _ends()
     for at in ends:
         name = text[at - _NEAR if at > _NEAR else 0 : at].rstrip(_NO_LETTERS).lower()
+        if not name[-1:].isalpha():
+            continue
         if name.translate(None, _NO_LETTERS)[-_END:] in last:
             return True
         if short.search(name):
