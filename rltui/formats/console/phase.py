@@ -6,7 +6,7 @@ The patterns are in ``data/phases.yaml``. Each is only tried on lines with one o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Annotated, NamedTuple
@@ -55,16 +55,26 @@ class _Document(NamedTuple):
     ends: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
 
 
+class _Known(NamedTuple):
+    """The patterns in the order in which they are tried, those of ends first."""
+
+    patterns: tuple[re.Pattern[bytes], ...]
+    markers: Markers
+    ends: int
+
+
 @lru_cache(maxsize=1)
-def _known() -> tuple[_Pattern, ...]:
-    """The patterns in the order in which they are tried."""
+def _known() -> _Known:
     document = shipped_record(_Document, "formats", "data", "phases.yaml")
-    return document.ends + document.begins
+    patterns, words = zip(*document.ends, *document.begins, strict=True)
+    return _Known(patterns, tuple((own, ()) for own in words), len(document.ends))
 
 
-@lru_cache(maxsize=1)
-def _markers() -> Markers:
-    return tuple((known.words, ()) for known in _known())
+def _found(text: bytes, begin: int, numbers: Sequence[int]) -> re.Match[bytes] | None:
+    """The first of some patterns that matches a line."""
+    line = text[begin : begin + _LINE].partition(b"\n")[0]
+    tried = (_known().patterns[number].search(line) for number in numbers)
+    return next(filter(None, tried), None)
 
 
 class PhaseSearch:
@@ -73,10 +83,11 @@ class PhaseSearch:
     def __init__(self) -> None:
         self.phase: Phase | None = None
         """The newest one that began after the newest row."""
-        self._name = ""
+        self._name = self._line = b""
+        """Of the newest phase, and the first line with it."""
         self._times: list[int] = []
         """The first and last time of day after that row, in seconds."""
-        self._took: dict[str, float] = {}
+        self._took: dict[bytes, float] = {}
         """Name of a phase -> seconds that it last took."""
         self._waiting, self._any_row = b"", False
         """What came after that row and was not looked at yet."""
@@ -89,7 +100,7 @@ class PhaseSearch:
             before = b"" if more else self._waiting + data[max(0, row - _BEFORE) : row]
             self._search(before)
             self._waiting, self._any_row = b"", True
-            self.phase, self._name, self._times = None, "", []
+            self.phase, self._name, self._times = None, b"", []
         if not self._times:
             self._times = _times(data[row : row + _BEFORE].splitlines())
         text, self._waiting = self._waiting + data[max(row, len(data) - _END) :], b""
@@ -106,33 +117,48 @@ class PhaseSearch:
         return float((self._times[-1] - self._times[0]) % _DAY_S) if self._times else 0.0
 
     def _search(self, text: bytes) -> None:
-        """Look at lines, in order; of the patterns that match one the first counts."""
+        """Look at lines: from the last one back, since the newest phase counts."""
         if b"\x1b" in text:
             text = ANSI.sub(b"", text)
         text = text.replace(b"\r", b"\n") + b"\n"
-        for begin, numbers in marked_lines(text.translate(_FOLDED), _markers()):
-            line = text[begin : begin + _LINE].partition(b"\n")[0]
-            tried = (_known()[number].pattern.search(line) for number in numbers)
-            found = next(filter(None, tried), None)
-            if found is not None:
-                self._take(line, found)
+        marked = marked_lines(text.translate(_FOLDED), _known().markers)
+        ended: dict[bytes, int] = {}
+        for begin, numbers in marked:
+            if numbers[0] < _known().ends and (found := _found(text, begin, numbers)):
+                name = found["what"].strip()
+                if "took" in found.re.groupindex:
+                    self._took[name], ended[name] = float(found["took"]), begin
 
-    def _take(self, line: bytes, found: re.Match[bytes]) -> None:
-        """Begin or end the phase of a line."""
-        parts = found.groupdict()
-        name = clean_bytes(parts["what"]).strip()
-        if "took" in parts:
-            self._took[name] = float(parts["took"])
-            if name == self._name:
-                self.phase, self._name = None, ""
+        newest, before = None, self._name
+        for begin, numbers in reversed(marked):
+            found = _found(text, begin, numbers)
+            if found is None or "took" in found.re.groupindex:
+                continue
+            name = found["what"].strip()
+            if ended.get(name, -1) > begin or (newest is not None and name != self._name):
+                before = b""
+                break
+            newest = newest or found
+            self._name, line = name, found.string
+        if newest is None:
+            if not before or before in ended:
+                self.phase, self._name = None, b""
             return
-        clock = _CLOCK.search(line)
-        since = clock[1].decode() if clock else ""
-        if name == self._name and self.phase is not None:
-            since = self.phase.since
-        self._name = name
-        done, total = (int(parts[part]) if parts.get(part) else None for part in ("done", "total"))
-        self.phase = Phase(name, since, done, total, self._took.get(name))
+        if before != self._name or before in ended:
+            self._line = line
+        self.phase = self._phase(newest.groupdict())
+
+    def _phase(self, parts: Mapping[str, bytes | None]) -> Phase:
+        """The newest phase, as far as it has come."""
+        clock = _CLOCK.search(self._line)
+        done, total = (int(parts.get(part) or -1) for part in ("done", "total"))
+        return Phase(
+            clean_bytes(self._name).strip(),
+            clock[1].decode() if clock else "",
+            done if done >= 0 else None,
+            total if total >= 0 else None,
+            self._took.get(self._name),
+        )
 
 
 def _times(lines: Iterable[bytes]) -> list[int]:
