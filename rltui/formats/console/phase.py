@@ -1,6 +1,6 @@
 """What a training is doing since its newest row, by the lines of its console that say so.
 
-The patterns are in ``data/phases.yaml``. Each is only tried on lines with one of its words.
+The signs are in ``data/log_signs/phases.yaml``. Each is only tried on lines with one of its words.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from rltui.core.batch import Phase
 from rltui.core.text import clean_bytes
-from rltui.core.yaml_document import Node
-from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.formats.console.console_line import ANSI
 from rltui.formats.console.line_dispatch import Markers, marked_lines
+from rltui.formats.log_sign import Sign, first_match, signs
 
 #: Capitals are small letters, and digits are "#".
 _FOLDED = bytes.maketrans(
@@ -29,42 +28,22 @@ _DAY_S = 86400
 _END, _BEFORE, _WAITING, _LINE = 1 << 18, 1 << 15, 1 << 14, 400
 
 
-class _Pattern(NamedTuple):
-    """A pattern, and words of which any line has one that it matches."""
-
-    pattern: re.Pattern[bytes]
-    words: tuple[bytes, ...]
-
-
-def _patterns(node: Node) -> tuple[_Pattern, ...]:
-    found = []
-    for entry in node.items():
-        table = entry.table()
-        pattern = re.compile(table.need("pattern").text().encode())
-        words = tuple(word.text().encode() for word in table.need("words").items())
-        found.append(_Pattern(pattern, words))
-        table.need("source").text()
-        table.finish()
-    return tuple(found)
-
-
 class _Document(NamedTuple):
-    """``data/phases.yaml``; see there for the meaning of each field."""
+    """``data/log_signs/phases.yaml``; see there for the meaning of each field."""
 
-    begins: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
-    ends: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
-
-
-@lru_cache(maxsize=1)
-def _known() -> tuple[_Pattern, ...]:
-    """The patterns in the order in which they are tried."""
-    document = shipped_record(_Document, "formats", "data", "phases.yaml")
-    return document.ends + document.begins
+    ends: tuple[Sign, ...]
+    begins: tuple[Sign, ...]
 
 
 @lru_cache(maxsize=1)
 def _markers() -> Markers:
-    return tuple((known.words, ()) for known in _known())
+    return tuple((tuple(w.encode() for w in sign.words), ()) for sign in _known())
+
+
+def _known() -> tuple[Sign, ...]:
+    """The signs in the order in which they are tried."""
+    document = signs(_Document, "phases")
+    return document.ends + document.begins
 
 
 class PhaseSearch:
@@ -111,22 +90,21 @@ class PhaseSearch:
             text = ANSI.sub(b"", text)
         text = text.replace(b"\r", b"\n") + b"\n"
         for begin, numbers in marked_lines(text.translate(_FOLDED), _markers()):
-            line = text[begin : begin + _LINE].partition(b"\n")[0]
-            tried = (_known()[number].pattern.search(line) for number in numbers)
-            found = next(filter(None, tried), None)
+            line = clean_bytes(text[begin : begin + _LINE].partition(b"\n")[0])
+            found = first_match((_known()[number].pattern for number in numbers), line)
             if found is not None:
                 self._take(line, found)
 
-    def _take(self, line: bytes, found: re.Match[bytes]) -> None:
+    def _take(self, line: str, found: re.Match[str]) -> None:
         """Begin or end the phase of a line."""
         parts = found.groupdict()
-        name = clean_bytes(parts["what"]).strip()
+        name = parts["what"].strip()
         if "took" in parts:
             self._took[name] = float(parts["took"])
             if name == self._name:
                 self.phase, self._name = None, ""
             return
-        clock = _CLOCK.search(line)
+        clock = _CLOCK.search(line.encode())
         since = clock[1].decode() if clock else ""
         if name == self._name and self.phase is not None:
             since = self.phase.since
