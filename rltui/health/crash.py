@@ -6,7 +6,6 @@ and drivers, never metrics. Whether a process is still running is not known here
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, NamedTuple
@@ -34,10 +33,10 @@ class ExitStatus(NamedTuple):
     kind: ExitKind
     reason: str
     """A few words for a header: ``CUDA out of memory``."""
-    line: str
+    line: str = ""
     """The line that shows it, without prefixes; empty when only the exit code does."""
-    advice: str
-    source: str
+    advice: str = ""
+    source: str = ""
     certain: bool = True
     """False where the process may have caught the error: believe it once the log stays quiet."""
     after: tuple[str, ...] = ()
@@ -66,37 +65,33 @@ class Ending(NamedTuple):
     """Of complaints about the same while the training goes on."""
 
 
-class _Code(NamedTuple):
-    """One entry of ``exit_codes``."""
-
-    kind: ExitKind
-    reason: str
-    advice: str
-
-
 class _Document(NamedTuple):
     """``data/log_signs/endings.yaml``; see there for the meaning of each field."""
 
     endings: tuple[Ending, ...]
-    exit_codes: Mapping[str, _Code]
+    exit_codes: Mapping[str, ExitStatus]
     aftermath: Patterns
     caught: Patterns
 
 
 class _Seen(NamedTuple):
-    """A line that matches a sign."""
+    """A line that matches a sign. The least is the cause: the weightiest, without one that another
+    exception came of, the earliest."""
 
+    weight: int
+    is_chained: bool
     at: int
     sign: Ending
-    match: re.Match[str]
-    worth: tuple[int, int, int]
-    """The least is the cause."""
+    reason: str
+
+    def is_before(self, other: _Seen) -> bool:
+        """Whether the other one stopped the run after this."""
+        return other.at > self.at and other.weight == _STOP
 
 
 class _Raised(NamedTuple):
     """The last line of a traceback."""
 
-    at: int
     caught: bool
     chained: bool
     """Another traceback was caused by it."""
@@ -137,34 +132,42 @@ def advice_about(text: str) -> str:
 def _from_code(code: int) -> ExitStatus:
     code = 128 - code if code < 0 else code
     known = _known().exit_codes.get(str(code))
-    if known is None:
-        advice = "The end of the log says more."
-        return ExitStatus(ExitKind.CRASHED, f"exit code {code}", "", advice, "exit(3)")
-    return ExitStatus(known.kind, known.reason, "", known.advice, f"exit code {code}")
+    if known is not None:
+        return known._replace(source=f"exit code {code}")
+    advice = "The end of the log says more."
+    return ExitStatus(ExitKind.CRASHED, f"exit code {code}", "", advice, "exit(3)")
 
 
 def _from_lines(
     lines: list[str], workers: frozenset[int], *, failed: bool, logged: bool
 ) -> ExitStatus | None:
     raised = _raised(lines)
-    last = {r.at: r for r in raised}
     seen = []
     for at, line in enumerate(lines):
-        if at in last and last[at].caught and not failed:
+        last = raised.get(at)
+        if last is not None and last.caught and not failed:
             continue
-        found = _sign_in(line, at in last, at in workers and not failed, logged=logged)
+        found = _sign_in(line, last is not None, at in workers and not failed, logged=logged)
         if found is not None:
-            sign, match = found
-            chained = at in last and last[at].chained
-            seen.append(_Seen(at, sign, match, (sign.weight, int(chained), at)))
-    certain = failed or any(s.sign.certain for s in seen)
-    thrown = [r.at for r in raised if not r.caught]
-    for cause in sorted(seen, key=lambda s: s.worth):
+            sign, reason = found
+            is_chained = last is not None and last.chained
+            seen.append(_Seen(sign.weight, is_chained, at, sign, reason))
+    seen.sort(key=lambda found: found[:3])
+    thrown = [at for at, last in raised.items() if not last.caught]
+    for cause in seen:
         most = GOES_ON if logged or cause.sign.certain else GOES_ON_EARLY
+        stops = [s.sign.reason for s in sorted(seen, key=lambda s: s.at) if cause.is_before(s)]
         if failed or not _goes_on(lines, max([cause.at, *thrown]), most):
-            return _exit_status(cause, lines[cause.at], _stops(seen, cause), certain)
-        later = [s for s in seen if s.at > cause.at and s.sign.weight == _STOP]
-        if not later:
+            return ExitStatus(
+                cause.sign.kind,
+                cause.reason,
+                _cut(lines[cause.at].strip(), MAX_LINE),
+                cause.sign.advice,
+                cause.sign.source,
+                certain=failed or any(s.sign.certain for s in seen),
+                after=tuple(dict.fromkeys(r for r in stops if r != cause.sign.reason)),
+            )
+        if not stops:
             return None
         thrown = []  # the process went on after these; something stopped it later
 
@@ -173,8 +176,9 @@ def _from_lines(
 
 def _sign_in(
     line: str, thrown: bool, by_worker: bool, *, logged: bool
-) -> tuple[Ending, re.Match[str]] | None:
-    """The first sign that a line matches; ``thrown``: it is the last line of a traceback."""
+) -> tuple[Ending, str] | None:
+    """The first sign that a line matches, with its reason; ``thrown``: it is the last line of a
+    traceback."""
     for sign in _known().endings:
         if (sign.place == "exception" and not thrown) or (sign.rowless and logged):
             continue
@@ -182,33 +186,19 @@ def _sign_in(
             continue
         match = first_match(sign.patterns, line)
         if match is not None:
-            return sign, match
+            reason = sign.reason.replace("{line}", _cut(line.strip(), MAX_LINE))
+            named = match[1] or "" if match.re.groups else "?"
+            return sign, _cut(reason.replace("{1}", named), MAX_REASON)
     return None
-
-
-def _stops(seen: Sequence[_Seen], cause: _Seen) -> tuple[str, ...]:
-    """What stopped the run after its cause, each reason once."""
-    later = (s.sign.reason for s in seen if s.at > cause.at and s.sign.weight == _STOP)
-    return tuple(dict.fromkeys(r for r in later if r != cause.sign.reason))
-
-
-def _exit_status(cause: _Seen, line: str, after: tuple[str, ...], certain: bool) -> ExitStatus:
-    sign, match = cause.sign, cause.match
-    line = _cut(line.strip(), MAX_LINE)
-    reason = sign.reason.replace("{line}", line)
-    if match.re.groups and "{1}" in reason:
-        reason = reason.replace("{1}", match[1] or "")
-    reason = _cut(reason.replace("{1}", "?"), MAX_REASON)
-    return ExitStatus(sign.kind, reason, line, sign.advice, sign.source, certain, after)
 
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _raised(lines: list[str]) -> list[_Raised]:
-    """The exceptions that tracebacks end with."""
-    out: list[_Raised] = []
+def _raised(lines: list[str]) -> dict[int, _Raised]:
+    """The exceptions that tracebacks end with, by the place of their lines."""
+    out: dict[int, _Raised] = {}
     inside = caught = False
     before = ""
     forms = line_forms()
@@ -216,12 +206,11 @@ def _raised(lines: list[str]) -> list[_Raised]:
         if forms.traceback.search(line):
             caught = not inside and first_match(_known().caught, before) is not None
             inside = True
-        elif inside and line and not line[0].isspace():
+        elif line and not line[0].isspace() and (inside or before.startswith("    ")):
             if forms.exception.search(line):
-                out.append(_Raised(at, caught, _leads_on(lines, at)))
+                chained = any(map(forms.chained.search, lines[at + 1 : at + 8]))
+                out[at] = _Raised(inside and caught, chained)  # one may have begun before the tail
             inside = False
-        elif not inside and before.startswith("    ") and forms.exception.search(line):
-            out.append(_Raised(at, False, _leads_on(lines, at)))  # began before the tail
         if line:
             before = line
 
@@ -235,11 +224,6 @@ def _last_traceback(lines: Sequence[str]) -> list[str]:
     if not begins or not forms.exception.search(bare(lines[-1])):
         return []
     return list(lines[begins[-1] :])
-
-
-def _leads_on(lines: list[str], at: int) -> bool:
-    chained = line_forms().chained
-    return any(chained.search(line) for line in lines[at + 1 : at + 8])
 
 
 def _goes_on(lines: list[str], at: int, most: int) -> bool:
