@@ -144,7 +144,7 @@ def test_an_override_reaches_the_variants_whose_detector_has_the_parameter() -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{shar: 1}", r"config\.yaml:1:21: unknown key 'shar'.*'share'"),
+        ("{shar: 1}", r"config\.yaml:1:21: .* has no parameter 'shar'.*'share'"),
         ("{share: 0.3, hold: 2}", r"config\.yaml:1:33: 'hold' is gone: .* mute the rule"),
         ("{release: 2}", r"config\.yaml:1:21: 'release' is gone: .* stricter limit"),
         ("{share: much}", r"config\.yaml:1:28: expected a number"),
