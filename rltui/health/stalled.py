@@ -10,19 +10,18 @@ from typing import Annotated, NamedTuple
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.yaml_document import Node, fill, read_each
-from rltui.core.yaml_record import Keyed, shipped_record
-from rltui.health.limits import limits_of
+from rltui.core.yaml_record import Keyed, Limit, shipped_record
 from rltui.health.rule import Rule, read_level
 
 
 class StallLimits(NamedTuple):
     """How long a run may be silent; seconds, except for the multiples."""
 
-    least_s: float
-    intervals: float
-    pauses: float
-    unpaced_s: float
-    ended_after_s: float
+    least_s: Limit
+    intervals: Limit
+    pauses: Limit
+    unpaced_s: Limit
+    ended_after_s: Limit
 
     def quiet_s(self, interval_s: float | None, pause_s: float | None) -> float:
         """Seconds without a write after which a run is not live, by its usual interval and its
@@ -84,7 +83,7 @@ class StallRule(NamedTuple):
     id: str
     title: str
     level: _Level
-    limits: Annotated[StallLimits, Keyed(read=limits_of(StallLimits))]
+    limits: StallLimits
     advice: str
     meaning: str
     """Template with the limits as fields."""
