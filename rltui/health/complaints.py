@@ -34,8 +34,6 @@ _MOST_SHAPES = 20_000
 _DIGITS = bytes.maketrans(b"0123456789", b"##########")
 #: Characters of the begin of a line that may name a rank.
 _HEAD = 160
-#: What stands before the words of a message.
-_NO_WORD = re.compile(r"^\W+")
 #: What a step stands behind, in what is before that and after it: the words, and the bar of tqdm
 #: without a name.
 _STEP = re.compile(rb"[Ss]tep['\"]?\s{0,2}[:=# ]\s{0,2}(\d{1,12})(?![\d.\w])")
@@ -58,6 +56,7 @@ class _Document(NamedTuple):
     levels: tuple[Sign, ...]
     skipped: Patterns
     announcements: Patterns
+    before_words: re.Pattern[str]
     ranks: AnyOf
     files: AnyOf
 
@@ -121,8 +120,8 @@ def complaints(tail: LogTail) -> tuple[Complaint, ...]:
     often = [m for m in scan.messages.values() if m.times > GOES_ON_EARLY]
     often = [m for m in often if first_match(_known().announcements, m.text) is None]
     often.sort(key=lambda m: -m.times)
-    texts = [_NO_WORD.sub("", m.text) for m in often]
-    return tuple(Complaint(t, m.times, advice_about(t)) for t, m in zip(texts, often, strict=True))
+    said = ((_known().before_words.sub("", m.text), m.times) for m in often)
+    return tuple(Complaint(text, times, advice_about(text)) for text, times in said)
 
 
 class ComplaintScan:

@@ -116,11 +116,13 @@ def test_what_a_log_repeats_is_a_complaint() -> None:
         *["sd - ERROR - ❌ Image generation failed: Torch not compiled with CUDA enabled"] * 4,
         *["(Worker pid=7) WARNING 11-30 22:18:01 [loggers.py:12] the cache is full"] * 7,
         *["/opt/a.py:3: FutureWarning: use b"] * 9,
+        *["/opt/a.py:4: UserWarning: KL is negative [repeated 3x across cluster]"] * 2,
         *["step 3 - Value Error: 0.5"] * 9,
         *["W: WARNING once"] * 3,
     ]  # fmt: skip
-    cache, advantages, driver = complaints(LogTail(tuple(lines), 0))
+    cache, kl, advantages, driver = complaints(LogTail(tuple(lines), 0))
     assert cache == ("the cache is full", 7, "")
+    assert kl == ("KL is negative", 6, "")
     assert advantages == ("Missing advantages for sample #", 5, "")
     assert (driver.text, driver.times) == (
         "Image generation failed: Torch not compiled with CUDA enabled", 4,
