@@ -74,7 +74,11 @@ def line_forms() -> LineForms:
 
 def first_match(patterns: Iterable[re.Pattern[str]], line: str) -> re.Match[str] | None:
     """The match of the first pattern that is found in a line."""
-    return next(filter(None, (pattern.search(line) for pattern in patterns)), None)
+    for pattern in patterns:
+        found = pattern.search(line)
+        if found is not None:
+            return found
+    return None
 
 
 def without_prefixes(line: str) -> str:

@@ -32,8 +32,8 @@ MOST_MESSAGES, _MOST_TEXT, _MOST_RANKS = 2000, 300, 1024
 #: Lines of different shapes of which the message is remembered.
 _MOST_SHAPES = 20_000
 _DIGITS = bytes.maketrans(b"0123456789", b"##########")
-#: Characters of the begin of a line that may name a rank.
-_HEAD = 160
+#: Bytes of the begin of a line that may name a rank, and a text in each line for several.
+_HEAD, _SEVERAL = 160, b"across cluster]"
 #: What a step stands behind, in what is before that and after it: the words, and the bar of tqdm
 #: without a name.
 _STEP = re.compile(rb"[Ss]tep['\"]?\s{0,2}[:=# ]\s{0,2}(\d{1,12})(?![\d.\w])")
@@ -131,6 +131,7 @@ class ComplaintScan:
         self.messages: dict[str, Message] = {}
         self.lost = Message("", (None, b""), is_error=False)
         """All messages after :data:`MOST_MESSAGES`."""
+        self._ranks = _known().ranks
         self._seen: dict[bytes, Message | None] = {}
         """Line without its digits -> its message."""
 
@@ -156,10 +157,10 @@ class ComplaintScan:
         message = self._seen[shape]
         if message is None:
             return
-        text = raw.decode(errors="replace")
-        several = line_forms().repeated.search(text)
+        may_repeat = _SEVERAL in raw
+        several = line_forms().repeated.search(raw.decode(errors="replace")) if may_repeat else None
         message.add((step, raw), int(several[1]) if several else 1)
-        who = first_match(_known().ranks, text[:_HEAD])
+        who = first_match(self._ranks, raw[:_HEAD].decode(errors="replace"))
         rank = next(filter(None, who.groups())) if who else rank
         if rank and len(message.ranks) < _MOST_RANKS:
             message.ranks.add(rank)

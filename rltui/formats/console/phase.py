@@ -12,7 +12,7 @@ from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from rltui.core.batch import Phase
-from rltui.core.text import clean_bytes
+from rltui.core.text import clean
 from rltui.formats.console.console_line import ANSI
 from rltui.formats.console.line_dispatch import Markers, marked_lines
 from rltui.formats.log_sign import Sign, first_match, signs
@@ -36,14 +36,12 @@ class _Document(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _markers() -> Markers:
-    return tuple((tuple(w.encode() for w in sign.words), ()) for sign in _known())
-
-
-def _known() -> tuple[Sign, ...]:
-    """The signs in the order in which they are tried."""
+def _known() -> tuple[tuple[re.Pattern[str], ...], Markers]:
+    """The patterns in the order in which they are tried, and the words of each."""
     document = signs(_Document, "phases")
-    return document.ends + document.begins
+    known = document.ends + document.begins
+    words = tuple((tuple(word.encode() for word in sign.words), ()) for sign in known)
+    return tuple(sign.pattern for sign in known), words
 
 
 class PhaseSearch:
@@ -89,16 +87,17 @@ class PhaseSearch:
         if b"\x1b" in text:
             text = ANSI.sub(b"", text)
         text = text.replace(b"\r", b"\n") + b"\n"
-        for begin, numbers in marked_lines(text.translate(_FOLDED), _markers()):
-            line = clean_bytes(text[begin : begin + _LINE].partition(b"\n")[0])
-            found = first_match((_known()[number].pattern for number in numbers), line)
+        patterns, words = _known()
+        for begin, numbers in marked_lines(text.translate(_FOLDED), words):
+            line = text[begin : begin + _LINE].partition(b"\n")[0].decode(errors="replace")
+            found = first_match((patterns[number] for number in numbers), line)
             if found is not None:
                 self._take(line, found)
 
     def _take(self, line: str, found: re.Match[str]) -> None:
         """Begin or end the phase of a line."""
         parts = found.groupdict()
-        name = parts["what"].strip()
+        name = clean(parts["what"]).strip()
         if "took" in parts:
             self._took[name] = float(parts["took"])
             if name == self._name:
