@@ -28,8 +28,8 @@ def known_values(option: Option) -> tuple[str, ...]:
     if option.dest in _FOLDERS:
         names = [path.stem for path in shipped(*_FOLDERS[option.dest]).glob("*.yaml")]
     elif option.dest == "scenario":
-        text = _read("demo", "scenario.py")
-        return tuple(re.findall(r'^    Scenario\("([\w-]+)"', text, re.MULTILINE))
+        text = _read("demo", "data", "scenarios.yaml")
+        return tuple(re.findall(r"^- id: ([\w-]+)", text, re.MULTILINE))
     elif option.dest == "name":
         names = _explained()
     return option.choices or tuple(sorted(names))

@@ -8,13 +8,11 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from rltui.core.child_process import ChildProcess
 from rltui.core.errors import UsageError
 from rltui.core.level import choose
 from rltui.core.secrets import without_secrets
@@ -22,8 +20,8 @@ from rltui.core.text import clean, fit, kept_clean
 
 #: Seconds after which a command is ended, with its children.
 _PATIENCE_S = 600.0
-#: Bytes at the end of what a failed command said, and characters that are kept.
-_SAID_BYTES, _SAID = 4096, 200
+#: Characters of what a failed command said that are kept.
+_SAID = 200
 #: Characters of a name that a command is given.
 _NAME = 200
 _JOB = re.compile(r"[0-9]+([_+][0-9]+)?")
@@ -204,24 +202,15 @@ class Command:
         variables = {
             f"GUARD_{name.upper()}": fit(kept_clean(value), _NAME) for name, value in facts.items()
         }
-        with tempfile.TemporaryFile() as errors:  # no pipe: a child that lives on holds nobody up
-            try:
-                process = subprocess.Popen(
-                    self._words, executable=self._program, env={**os.environ, **variables},
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                    start_new_session=True,
-                )  # fmt: skip
-                code = process.wait(self._patience_s)
-            except subprocess.TimeoutExpired:
-                with suppress(OSError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                return Done(f"ended, for it took more than {self._patience_s:g} s")
-            except (OSError, ValueError) as error:
-                return Done(getattr(error, "strerror", None) or str(error))
-            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _SAID_BYTES))
-            said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-        if code == 0:
+        ended = ChildProcess().run(
+            self._words,
+            self._patience_s,
+            executable=self._program,
+            env={**os.environ, **variables},
+        )
+        if ended.code is None:
+            return Done(ended.said)
+        if ended.code == 0:
             return Done("", 0)
-        said = fit(clean(without_secrets(said)), _SAID)
-        return Done(f"exit code {code}" + (f": {said}" if said else ""), code)
+        said = fit(clean(without_secrets(ended.said)), _SAID)
+        return Done(f"exit code {ended.code}" + (f": {said}" if said else ""), ended.code)

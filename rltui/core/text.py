@@ -177,9 +177,3 @@ def shared_start(texts: Sequence[str]) -> str:
 def word_set(words: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(words.split())
-
-
-def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
-    parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
-    return re.compile("|".join(parts))

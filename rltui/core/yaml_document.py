@@ -46,14 +46,14 @@ class Node:
 
     def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise a DocumentError at this node."""
-        raise DocumentError(message, path=self.path, line=self.line, column=self.column, hint=hint)
+        raise self._error(message, hint)
 
     def complain(self, message: str, *, hint: str | None = None) -> None:
         """Note a DocumentError at this node, see :func:`note`."""
-        try:
-            self.fail(message, hint=hint)
-        except DocumentError as error:
-            note(error)
+        note(self._error(message, hint))
+
+    def _error(self, message: str, hint: str | None) -> DocumentError:
+        return DocumentError(message, path=self.path, line=self.line, column=self.column, hint=hint)
 
     def plain(self) -> Any:
         """The value without positions: dict, list or scalar."""

@@ -33,6 +33,23 @@ class Keyed(NamedTuple):
     read: Callable[[Node], Any] | None = None
 
 
+def _with_reason(read: Callable[[Node], T]) -> Callable[[Node], T]:
+    def read_both(node: Node) -> T:
+        table = node.table()
+        value, reason = read(table.need("value")), table.need("source")
+        if not reason.text().strip():
+            reason.fail("the reason is missing")
+        table.finish()
+        return value
+
+    return read_both
+
+
+#: Numbers for which a document gives the reason: ``{value: 3, source: why}``.
+Limit = Annotated[float, Keyed(read=_with_reason(Node.number))]
+Count = Annotated[int, Keyed(read=_with_reason(Node.integer))]
+
+
 def read_record(node: Node, kind: type[T], **given: Any) -> T:
     """A record from a mapping that has a key for each field: read as the type of the field
     says, and needed unless the field has a default. ``given`` are fields that no key holds.

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+
+from rltui.core.yaml_document import Node
+from rltui.core.yaml_record import Keyed
 
 #: Responses are cut after this many tokens.
 MAX_RESPONSE = 1024
@@ -69,6 +72,20 @@ def spread(rng: np.random.Generator, sigma: float) -> float:
 Failure = Callable[[State, float, np.random.Generator], State]
 
 
+def _failure(node: Node) -> Failure:
+    """The function of this name."""
+    found: Failure = globals()[node.text()]
+    return found
+
+
+class SeedRun(NamedTuple):
+    """One of several runs of a scenario."""
+
+    name: str
+    scenario: str
+    seed: int
+
+
 class Scenario(NamedTuple):
     """The course of a demo run."""
 
@@ -77,7 +94,7 @@ class Scenario(NamedTuple):
     """One line."""
     onset: int | None = None
     """Step of 200 at which it goes wrong or ends; None for a run that stays healthy."""
-    failure: Failure | None = None
+    failure: Annotated[Failure | None, Keyed(read=_failure)] = None
     """What it does to the state of a GRPO run."""
     rule: str | None = None
     """Id of the rule that finds it."""
@@ -89,8 +106,8 @@ class Scenario(NamedTuple):
     """``crash`` or ``hang`` when it ends at its onset."""
     history: int = 120
     """Rows of 400 that are written before the screen opens."""
-    runs: tuple[tuple[str, str, int], ...] = ()
-    """(name, scenario, seed) of each when it stands for several runs at once."""
+    runs: tuple[SeedRun, ...] = ()
+    """Each of them when it stands for several runs at once."""
 
     def onset_of(self, total_steps: int) -> int | None:
         """Onset in a run of ``total_steps``."""

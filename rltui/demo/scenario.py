@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
-from rltui.demo import course, verl_tags
+from rltui.core.yaml_record import shipped_record
+from rltui.demo import verl_tags
 from rltui.demo.course import USUAL_STEPS, Course, Scenario
 
 #: Trainers whose rows follow from the step alone: (row, progress, failing, noise) -> tags, and the
@@ -21,70 +23,14 @@ _TRAINERS: Mapping[
 }
 
 
-# fmt: off
-_SEEDS = (1, 2, 3, 4)
-_ALL = (
-    Scenario("healthy",
-             summary="Reward rises, entropy falls gently, the policy stays near its reference."),
-    Scenario("entropy-collapse", onset=40, failure=course.entropy_collapse, rule="entropy_collapse",
-             summary="After a fifth of the run the policy grows too sure: a quick gain, then no "
-                     "learning."),
-    Scenario("kl-blowup", onset=60, failure=course.kl_blowup, rule="kl_blowup",
-             summary="At 30 % of the run the learning rate goes up 100x: KL and gradients jump, "
-                     "reward crashes."),
-    Scenario("nan", onset=60, failure=course.nan, rule="nan",
-             summary="At 30 % of the run gradients overflow; the weights are NaN, responses run "
-                     "to the limit."),
-    Scenario("reward-hacking", onset=40, failure=course.reward_hacking, rule="reward_hacking",
-             history=240,
-             summary="The training reward goes on rising while the held-out score falls."),
-    Scenario("truncation", onset=40, failure=course.truncation, rule="truncation_high", history=200,
-             summary="Responses grow until most are cut off; the reward follows."),
-    Scenario("no-signal", onset=0, failure=course.no_signal, rule="reward_flat_no_learning",
-             history=240,
-             summary="The scorer finds no answer in any response: the reward is 0 from the first "
-                     "step on."),
-    Scenario("off-policy", onset=50, failure=course.off_policy, rule="ratio_off",
-             summary="The engine that generates has other weights than the trainer."),
-    Scenario("slow-step", onset=50, failure=course.slow_step, rule="timing_bottleneck",
-             summary="Another job takes the machine that generates: a step takes three times as "
-                     "long."),
-    Scenario("imbalance", onset=50, failure=course.imbalance, rule="load_imbalance",
-             summary="Balancing fails: one rank has more than twice the tokens of the mean."),
-    Scenario("aborts", onset=50, failure=course.aborts, rule="abort_high",
-             summary="The inference engine aborts a third of the responses."),
-    Scenario("classic", trainer="sb3",
-             summary="stable-baselines3 lands a spacecraft: the return climbs from -180 to 230."),
-    Scenario("critic-failing", onset=50, rule="critic_failing", trainer="sb3",
-             summary="PPO of stable-baselines3: the value loss explodes, the return follows."),
-    Scenario("dpo", trainer="trl",
-             summary="TRL learns from pairs: margin and held-out accuracy rise together."),
-    Scenario("dpo-overfit", onset=50, rule="dpo_overfit", history=340, trainer="trl",
-             summary="The margin on the training pairs goes on growing, the held-out loss rises."),
-    Scenario("crash", onset=56, ending="crash",
-             summary="A GRPO run that ran out of GPU memory; its console log says where."),
-    Scenario("hang", onset=56, ending="hang",
-             summary="A GRPO run that has written nothing for ten minutes and did not end."),
-    Scenario("higher-lr", onset=1, failure=course.faster, lr=3e-6,
-             summary="Learns sooner and ends higher than the healthy run."),
-    Scenario("higher-lr-collapse", onset=40, failure=course.entropy_collapse,
-             rule="entropy_collapse",
-             lr=3e-6,
-             summary="The policy grows too sure after a fifth of the run; its learning rate is "
-                     "3e-6."),
-    Scenario("seeds", history=320,
-             summary="Four seeds each of two learning rates, live at once; one of them "
-                     "collapses.",
-             runs=(
-                 *((f"lr-1e-6_seed-{n}", "healthy", n) for n in _SEEDS),
-                 *((f"lr-3e-6_seed-{n}", "higher-lr-collapse" if n == 3 else "higher-lr", n)
-                   for n in _SEEDS),
-             )),
-)
+class _Document(NamedTuple):
+    scenarios: tuple[Scenario, ...]
 
 
 #: The scenarios by id, healthy first.
-SCENARIOS: Mapping[str, Scenario] = MappingProxyType({s.id: s for s in _ALL})
+SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
+    {s.id: s for s in shipped_record(_Document, "demo", "data", "scenarios.yaml").scenarios}
+)
 
 
 class Rows:

@@ -20,7 +20,8 @@ from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from rltui.session import RunView
 
 if TYPE_CHECKING:
-    from rltui.health.crash import Complaint, ExitStatus
+    from rltui.health.complaints import Complaint
+    from rltui.health.crash import ExitStatus
     from rltui.health.projection import Projection
 
 _NOTHING = Diagnosed()
@@ -256,7 +257,7 @@ def complaints_in(run: RunView, diagnosis: Diagnosis) -> tuple[Complaint, ...]:
     story, path = next(iter(diagnosed_in(run).stories()), []), newest_log(run)
     if path is None or diagnosis not in story or story[0].level < Level.WATCH:
         return ()
-    from rltui.health.crash import complaints  # heavy: most runs go on
+    from rltui.health.complaints import complaints  # heavy: most runs go on
 
     return complaints(run.data.files.tails[path])
 

@@ -1,33 +1,39 @@
 """Errors and warnings in console logs: distinct messages, how often, when, which ranks. Pure.
 
-What complains, and who printed a line, is in ``data/complaints.yaml``. Bytes in which none of its
-needles is found are not looked at line by line, so that gigabytes pass at the speed of a search.
+What complains, and who printed a line, is in ``data/log_signs/complaints.yaml``. Bytes in which
+none of its needles is found are not looked at line by line, so that gigabytes pass at the speed of
+a search.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from rltui.core.batch import LogTail
 from rltui.core.text import clean_bytes
-from rltui.core.yaml_record import shipped_record
 from rltui.formats.console.console_line import ANSI
-from rltui.health.crash import without_prefixes
+from rltui.formats.console.line_dispatch import Markers, marked_lines
+from rltui.formats.log_sign import (
+    LOOKED_AT,
+    AnyOf,
+    Patterns,
+    Sign,
+    first_match,
+    line_forms,
+    signs,
+    without_prefixes,
+)
+from rltui.health.crash import GOES_ON_EARLY, advice_about
 
 #: Distinct messages, characters of each and names of who printed it that are kept.
 MOST_MESSAGES, _MOST_TEXT, _MOST_RANKS = 2000, 300, 1024
-#: Lines that differ in more than digits of which the message is remembered.
+#: Lines of different shapes of which the message is remembered.
 _MOST_SHAPES = 20_000
 _DIGITS = bytes.maketrans(b"0123456789", b"##########")
-#: Bytes of a line that are looked at, and of its begin that may name a rank.
-_LOOKED_AT, _HEAD = 600, 160
-#: Numbers, addresses and hashes, by which the same message differs.
-_MASKED = re.compile(
-    r"0x[0-9a-fA-F]+|(?<![\w.])(?=[a-f]*\d)[0-9a-f]{8,}(?![\w.])"
-    r"|\d{1,30}(?:[.:]\d{1,30}){0,8}(?:e[-+]?\d{1,4})?"
-)
-_REPEATED = re.compile(rb" ?\[repeated (\d{1,9})x across cluster\].*")
+#: Bytes of the begin of a line that may name a rank, and a text in each line for several.
+_HEAD, _SEVERAL = 160, b"across cluster]"
 #: What a step stands behind, in what is before that and after it: the words, and the bar of tqdm
 #: without a name.
 _STEP = re.compile(rb"[Ss]tep['\"]?\s{0,2}[:=# ]\s{0,2}(\d{1,12})(?![\d.\w])")
@@ -43,20 +49,16 @@ _STEPS = (
 _TRIES = 8
 
 
-class _Sign(NamedTuple):
-    pattern: re.Pattern[str]
-    source: str
-    level: str = ""
-
-
 class _Document(NamedTuple):
-    """``data/complaints.yaml``; see there for the meaning of each field."""
+    """``data/log_signs/complaints.yaml``; see there for the meaning of each field."""
 
     needles: tuple[str, ...]
-    levels: tuple[_Sign, ...]
-    skipped: tuple[re.Pattern[str], ...]
-    ranks: tuple[_Sign, ...]
-    files: tuple[_Sign, ...]
+    levels: tuple[Sign, ...]
+    skipped: Patterns
+    announcements: Patterns
+    before_words: re.Pattern[str]
+    ranks: AnyOf
+    files: AnyOf
 
 
 #: The step that was printed before a line, None where none was; and the line.
@@ -84,15 +86,42 @@ class Message:
             self.last = line
 
 
-@lru_cache(maxsize=1)
 def _known() -> _Document:
-    return shipped_record(_Document, "health", "data", "complaints.yaml")
+    return signs(_Document, "complaints")
 
 
 def rank_of_file(path: str) -> str | None:
     """The rank or worker whose log a path is, "" where it names none; None for another file."""
-    found = next(filter(None, (f.pattern.search(path) for f in _known().files)), None)
+    found = first_match(_known().files, path)
     return None if found is None else next(filter(None, found.groups()), "")
+
+
+@cache
+def _markers() -> Markers:
+    return ((tuple(needle.encode() for needle in _known().needles), ()),)
+
+
+class Complaint(NamedTuple):
+    """What a log says again and again while the training goes on."""
+
+    text: str
+    """Without the numbers that differ."""
+    times: int
+    advice: str
+    """What to do about it where that is known, else ""."""
+
+
+@lru_cache(maxsize=16)
+def complaints(tail: LogTail) -> tuple[Complaint, ...]:
+    """Warnings and errors that the last lines of a log repeat, the most frequent first. That
+    something will change one day is no trouble now."""
+    scan = ComplaintScan()
+    scan.scan("\n".join(tail.lines).encode(), "", None)
+    often = [m for m in scan.messages.values() if m.times > GOES_ON_EARLY]
+    often = [m for m in often if first_match(_known().announcements, m.text) is None]
+    often.sort(key=lambda m: -m.times)
+    said = ((_known().before_words.sub("", m.text), m.times) for m in often)
+    return tuple(Complaint(text, times, advice_about(text)) for text, times in said)
 
 
 class ComplaintScan:
@@ -102,8 +131,7 @@ class ComplaintScan:
         self.messages: dict[str, Message] = {}
         self.lost = Message("", (None, b""), is_error=False)
         """All messages after :data:`MOST_MESSAGES`."""
-        self._needles = [n.encode() for n in _known().needles]
-        self._who = [re.compile(w.pattern.pattern.encode()) for w in _known().ranks]
+        self._ranks = _known().ranks
         self._seen: dict[bytes, Message | None] = {}
         """Line without its digits -> its message."""
 
@@ -112,17 +140,11 @@ class ComplaintScan:
         step at their end."""
         if b"\r" in lines:
             lines = lines.replace(b"\r", b"\n")
-        begins = set[int]()
-        for needle in self._needles:
-            place = lines.find(needle)
-            while place >= 0:
-                begins.add(lines.rfind(b"\n", 0, place) + 1)
-                place = lines.find(needle, lines.find(b"\n", place) + 1 or len(lines))
         at = 0
-        for begin in sorted(begins):
+        for begin, _ in marked_lines(lines + b"\n", _markers()):
             step = step_in(lines, at, begin, step)
             at = begin
-            self._take(lines[begin : begin + _LOOKED_AT].partition(b"\n")[0], rank, step)
+            self._take(lines[begin : begin + LOOKED_AT].partition(b"\n")[0], rank, step)
         return step_in(lines, at, len(lines), step)
 
     def _take(self, raw: bytes, rank: str, step: int | None) -> None:
@@ -131,28 +153,31 @@ class ComplaintScan:
         if shape not in self._seen:
             if len(self._seen) >= _MOST_SHAPES:
                 self._seen.clear()
-            self._seen[shape] = self._message_in(raw, step)
+            self._seen[shape] = self._message_in(raw)
         message = self._seen[shape]
         if message is None:
             return
-        several = _REPEATED.search(raw) if b"across cluster]" in raw else None
+        may_repeat = _SEVERAL in raw
+        several = line_forms().repeated.search(raw.decode(errors="replace")) if may_repeat else None
         message.add((step, raw), int(several[1]) if several else 1)
-        who = next(filter(None, (w.search(raw, 0, _HEAD) for w in self._who)), None)
-        rank = next(g for g in who.groups() if g).decode(errors="replace") if who else rank
+        who = first_match(self._ranks, raw[:_HEAD].decode(errors="replace"))
+        rank = next(filter(None, who.groups())) if who else rank
         if rank and len(message.ranks) < _MOST_RANKS:
             message.ranks.add(rank)
 
-    def _message_in(self, raw: bytes, step: int | None) -> Message | None:
+    def _message_in(self, raw: bytes) -> Message | None:
         """The message in a line, new or known; None for a line without one."""
-        line = without_prefixes(clean_bytes(_REPEATED.sub(b"", ANSI.sub(b"", raw)).rstrip()))
+        forms = line_forms()
+        line = clean_bytes(ANSI.sub(b"", raw).rstrip())
+        line = without_prefixes(forms.repeated.sub("", line).rstrip())
         for sign in _known().levels:
             if found := sign.pattern.search(line):
-                text = _MASKED.sub("#", found["text"].rstrip())[:_MOST_TEXT]
-                if any(s.search(text) for s in _known().skipped):
+                text = forms.varying.sub("#", found["text"].rstrip())[:_MOST_TEXT]
+                if first_match(_known().skipped, text):
                     return None
                 if text not in self.messages and len(self.messages) >= MOST_MESSAGES:
                     return self.lost
-                new = Message(text, (step, raw), is_error=sign.level == "error")
+                new = Message(text, (None, raw), is_error=sign.level == "error")
                 return self.messages.setdefault(text, new)
         return None
 

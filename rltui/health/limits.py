@@ -2,96 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Annotated, NamedTuple, TypeVar, get_type_hints
+from typing import NamedTuple
 
-from rltui.core.yaml_document import Node
-from rltui.core.yaml_record import Keyed, shipped_record
-
-_Limits = TypeVar("_Limits")
-
-
-def limits_of(record: type[_Limits]) -> Callable[[Node], _Limits]:
-    """What reads a record of numbers from ``{name: {value: 3, source: why}}``; every limit needs
-    both. It raises DocumentError."""
-
-    def read(node: Node) -> _Limits:
-        table = node.table()
-        values: dict[str, float] = {}
-        for name, kind in get_type_hints(record).items():
-            entry = table.need(name).table()
-            value, reason = entry.need("value"), entry.need("source")
-            values[name] = value.integer() if kind is int else value.number()
-            if not reason.text().strip():
-                reason.fail("the reason is missing")
-            entry.finish()
-        table.finish()
-
-        return record(**values)
-
-    return read
+from rltui.core.yaml_record import Count, Limit, shipped_record
 
 
 class MoveLimits(NamedTuple):
     """When a metric left its usual level; ``moved`` in ``data/movement.yaml``."""
 
-    rows_before: int
-    rows_after: int
-    usual_rows: int
-    usual_least: int
-    sigmas: float
-    share: float
-    drifts: float
-    far_inside: float
+    rows_before: Count
+    rows_after: Count
+    usual_rows: Count
+    usual_least: Count
+    sigmas: Limit
+    share: Limit
+    drifts: Limit
+    far_inside: Limit
 
 
 class SettingLimits(NamedTuple):
     """When a setting jumped; ``setting`` in ``data/movement.yaml``."""
 
-    rows_before: int
-    factor: float
-    least_rows: int
-    usual_share: float
-    same: float
+    rows_before: Count
+    factor: Limit
+    least_rows: Count
+    usual_share: Limit
+    same: Limit
 
 
 class TrendLimits(NamedTuple):
     """When a trend is clear enough to be drawn out; ``trend`` in ``data/movement.yaml``."""
 
-    share: float
-    least_rows: int
-    blocks: int
-    agreeing: float
-    band_low: float
-    band_high: float
+    share: Limit
+    least_rows: Count
+    blocks: Count
+    agreeing: Limit
+    band_low: Limit
+    band_high: Limit
 
 
 class SeamLimits(NamedTuple):
     """When a metric jumped at a restart; ``seam`` in ``data/movement.yaml``."""
 
-    rows: int
-    times: float
-    share: float
-    most: int
+    rows: Count
+    times: Limit
+    share: Limit
+    most: Count
 
 
 class StoryLimits(NamedTuple):
     """Which findings belong together; ``story`` in ``data/movement.yaml``."""
 
-    onset_rows: float
-    reach_rows: int
-    anchored: int
+    onset_rows: Limit
+    reach_rows: Count
+    anchored: Count
 
 
 class Movement(NamedTuple):
     """``data/movement.yaml``; see there for the meaning of each limit."""
 
-    moved: Annotated[MoveLimits, Keyed(read=limits_of(MoveLimits))]
-    setting: Annotated[SettingLimits, Keyed(read=limits_of(SettingLimits))]
-    trend: Annotated[TrendLimits, Keyed(read=limits_of(TrendLimits))]
-    seam: Annotated[SeamLimits, Keyed(read=limits_of(SeamLimits))]
-    story: Annotated[StoryLimits, Keyed(read=limits_of(StoryLimits))]
+    moved: MoveLimits
+    setting: SettingLimits
+    trend: TrendLimits
+    seam: SeamLimits
+    story: StoryLimits
 
 
 @cache

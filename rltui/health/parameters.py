@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -111,8 +110,15 @@ class Override:
 
     def __init__(self, node: Node) -> None:
         """Raises DocumentError when it is no mapping, or counts rows."""
-        self._table = node.table()
-        refuse_counts(self._table)
+        table = node.table()
+        refuse_counts(table)
+        groups = {name: value.table() for name, value in table.pairs() if name in _GROUPS}
+        flat = (("parameters", table, name, value) for name, value in table.pairs())
+        self._given = [given for given in flat if given[2] not in groups]
+        self._given += [
+            (name, inner, *pair) for name, inner in groups.items() for pair in inner.pairs()
+        ]
+        """(group, its mapping, parameter, value)."""
         self._readers: list[Detector] = []
 
     def parameters(self, level: str, detector: Detector) -> dict[str, Number]:
@@ -121,33 +127,17 @@ class Override:
         known = detector.parameters
         given = (
             (name, node)
-            for group, name, _, node in self._entries()
-            if group in ("", "parameters", level) and name in known
+            for group, _, name, node in self._given
+            if group in ("parameters", level) and name in known
         )
         return read_each(given, lambda name, node: _value(known[name], node))
 
     def check(self) -> None:
-        """Raise DocumentError for the first parameter that no detector had."""
+        """Complain of the parameters that no detector had."""
         known = {name for detector in self._readers for name in detector.parameters}
         detectors = " or ".join(dict.fromkeys(d.name for d in self._readers))
-        for group, name, key, _ in self._entries():
-            if name in known:
-                continue
-            words = known if group else {*known, *_GROUPS}
-            hint = nearest(name, sorted(words))
-            if group:
+        for _, table, name, _ in self._given:
+            if name not in known:
+                hint = nearest(name, sorted({*known, *_GROUPS}))
                 message = f"detector {detectors} has no parameter {name!r}"
-            else:
-                message = f"unknown key {name!r}: no parameter of detector {detectors}"
-            key.complain(message, hint=hint)
-
-    def _entries(self) -> Iterator[tuple[str, str, Node, Node]]:
-        """(group or "", name, key, value) of every parameter."""
-        for name, node in self._table.pairs():
-            if name not in _GROUPS:
-                yield "", name, self._table.key_node(name), node
-        for group in _GROUPS:
-            part = self._table.get(group)
-            table = part.table() if part else None
-            for name, node in table.pairs() if table else ():
-                yield group, name, table.key_node(name), node  # type: ignore[union-attr]
+                table.key_node(name).complain(message, hint=hint)

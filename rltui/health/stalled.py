@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from functools import cache
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, Table, fill, read_each, read_template, shipped_table
-from rltui.core.yaml_record import Keyed, record_of
-from rltui.health.limits import limits_of
+from rltui.core.yaml_document import Node, fill, read_each
+from rltui.core.yaml_record import Keyed, Limit, shipped_record
 from rltui.health.rule import Rule, read_level
 
 
 class StallLimits(NamedTuple):
     """How long a run may be silent; seconds, except for the multiples."""
 
-    least_s: float
-    intervals: float
-    pauses: float
-    unpaced_s: float
-    ended_after_s: float
+    least_s: Limit
+    intervals: Limit
+    pauses: Limit
+    unpaced_s: Limit
+    ended_after_s: Limit
 
     def quiet_s(self, interval_s: float | None, pause_s: float | None) -> float:
         """Seconds without a write after which a run is not live, by its usual interval and its
@@ -33,23 +31,31 @@ class StallLimits(NamedTuple):
         return max(self.least_s, self.intervals * interval_s, self.pauses * (pause_s or 0.0))
 
 
-T = TypeVar("T")
 _Level = Annotated[Level, Keyed(read=read_level)]
 
 
 class StoppedRule(NamedTuple):
     """Says that a run ended without a word before its planned steps."""
 
-    rule: Rule
+    id: str
+    title: str
     level: _Level
+    meaning: str
     advice: str
+
+    @property
+    def rule(self) -> Rule:
+        """For lists of rules."""
+        return _rule(self.id, self.title, self.meaning)
 
 
 class WarnsRule(NamedTuple):
     """Says that a log warns again and again of what is learned from."""
 
-    rule: Rule
+    id: str
+    title: str
     level: _Level
+    meaning: str
     advice: str
     least: int
     """Times that it must be said."""
@@ -59,28 +65,42 @@ class WarnsRule(NamedTuple):
     says: re.Pattern[str]
     unlike: re.Pattern[str]
 
+    @property
+    def rule(self) -> Rule:
+        """For lists of rules."""
+        return _rule(self.id, self.title, self.meaning)
+
     def fits(self, text: str) -> bool:
         """Whether a warning is about the training, and says that something is wrong with it."""
         lower = text.lower()
-        return all(p.search(lower) for p in (self.subjects, self.says)) and not (
-            self.unlike.search(lower)
-        )
+        said = self.subjects.search(lower) and self.says.search(lower)
+        return bool(said) and not self.unlike.search(lower)
 
 
 class StallRule(NamedTuple):
     """The document; see there for the meaning of each field."""
 
-    rule: Rule
-    """For lists of rules. It reads times, not rows, so it has no variant."""
+    id: str
+    title: str
     level: _Level
     limits: StallLimits
     advice: str
     meaning: str
-    """Template of the rule's meaning, with the limits as fields."""
+    """Template with the limits as fields."""
     stopped: StoppedRule
     """For a run that will not go on."""
     warns: WarnsRule
     """For one whose log says what is wrong."""
+
+    @property
+    def rule(self) -> Rule:
+        """For lists of rules. It reads times, not rows, so it has no variant."""
+        limits = self.limits
+        shown = limits._asdict() | {"hours": limits.ended_after_s / 3600}
+        meaning = fill(
+            self.meaning, lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}"
+        )
+        return _rule(self.id, self.title, meaning)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -88,32 +108,14 @@ class StallRule(NamedTuple):
         return self.rule, self.stopped.rule, self.warns.rule
 
 
+def _rule(rule_id: str, title: str, meaning: str) -> Rule:
+    return Rule(rule_id, title, Category.PROGRESS, meaning, ())
+
+
 @cache
 def stall_rule() -> StallRule:
     """Reads the shipped document once. Raises DocumentError."""
-    table = shipped_table("health", "data", "stalled.yaml")
-    limits = limits_of(StallLimits)(table.need("limits"))
-    template = read_template(table.need("meaning"), _shown(limits), ("d",))
-    given = {
-        "limits": limits,
-        "meaning": template,
-        "stopped": _own(table.need("stopped").table(), StoppedRule),
-        "warns": _own(table.need("warns").table(), WarnsRule),
-    }
-    found = record_of(table, StallRule, rule=_rule(table), **given)
-    table.finish()
-    return _explained(found)
-
-
-def _rule(table: Table, meaning: str = "") -> Rule:
-    return Rule(table.need("id").text(), table.need("title").text(), Category.PROGRESS, meaning, ())
-
-
-def _own(table: Table, kind: type[T]) -> T:
-    """A rule beside that for a run that is stalled."""
-    found = record_of(table, kind, rule=_rule(table, table.need("meaning").text()))
-    table.finish()
-    return found
+    return shipped_record(StallRule, "health", "data", "stalled.yaml")
 
 
 def with_override(node: Node | None) -> StallRule:
@@ -124,24 +126,11 @@ def with_override(node: Node | None) -> StallRule:
     known = stall_rule()
     if node is None:
         return known
-    given = node.table().named(known.limits._fields, f"rule {known.rule.id} has no limit")
-    changed = read_each(given.items(), lambda _, value: _above_0(value))
-    return _explained(known._replace(limits=known.limits._replace(**changed)))
+    given = node.table().named(known.limits._fields, f"rule {known.id} has no limit")
 
+    def read(_: str, value: Node) -> float:
+        if not 0 < value.number() < math.inf:
+            value.fail("must be above 0, and finite")
+        return value.number()
 
-def _above_0(node: Node) -> float:
-    if not 0 < node.number() < math.inf:
-        node.fail("must be above 0, and finite")
-    return node.number()
-
-
-def _explained(known: StallRule) -> StallRule:
-    shown = _shown(known.limits)
-    meaning = fill(
-        known.meaning, lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}"
-    )
-    return known._replace(rule=replace(known.rule, meaning=meaning))
-
-
-def _shown(limits: StallLimits) -> dict[str, float]:
-    return limits._asdict() | {"hours": limits.ended_after_s / 3600}
+    return known._replace(limits=known.limits._replace(**read_each(given.items(), read)))

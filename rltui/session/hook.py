@@ -5,13 +5,8 @@ Delivered on a thread of its own: whoever posts never waits for a slow command o
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import shlex
-import signal
-import subprocess
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -20,6 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from rltui.config import HooksConfig
+from rltui.core.child_process import ChildProcess
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.session.event import Event
@@ -28,8 +24,6 @@ from rltui.session.event import Event
 _MOST_WAITING = 200
 #: Characters of an error that are shown.
 _ERROR_CHARS = 200
-#: Bytes at the end of what a command says that are read.
-_ERROR_BYTES = 4096
 
 
 class Message(NamedTuple):
@@ -90,7 +84,7 @@ class Hook:
         self._changed = threading.Condition()
         self._closing = self._failed = False
         self._thread: threading.Thread | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child = ChildProcess()
 
     def wants(self, event: Event) -> bool:
         """Whether an event is to be handed over: news, of the level that the user wants."""
@@ -118,7 +112,7 @@ class Hook:
             left = len(self._outbox.waiting)
             self._outbox.waiting.clear()
         if self._thread.is_alive():
-            self._kill()
+            self._child.kill()
         if left:
             self._trouble(f"hooks.on_finding: {left} not delivered")
 
@@ -155,39 +149,14 @@ class Hook:
         return self._run(data + b"\n")
 
     def _run(self, data: bytes) -> str | None:
-        """Run the command with ``data`` on its standard input; it and its children are killed when
-        it takes too long. Files, not pipes: a child that lives on holds nobody up."""
-        command, timeout_s = self._settings.on_finding, self._settings.timeout_s
+        """Run the command with ``data`` on its standard input."""
+        command = self._settings.on_finding
         words = shlex.split(command[0]) if len(command) == 1 else list(command)
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
-            given.write(data)
-            given.seek(0)
-            try:
-                process = self._process = subprocess.Popen(
-                    words, stdin=given, stdout=subprocess.DEVNULL, stderr=errors,
-                    start_new_session=True,
-                )  # fmt: skip
-                code = process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
-                self._kill()
-                process.wait()
-                return f"{words[0]}: took more than {timeout_s:g} s"
-            except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
-                return _short(f"{words[0]}: {reason}")
-            if code == 0:
-                return None
-            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
-            said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-
-        return _short(f"{words[0]}: exit code {code}" + (f": {said}" if said else ""))
-
-    def _kill(self) -> None:
-        """End the command and its children, if it runs."""
-        process = self._process
-        if process is not None and process.poll() is None:
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
+        ended = self._child.run(words, self._settings.timeout_s, data)
+        if ended.code == 0:
+            return None
+        code = "" if ended.code is None else f"exit code {ended.code}"
+        return _short(": ".join(filter(None, (words[0], code, ended.said))))
 
 
 def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:

@@ -3,46 +3,45 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from rltui.core.yaml_record import Keyed, shipped_record
-from rltui.health.limits import limits_of
+from rltui.core.yaml_record import Count, Limit, shipped_record
 
 
 class StageLimits(NamedTuple):
     """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
 
-    recent: int
-    warm_up: int
-    usual: int
-    smooth: int
-    occasional: float
-    fits: float
-    unrelated: float
-    slower: float
-    as_usual: float
+    recent: Count
+    warm_up: Count
+    usual: Count
+    smooth: Count
+    occasional: Limit
+    fits: Limit
+    unrelated: Limit
+    slower: Limit
+    as_usual: Limit
 
 
 class GroupLimits(NamedTuple):
     """When two groups of runs differ; ``groups`` in the document."""
 
-    last_share: float
-    chance: float
+    last_share: Limit
+    chance: Limit
 
 
 class GateLimits(NamedTuple):
     """How seldom a good run may fail a gate; ``gate`` in the document."""
 
-    chance: float
-    runs: int
+    chance: Limit
+    runs: Count
 
 
 class SessionLimits(NamedTuple):
     """``data/limits.yaml``; see there for the meaning of each limit."""
 
-    stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]
-    groups: Annotated[GroupLimits, Keyed(read=limits_of(GroupLimits))]
-    gate: Annotated[GateLimits, Keyed(read=limits_of(GateLimits))]
+    stages: StageLimits
+    groups: GroupLimits
+    gate: GateLimits
 
 
 @cache

@@ -35,7 +35,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.output.text_report": ("event_words",),
     "rltui.output.json_document": ("event_message",),
     "rltui.health.muting": (),
-    "rltui.health.crash": ("bare",),
+    "rltui.formats.log_sign": ("bare",),
+    "rltui.health.crash": (),
 }
 LATER = tuple(NAMES)
 #: Pause before each import, seconds: a key waits for one at most.

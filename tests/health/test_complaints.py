@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.health.complaints import MOST_MESSAGES, ComplaintScan, Message, rank_of_file
+from rltui.core.batch import LogTail
+from rltui.health.complaints import (
+    MOST_MESSAGES,
+    ComplaintScan,
+    Message,
+    complaints,
+    rank_of_file,
+)
 
 
 def scanned(*lines: str, rank: str = "") -> list[Message]:
@@ -100,3 +107,24 @@ def test_hostile_text_stays_inert_and_memory_bounded() -> None:
 )
 def test_logs_of_ranks(path: str, rank: str | None) -> None:
     assert rank_of_file(path) == rank
+
+
+def test_what_a_log_repeats_is_a_complaint() -> None:
+    lines = [
+        *(f"2025-06-23 18:40:0{n} - trainer - WARNING - ⚠️ Missing advantages for sample {n}"
+          for n in range(5)),
+        *["sd - ERROR - ❌ Image generation failed: Torch not compiled with CUDA enabled"] * 4,
+        *["(Worker pid=7) WARNING 11-30 22:18:01 [loggers.py:12] the cache is full"] * 7,
+        *["/opt/a.py:3: FutureWarning: use b"] * 9,
+        *["/opt/a.py:4: UserWarning: KL is negative [repeated 3x across cluster]"] * 2,
+        *["step 3 - Value Error: 0.5"] * 9,
+        *["W: WARNING once"] * 3,
+    ]  # fmt: skip
+    cache, kl, advantages, driver = complaints(LogTail(tuple(lines), 0))
+    assert cache == ("the cache is full", 7, "")
+    assert kl == ("KL is negative", 6, "")
+    assert advantages == ("Missing advantages for sample #", 5, "")
+    assert (driver.text, driver.times) == (
+        "Image generation failed: Torch not compiled with CUDA enabled", 4,
+    )  # fmt: skip
+    assert "CUDA_VISIBLE_DEVICES" in driver.advice

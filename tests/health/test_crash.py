@@ -5,7 +5,6 @@ Which logs without rows are those of jobs that died.
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
-from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
-from rltui.health.crash import bare, complaints, exit_status, read_exit_signs
+from rltui.formats.log_sign import bare
+from rltui.health.crash import exit_status
 from rltui.health.job_log import JobLogs
 
 CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encoding="utf-8"))
@@ -46,7 +45,9 @@ def test_case(case: dict[str, Any]) -> None:
 
 def test_every_entry_is_tried() -> None:
     """Each reason of the document that is no template occurs in a case (ends by lines)."""
-    known = yaml.safe_load(shipped("health", "data", "endings.yaml").read_text(encoding="utf-8"))
+    known = yaml.safe_load(
+        shipped("formats", "data", "log_signs", "endings.yaml").read_text(encoding="utf-8")
+    )
     tried = {c["expect"]["reason"] for c in CASES["cases"] if c["expect"]}
     rare = {"NCCL error", "aborted", "import failed", "file not found", "tracker failed",
             "connection lost", "data-loader worker died"}  # fmt: skip
@@ -119,13 +120,6 @@ def test_long_ends_are_cheap() -> None:
     began = time.process_time()
     exit_status(LogTail(lines, 400))
     assert time.process_time() - began < 0.5
-
-
-def test_a_wrong_document_says_where(tmp_path: Path) -> None:
-    path = tmp_path / "endings.yaml"
-    path.write_text("schema: 1\nendings:\n- {id: x, kind: crushed}\nexit_codes: {}\n")
-    with pytest.raises(DocumentError, match="did you mean 'crashed'"):
-        read_exit_signs(path)
 
 
 TRACEBACK = """loading the model
@@ -258,30 +252,3 @@ def test_to_rule_out_a_log_is_cheap() -> None:
     for number in range(100):
         assert not jobs.may_show(f"{number}.log", end)
     assert time.process_time() - began < 0.5
-
-
-def test_every_name_and_line_compiles_and_has_a_source() -> None:
-    path: Path = shipped("health", "data", "job_logs.yaml")
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    for entry in (*document["jobs"], *document["launchers"]):
-        re.compile(entry["pattern"])
-        assert entry["source"]
-
-
-def test_what_a_log_repeats_is_a_complaint() -> None:
-    lines = [
-        *(f"2025-06-23 18:40:0{n} - trainer - WARNING - ⚠️ Missing advantages for sample {n}"
-          for n in range(5)),
-        *["sd - ERROR - ❌ Image generation failed: Torch not compiled with CUDA enabled"] * 4,
-        *["(Worker pid=7) WARNING 11-30 22:18:01 [loggers.py:12] the cache is full"] * 7,
-        *["/opt/a.py:3: FutureWarning: use b"] * 9,
-        *["step 3 - Value Error: 0.5"] * 9,
-        *["W: WARNING once"] * 3,
-    ]  # fmt: skip
-    cache, advantages, driver = complaints(LogTail(tuple(lines), 0))
-    assert cache == ("the cache is full", 7, "")
-    assert advantages == ("Missing advantages for sample #", 5, "")
-    assert (driver.text, driver.times) == (
-        "Image generation failed: Torch not compiled with CUDA enabled", 4,
-    )  # fmt: skip
-    assert "CUDA_VISIBLE_DEVICES" in driver.advice

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +16,7 @@ import pytest
 from rltui.catalogue.model import TagInfo
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, parse_document, shipped_table
-from rltui.health import stalled
+from rltui.core.yaml_document import Node, parse_document
 from rltui.health.columns import since_thrown_back
 from rltui.health.engine import Engine
 from rltui.health.freshness import PATIENCE_S, SHORT_ROWS
@@ -226,19 +224,10 @@ def test_a_run_may_be_silent_as_long_as_it_has_been(
     assert limits.quiet_s(interval, pause) == quiet
 
 
-def test_the_explanation_shows_the_limits_of_the_document(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    table = shipped_table("health", "data", "stalled.yaml")
-    known = deepcopy(table.need("limits"))
-    known.table().need("intervals").table().need("value").value = 77
-    table._entries["limits"] = known
-
+def test_the_explanation_shows_the_limits_of_the_document() -> None:
     assert "77" not in stall_rule().rule.meaning
-    monkeypatch.setattr(stalled, "shipped_table", lambda *_: table)
-    changed = stall_rule.__wrapped__()
-    assert "77 usual intervals" in changed.rule.meaning
-    assert changed.limits.intervals == 77
+    limits = stall_rule().limits._replace(intervals=77)
+    assert "77 usual intervals" in stall_rule()._replace(limits=limits).rule.meaning
 
 
 def an_override(text: str) -> Node:

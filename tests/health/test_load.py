@@ -12,8 +12,9 @@ from rltui.config import load_config
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.core.yaml_document import parse_document, read_document
+from rltui.core.yaml_record import read_record
 from rltui.health.cases import run_cases
-from rltui.health.limits import SettingLimits, limits_of, movement
+from rltui.health.limits import SettingLimits, movement
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules, unread_reasons, why_unread
 from tests.places import ROOT
@@ -144,7 +145,7 @@ def test_an_override_reaches_the_variants_whose_detector_has_the_parameter() -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{shar: 1}", r"config\.yaml:1:21: unknown key 'shar'.*'share'"),
+        ("{shar: 1}", r"config\.yaml:1:21: .* has no parameter 'shar'.*'share'"),
         ("{share: 0.3, hold: 2}", r"config\.yaml:1:33: 'hold' is gone: .* mute the rule"),
         ("{release: 2}", r"config\.yaml:1:21: 'release' is gone: .* stricter limit"),
         ("{share: much}", r"config\.yaml:1:28: expected a number"),
@@ -232,7 +233,7 @@ GIVEN = dict.fromkeys(SettingLimits._fields, "{value: 2, source: why}")
 
 def read(**changed: str) -> SettingLimits:
     text = "\n".join(f"{name}: {entry}" for name, entry in (GIVEN | changed).items() if entry)
-    return limits_of(SettingLimits)(parse_document(text, Path("limits.yaml")))
+    return read_record(parse_document(text, Path("limits.yaml")), SettingLimits)
 
 
 def test_every_limit_has_a_number_of_its_type() -> None:

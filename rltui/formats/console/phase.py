@@ -1,6 +1,6 @@
 """What a training is doing since its newest row, by the lines of its console that say so.
 
-The patterns are in ``data/phases.yaml``. Each is only tried on lines with one of its words.
+The signs are in ``data/log_signs/phases.yaml``. Each is only tried on lines with one of its words.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from rltui.core.batch import Phase
-from rltui.core.text import clean_bytes
-from rltui.core.yaml_document import Node
-from rltui.core.yaml_record import Keyed, shipped_record
+from rltui.core.text import clean
 from rltui.formats.console.console_line import ANSI
 from rltui.formats.console.line_dispatch import Markers, marked_lines
+from rltui.formats.log_sign import Sign, first_match, signs
 
 #: Capitals are small letters, and digits are "#".
 _FOLDED = bytes.maketrans(
@@ -29,52 +28,33 @@ _DAY_S = 86400
 _END, _BEFORE, _WAITING, _LINE = 1 << 18, 1 << 15, 1 << 14, 400
 
 
-class _Pattern(NamedTuple):
-    """A pattern, and words of which any line has one that it matches."""
-
-    pattern: re.Pattern[bytes]
-    words: tuple[bytes, ...]
-
-
-def _patterns(node: Node) -> tuple[_Pattern, ...]:
-    found = []
-    for entry in node.items():
-        table = entry.table()
-        pattern = re.compile(table.need("pattern").text().encode())
-        words = tuple(word.text().encode() for word in table.need("words").items())
-        found.append(_Pattern(pattern, words))
-        table.need("source").text()
-        table.finish()
-    return tuple(found)
-
-
 class _Document(NamedTuple):
-    """``data/phases.yaml``; see there for the meaning of each field."""
+    """``data/log_signs/phases.yaml``; see there for the meaning of each field."""
 
-    begins: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
-    ends: Annotated[tuple[_Pattern, ...], Keyed(read=_patterns)]
+    ends: tuple[Sign, ...]
+    begins: tuple[Sign, ...]
 
 
 class _Known(NamedTuple):
     """The patterns in the order in which they are tried, those of ends first."""
 
-    patterns: tuple[re.Pattern[bytes], ...]
+    patterns: tuple[re.Pattern[str], ...]
     markers: Markers
     ends: int
 
 
 @lru_cache(maxsize=1)
 def _known() -> _Known:
-    document = shipped_record(_Document, "formats", "data", "phases.yaml")
-    patterns, words = zip(*document.ends, *document.begins, strict=True)
-    return _Known(patterns, tuple((own, ()) for own in words), len(document.ends))
+    document = signs(_Document, "phases")
+    known = document.ends + document.begins
+    words = tuple((tuple(word.encode() for word in sign.words), ()) for sign in known)
+    return _Known(tuple(sign.pattern for sign in known), words, len(document.ends))
 
 
-def _found(text: bytes, begin: int, numbers: Sequence[int]) -> re.Match[bytes] | None:
+def _found(text: bytes, begin: int, numbers: Sequence[int]) -> re.Match[str] | None:
     """The first of some patterns that matches a line."""
-    line = text[begin : begin + _LINE].partition(b"\n")[0]
-    tried = (_known().patterns[number].search(line) for number in numbers)
-    return next(filter(None, tried), None)
+    line = text[begin : begin + _LINE].partition(b"\n")[0].decode(errors="replace")
+    return first_match((_known().patterns[number] for number in numbers), line)
 
 
 class PhaseSearch:
@@ -83,11 +63,11 @@ class PhaseSearch:
     def __init__(self) -> None:
         self.phase: Phase | None = None
         """The newest one that began after the newest row."""
-        self._name = self._line = b""
+        self._name = self._line = ""
         """Of the newest phase, and the first line with it."""
         self._times: list[int] = []
         """The first and last time of day after that row, in seconds."""
-        self._took: dict[bytes, float] = {}
+        self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
         self._waiting, self._any_row = b"", False
         """What came after that row and was not looked at yet."""
@@ -100,7 +80,7 @@ class PhaseSearch:
             before = b"" if more else self._waiting + data[max(0, row - _BEFORE) : row]
             self._search(before)
             self._waiting, self._any_row = b"", True
-            self.phase, self._name, self._times = None, b"", []
+            self.phase, self._name, self._times = None, "", []
         if not self._times:
             self._times = _times(data[row : row + _BEFORE].splitlines())
         text, self._waiting = self._waiting + data[max(row, len(data) - _END) :], b""
@@ -122,7 +102,7 @@ class PhaseSearch:
             text = ANSI.sub(b"", text)
         text = text.replace(b"\r", b"\n") + b"\n"
         marked = marked_lines(text.translate(_FOLDED), _known().markers)
-        ended: dict[bytes, int] = {}
+        ended: dict[str, int] = {}
         for begin, numbers in marked:
             if numbers[0] < _known().ends and (found := _found(text, begin, numbers)):
                 name = found["what"].strip()
@@ -136,24 +116,24 @@ class PhaseSearch:
                 continue
             name = found["what"].strip()
             if ended.get(name, -1) > begin or (newest is not None and name != self._name):
-                before = b""
+                before = ""
                 break
             newest = newest or found
             self._name, line = name, found.string
         if newest is None:
             if not before or before in ended:
-                self.phase, self._name = None, b""
+                self.phase, self._name = None, ""
             return
         if before != self._name or before in ended:
             self._line = line
         self.phase = self._phase(newest.groupdict())
 
-    def _phase(self, parts: Mapping[str, bytes | None]) -> Phase:
+    def _phase(self, parts: Mapping[str, str | None]) -> Phase:
         """The newest phase, as far as it has come."""
-        clock = _CLOCK.search(self._line)
+        clock = _CLOCK.search(self._line.encode())
         done, total = (int(parts.get(part) or -1) for part in ("done", "total"))
         return Phase(
-            clean_bytes(self._name).strip(),
+            clean(self._name).strip(),
             clock[1].decode() if clock else "",
             done if done >= 0 else None,
             total if total >= 0 else None,
