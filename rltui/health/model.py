@@ -265,14 +265,6 @@ class Diagnosed(NamedTuple):
         """The harm of the worst story, 0 is the worst; infinite without one."""
         return min((harm_of(story) for story in self.stories()[:1]), default=math.inf)
 
-    def advice(self, diagnosis: Diagnosis) -> str:
-        """The next step for a diagnosis: in the worst story that of the setting which is its
-        likely cause."""
-        worst_story = next(iter(self.stories()), [])
-        if self.suspects and any(d.symptom is diagnosis.symptom for d in worst_story):
-            return self.suspects[0].advice
-        return diagnosis.symptom.advice
-
     @property
     def blamed(self) -> dict[str, Level]:
         """Tag -> level of the worst story, for each setting that is its cause and still set so;

@@ -189,7 +189,7 @@ def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
     session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
     assert f"entropy collapse, since {since}, certain at 40: " in check_text(session)
-    assert f"(bad since {since})" in verdict_line(session)
+    assert f"entropy collapse since {since}" in verdict_line(session)
     (run,) = session.runs()
     assert run.report is not None
     found = next(f for f in run.report.findings if f.rule == "entropy_collapse")

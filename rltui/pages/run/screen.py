@@ -406,8 +406,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if tag is None and self.tab == FINDINGS_TAB:
             row = row_of(run, self.items.cursor)
             if row is not None:
-                about = row.finding
-                shown = later.ExplainScreen(lambda v, w: later.explain_finding(run, about, v, w))
+                about = row.id
+                shown = later.ExplainScreen(lambda v, w: later.detail_lines(run, about, v, w, 0))
                 self.shell.push_screen(shown)
                 return
             found = tag_at(run, self.items.cursor)
