@@ -22,6 +22,7 @@ from rltui.session import RunView
 
 if TYPE_CHECKING:
     from rltui.facts.checkpoint import LastGood
+    from rltui.health.complaints import Complaint
     from rltui.health.crash import ExitStatus
 
 
