@@ -7,24 +7,22 @@ may be busy for minutes, delays it or is delayed.
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from rltui.core.batch import Batch, RunKey, Sources
+from rltui.core.backoff import Backoff
+from rltui.core.batch import Batch, Sources
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.formats import ALL_FORMATS
 from rltui.remote.conversation import Conversation, Paths, StreamError
 from rltui.remote.wire.messages import Again, KnownFile
-from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
+from rltui.sources.follow.queued import Arriving, BatchQueue
 from rltui.sources.follow.resume import HandedOver, without_content
 
 #: Seconds without anything to do after which the connection ends.
 _IDLE_S = 60.0
-#: Seconds until a host that could not be reached is tried again.
-_PAUSE_S = 5.0
 #: Batches that may be queued: some megabytes.
 _MOST_WAITING = 4
 #: Logs that can be read again; stores of trackers cannot.
@@ -52,7 +50,7 @@ class ReadFiles:
         return what was read before, or the files are not of this host."""
         files = [self._files[path] for path in sources if path in self._files]
         lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
-        if lost or any(generations) or not _FILES.issuperset(s.format for s in sources.values()):
+        if lost or any(generations) or not _FILES.issuperset(b.source.format for b in files):
             return None
         return Again(
             files[0].run,
@@ -61,57 +59,6 @@ class ReadFiles:
                 for path, s in sources.items()
             ),
         )
-
-
-class StreamedReader(ThreadedReader):
-    """A reader of ``rltui stream`` on other hosts, which can read runs again."""
-
-    @abstractmethod
-    def _again(
-        self, sources: Sources, generations: Iterable[int]
-    ) -> tuple[Rereading, Again] | None:
-        """The connection and the request that read these files of a run again; None where that
-        would not return what was read before. Raises UnreachableError while the host is away."""
-
-    @property
-    @abstractmethod
-    def _away(self) -> bool:
-        """Whether the host or cluster cannot be reached now."""
-
-    def read_again(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Sources,
-        generations: Iterable[int],
-    ) -> Iterator[Batch] | None:
-        """Read again what was read of a run, over a second connection; None where one of its files
-        was deleted or rewritten."""
-        try:
-            found = self._again(sources, generations)
-        except UnreachableError as error:
-            return Arriving(_failing(error), lambda: True)
-        return None if found is None else found[0].read(found[1])
-
-    def rereadable(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Sources,
-        generations: Iterable[int],
-    ) -> bool | None:
-        try:
-            return not self._away and self._again(sources, generations) is not None
-        except UnreachableError:
-            return False
-
-    @property
-    def ended(self) -> bool:
-        """False: what is elsewhere may always log more."""
-        return False
-
-
-def _failing(error: UnreachableError) -> Iterator[Batch]:
-    raise error
-    yield
 
 
 class EndError(Exception):
@@ -146,9 +93,9 @@ class Rereading:
         self._open: set[_Job] = set()
         """Jobs that have not ended."""
         self._talk: Conversation | None = None
-        self._lost_at = -_PAUSE_S
+        self._backoff = Backoff()
         self._why = ""
-        """Why the host could not be reached at ``_lost_at``."""
+        """Why the host could not be reached at the last attempt."""
 
     # -- the main thread --------------------------------------------------------------------
 
@@ -199,8 +146,6 @@ class Rereading:
             except (StreamError, SourceError) as failure:
                 self._hang_up()
                 error = UnreachableError(str(failure))
-                if not job.cancelled:
-                    self._lost_at, self._why = self._clock.monotonic(), str(failure)
             except BaseException as failure:  # noqa: BLE001 - raised where the batches are taken
                 self._hang_up()
                 error = failure if isinstance(failure, Exception) else RuntimeError(str(failure))
@@ -242,9 +187,16 @@ class Rereading:
 
     def _ask(self, job: _Job) -> None:
         if self._talk is None:
-            if self._clock.monotonic() - self._lost_at < _PAUSE_S:
+            now = self._clock.monotonic()
+            if self._backoff.waits(now):
                 raise StreamError(self._why)
-            opened = self._connect()
+            try:
+                opened = self._connect()
+            except (StreamError, SourceError) as error:
+                self._backoff.failed(now)
+                self._why = str(error)
+                raise
+            self._backoff.succeeded()
             with self._lock:
                 self._talk = opened
         talk = self._talk
