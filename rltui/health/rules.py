@@ -12,7 +12,8 @@ from typing import NamedTuple
 from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each, read_template
+from rltui.core.template import read_template
+from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each
 from rltui.core.yaml_record import read_record, record_of, shipped_record
 from rltui.health.detectors import (  # noqa: F401
     levels,
