@@ -20,6 +20,8 @@ from unittest.mock import patch
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.facts.story import main_story
+from rltui.facts.story_words import action
 from rltui.health.rule import Rule
 from rltui.session import RunView, Session
 from rltui.session import judging as judging_module
@@ -256,3 +258,9 @@ def judged_before_the_newest_row(**newest: float) -> RunView:
     (run,) = session.runs()
     assert run.data.last_step == 61
     return run
+
+
+def next_step(run: RunView) -> str:
+    """The action of the story to begin with; "" for a run without one."""
+    story = main_story(run)
+    return "" if story is None else action(story)

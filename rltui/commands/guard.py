@@ -26,7 +26,7 @@ from rltui.core.errors import UsageError
 from rltui.core.installation import state_directory
 from rltui.core.level import RunState
 from rltui.core.text import clean, first_of
-from rltui.facts import findings, numbers, sentences
+from rltui.facts import numbers, sentences
 from rltui.health.model import Report
 from rltui.output.json_document import Json
 from rltui.session import RunView, Session
@@ -207,7 +207,7 @@ def _place(run: RunView) -> str:
 
 def _words(run: RunView, reason: Reason) -> str:
     """ "the reward crashes, bad since step 97: reward 0.41 → 0.02; beside it: entropy collapse"."""
-    title = findings.title_of(run, reason.diagnosis)
+    title = reason.diagnosis.symptom.title
     since = numbers.step(reason.finding.since_step)
     text = f"{title}, bad since {run.step_word} {since}: {sentences.summary(reason.finding)}"
     return text if reason.sign is None else f"{text}; beside it: {reason.sign.symptom.title}"

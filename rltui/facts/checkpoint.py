@@ -74,10 +74,8 @@ def _seconds(run: RunView, begin: int, end: int) -> float | None:
     return None
 
 
-def checkpoint_words(run: RunView, diagnosis: Diagnosis) -> str:
-    """ "step 80; 47 steps × 64 GPUs = 12.4 GPU-hours since"; "" for a story that is not the worst,
-    or without a checkpoint."""
-    found = last_good_checkpoint(run) if diagnosis in _story(run) else None
+def checkpoint_words(run: RunView, found: LastGood | None) -> str:
+    """ "checkpoint step 80; 47 steps × 64 GPUs = 12.4 GPU-hours since"; "" for None."""
     if found is None:
         return ""
     since = f"{numbers.step(found.steps_since)} {run.step_word}{'s' * (found.steps_since != 1)}"
@@ -85,4 +83,4 @@ def checkpoint_words(run: RunView, diagnosis: Diagnosis) -> str:
         since += f" × {found.gpus:,} GPU{'s' * (found.gpus != 1)}"
     if found.gpu_hours is not None:
         since += f" = {numbers.plain(found.gpu_hours)} GPU-hours"
-    return f"{run.step_word} {numbers.step(found.step)}; {since} since"
+    return f"checkpoint {run.step_word} {numbers.step(found.step)}; {since} since"

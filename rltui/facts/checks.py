@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.facts import findings, numbers, sentences
-from rltui.facts.checkpoint import checkpoint_words
+from rltui.facts import findings, numbers
 from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis
 from rltui.health.symptoms import Check
 from rltui.session import RunView
 
-BadgeOf = Callable[[Level], str]
 #: A past value is worth naming when it differs from the present one by this share of the larger.
 _OTHER = 0.25
 
@@ -178,49 +175,3 @@ def then_words(item: CheckItem) -> str:
         return ""
     step, value = item.then
     return f"{numbers.value(value)} at {numbers.step(step)}"
-
-
-def next_step(run: RunView) -> str:
-    """What to do about the worst of what is wrong; "" for a run without a finding."""
-    story, crash = findings.worst_story(run), run.verdict.crash
-    if crash is not None and (story is None or run.verdict.exit_level > story.level):
-        return findings.ending_advice(run, crash)
-    if story is not None:
-        return findings.next_step_of(run, story)
-    firing = run.report.firing() if run.report else ()
-    return next((findings.advice_of(run, f) for f in firing if f.level >= Level.WATCH), "")
-
-
-def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[tuple[str, str]]:
-    """(name, text) pairs: a setting that is likely to be the cause, what to check first, and then
-    with the names of what is not logged; those without text are left out."""
-    items = check_items(run, diagnosis)
-    cause = findings.cause_of(run)
-    jumped = cause.tag if cause else None
-    logged = [i for i in items if i.tag is not None]
-    causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
-    rest = [i for i in logged if not i.first]
-    first = [i for i in logged if i.first and i not in causes]
-    first = first or ([] if causes else [i for i in rest if not i.answer][:1])
-    missing = [i.title for i in items if i.tag is None]
-
-    def told(item: CheckItem, remark: str) -> str:
-        """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it reads as a yes."""
-        badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
-        then = then_words(item)
-        value = numbers.value(item.value) + (f" now, {then}" if then else "")
-        return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
-
-    then = [told(i, i.hint or i.answer) for i in rest if i not in first]
-    then += [f"not logged: {sentences.listed(missing)}"] if missing else []
-    asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
-    facts = [
-        ("the log says", findings.complaint_words(run, diagnosis)),
-        ("began with", findings.precondition_of(run, diagnosis)),
-        ("likely cause", sentences.listed(told(i, i.hint) for i in causes)),
-        ("check first", sentences.listed(asked)),
-        ("then", sentences.listed(then)),
-        ("last good checkpoint", checkpoint_words(run, diagnosis)),
-    ]
-
-    return [(name, text) for name, text in facts if text]

@@ -7,26 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.level import Level
-from rltui.core.text import fit
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
-from rltui.facts.lanes import waste
 from rltui.facts.metrics import overview_sections
-from rltui.facts.runs import newest_log
-from rltui.facts.timing import anatomy
 from rltui.facts.x_axis import has_own_axis, is_live
-from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Skipped, Suspect
-from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
+from rltui.health.model import Diagnosed, Finding, FindingState, Move, Skipped, Suspect
 from rltui.session import RunView
 
 if TYPE_CHECKING:
-    from rltui.health.complaints import Complaint
-    from rltui.health.crash import ExitStatus
     from rltui.health.projection import Projection
 
 _NOTHING = Diagnosed()
-#: Most complaints of a log that are named, and cells of each.
-_COMPLAINTS, _COMPLAINT_CELLS = 3, 80
 
 
 class FindingId(NamedTuple):
@@ -174,12 +165,6 @@ def suspect_of(run: RunView, tag: str) -> Suspect | None:
     return next((s for s in diagnosed_in(run).suspects if s.tag == tag), None)
 
 
-def worst_story(run: RunView) -> Diagnosis | None:
-    """The diagnosis to begin with: the first of the worst story that is not over."""
-    leading = diagnosed_in(run).leading
-    return leading if leading is not None and leading.level >= Level.WATCH else None
-
-
 def onset_of(run: RunView, tag: str) -> Finding | None:
     """The first finding about a metric, else the first one of the run, that began at a step of its
     axis."""
@@ -187,132 +172,6 @@ def onset_of(run: RunView, tag: str) -> Finding | None:
     known = [f for f in found if f.since_step is not None and f.tag is not None]
     known = [f for f in known if has_own_axis(run, f.tag or "") == own_axis]
     return next((f for f in known if f.is_about(tag)), next(iter(known), None))
-
-
-def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
-    """The diagnosis of the symptom that a finding shows; None for a rule that no symptom knows."""
-    for diagnosis in diagnosed_in(run).diagnoses:
-        if finding in diagnosis.findings:
-            return diagnosis
-
-    # Of the state of the run, which is judged by itself:
-    known_by = (finding.rule, finding.metric, finding.title)
-    symptom = next((s for s in symptoms().values() if s.shown_by(*known_by)), None)
-    if symptom is None or finding.error is not None:
-        return None
-    since, until = finding.since_step, finding.until_step
-    return Diagnosis(symptom, finding.level, (finding,), since, until)
-
-
-def ending_diagnosis(run: RunView) -> Diagnosis | None:
-    """The diagnosis that the reason of a crash shows (out of memory), unless findings show it,
-    too."""
-    crash = run.verdict.crash
-    if crash is None:
-        return None
-    known = {d.symptom.id for d in diagnosed_in(run).diagnoses}
-    for symptom in symptoms().values():
-        if symptom.ending and symptom.ending in crash.reason and symptom.id not in known:
-            return Diagnosis(symptom, run.verdict.exit_level, (), run.data.last_step, None)
-    return None
-
-
-def ending_advice(run: RunView, crash: ExitStatus) -> str:
-    """The next step after a crash: that of the symptom which its reason shows, else its own."""
-    diagnosis = ending_diagnosis(run) if run.infos else None
-    return crash.advice if diagnosis is None else diagnosis.symptom.advice
-
-
-def advice_of(run: RunView, finding: Finding) -> str:
-    """The next step for a finding: that of its diagnosis, or its own where no symptom knows it."""
-    diagnosis = diagnosis_of(run, finding)
-    return finding.advice if diagnosis is None else next_step_of(run, diagnosis)
-
-
-def next_step_of(run: RunView, diagnosis: Diagnosis) -> str:
-    """The next step for a diagnosis: where a setting is its likely cause, that for the setting;
-    first what the log itself asks for, or where the time of a slow step goes."""
-    advised = dict.fromkeys(c.advice for c in complaints_in(run, diagnosis) if c.advice)
-    advice = (*advised, _slowest(run, diagnosis), diagnosed_in(run).advice(diagnosis))
-    return " ".join(filter(None, advice))
-
-
-def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
-    """ "Tool calls: 79 % of the average step."; "" for a symptom that no timer shows."""
-    if diagnosis.symptom.harm is Harm.COST and any(wasted := waste(run)):
-        text = "".join(wasted)
-        return f"{text[:1].upper()}{text[1:]}."
-    # of single slow steps the average one says nothing
-    tags = {f.tag for f in diagnosis.findings if f.rule != "slow_steps"}
-    found = anatomy(run) if any(run.infos[t].part_of for t in tags if t in run.infos) else None
-    if found is None:
-        return ""
-    stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
-    share = numbers.percent(found.share(stage), whole=True)
-    return f"{run.infos[stage.tag].title.capitalize()}: {share} of the average step."
-
-
-def complaints_in(run: RunView, diagnosis: Diagnosis) -> tuple[Complaint, ...]:
-    """What the console log says again and again, for the worst story of a run."""
-    story, path = next(iter(diagnosed_in(run).stories()), []), newest_log(run)
-    if path is None or diagnosis not in story or story[0].level < Level.WATCH:
-        return ()
-    from rltui.health.complaints import complaints  # heavy: most runs go on
-
-    return complaints(run.data.files.tails[path])
-
-
-def complaint_words(run: RunView, diagnosis: Diagnosis) -> str:
-    """ "missing advantages for sample # (64 times)"; "" for none."""
-    found = complaints_in(run, diagnosis)[:_COMPLAINTS]
-    return ", ".join(f"{fit(c.text, _COMPLAINT_CELLS)} ({c.times} times)" for c in found)
-
-
-def title_of(run: RunView, diagnosis: Diagnosis) -> str:
-    """ "learning rate × 200" for a setting that jumped, else the name of the symptom."""
-    move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None
-    if move is None:
-        return diagnosis.symptom.title
-    return f"{run.infos[move.tag].title} {change_words(move)}"
-
-
-def precondition_of(run: RunView, diagnosis: Diagnosis) -> str:
-    """What began the story of a diagnosis and is over: "learning rate × 200, was 30 to 45"; "" for
-    none."""
-    top_id = diagnosis.explained_by or diagnosis.symptom.id
-    top = next((d for d in diagnosed_in(run).diagnoses if d.symptom.id == top_id), None)
-    if top is None or not top.is_over:
-        return ""
-    return f"{title_of(run, top)}, was {numbers.step_range(top.since_step, top.until_step)}"
-
-
-def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
-    """One sentence: the cause and what it brought about."""
-    since, until = numbers.step(diagnosis.since_step), numbers.step(diagnosis.until_step)
-    move = cause_of(run) if diagnosis.symptom.id == SETTING_CHANGED else None
-    if move is not None:
-        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-        size = "" if move.factor is None else f" ({numbers.factor(move.factor)})"
-        text = f"{run.infos[move.tag].title} {change}{size} at step {numbers.step(move.step)}"
-        text += f", until {until}" if diagnosis.is_over else ""
-    else:
-        text = diagnosis.symptom.title
-        if diagnosis.is_over:
-            text += f" at step {until}" if since == until else f" from step {since} to {until}"
-        elif diagnosis.since_step is not None:
-            text += f" since step {since}"
-
-    # The findings that it explains, in the order of cause and effect.
-    own = {f.title for f in diagnosis.findings}
-    found = (
-        f.title
-        for d in diagnosed_in(run).diagnoses
-        if d.explained_by == diagnosis.symptom.id
-        for f in d.findings
-    )
-    effects = ", ".join(dict.fromkeys(title for title in found if title not in own))
-
-    return f"{text}; then {effects}" if effects else text
 
 
 def why_skipped(run: RunView, skipped: Skipped) -> str:
@@ -323,22 +182,6 @@ def why_skipped(run: RunView, skipped: Skipped) -> str:
     return sentences.why_skipped(skipped, sentences.listed(names))
 
 
-def cause_words(run: RunView, finding: Finding) -> str:
-    """What brought a finding about: "learning rate × 100 at 61", "the policy moves too far per
-    update since 410"; "" for one that no other symptom explains."""
-    found = diagnosed_in(run).diagnoses
-    own = next((d for d in found if finding in d.findings), None)
-    top = next((d for d in found if own and d.symptom.id == own.explained_by), None)
-    if top is None:
-        return ""
-    when = "at" if top.symptom.id == SETTING_CHANGED else "since"
-    since = "" if top.since_step is None else f" {when} {numbers.step(top.since_step)}"
-    if top.is_over:
-        since = f", {numbers.step_range(top.since_step, top.until_step)}"
-
-    return f"{title_of(run, top)}{since}"
-
-
 def change_words(move: Move) -> str:
     """ "× 200"; where a factor says nothing, "0 → 1"."""
     if move.factor is None:
@@ -346,14 +189,15 @@ def change_words(move: Move) -> str:
     return numbers.factor(move.factor)
 
 
+def course_words(move: Move) -> str:
+    """ "1e-6 → 1e-4 (× 100)"."""
+    course = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+    return course if move.factor is None else f"{course} ({numbers.factor(move.factor)})"
+
+
 def usually(suspect: Suspect) -> str:
     """ "usually ≤ 0.02"."""
     return f"usually {sentences.bounds(suspect.low, suspect.high)}"
-
-
-def suspect_words(suspect: Suspect) -> str:
-    """ "usually ≤ 0.02: the likely cause of what fires"."""
-    return f"{usually(suspect)}: the likely cause of what fires"
 
 
 @per_version

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
+from rltui.core.level import Level
 from rltui.core.template import fill
 from rltui.core.text import clean, counted
 from rltui.facts import numbers
-from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
+from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
 from rltui.session import RunView
 
 Fact = float | int | str | None
@@ -23,6 +24,8 @@ GUESSED = "by its name; findings are at most watch, but for NaN"
 
 #: Sign of a healthy range -> where it ends.
 _BEYOND = {"≥": "below", ">": "below", "≤": "above", "<": "above", "±": "outside ±"}
+#: A template that says no more of a limit than its ends.
+_PLAIN = re.compile(r"(?:[≤≥<>±] )?(?:[\d.]+|\{\w+(?::%)?\})(?: to \{high\})?")
 #: How the templates of rules call a limit; a field may have the same name.
 _LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
 
@@ -113,15 +116,44 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
 
 
 def healthy(judgement: Judgement) -> str:
-    """The watch limit, at most 16 cells: "≤ 0.08", "≥ 30 % of start"; "" if there is none."""
-    if judgement.rules:
-        return _filled(judgement.healthy, judgement.values, _limit)
-    return bounds(judgement.values.get("low"), judgement.values.get("high"))
+    """Where the mildest limit is: see :func:`limit_words`; "" if there is none."""
+    return limit_words(judgement.limits[0]) if judgement.limits else ""
+
+
+def healthy_short(judgement: Judgement) -> str:
+    """The same in at most 12 cells: "≥ 1.15"."""
+    return limit_short(judgement.limits[0]) if judgement.limits else ""
+
+
+def limit_words(limit: Limit) -> str:
+    """A limit in the unit of the values beside it, and what it is relative to: "≤ 0.08",
+    "≥ 0.21 (30 % of start)"; what has to hold where it is no limit of the value: "should move"."""
+    own, said = _own_range(limit), _filled(limit.words, limit.numbers, limit_number)
+    if not own or not said:
+        return own or said
+    return own if _PLAIN.fullmatch(limit.words) else f"{own} ({said.lstrip('≥≤<>± ')})"
+
+
+def limit_short(limit: Limit) -> str:
+    """A limit in at most 12 cells, without what it is relative to."""
+    return _own_range(limit) or _filled(limit.short, limit.numbers, limit_number)
+
+
+def _own_range(limit: Limit) -> str:
+    """The limits of the value itself, on the side that the words name: "≤ 0.08"; "" without."""
+    (low, high), sign = limit.shown, limit.words[:1]
+    if sign and sign in "≤<" and high is not None:
+        return f"{sign} {limit_number(high)}"
+    if sign and sign in "≥>" and low is not None:
+        return f"{sign} {limit_number(low)}"
+    if low is not None and low == -(high or 0.0):
+        return f"± {limit_number(-low)}"
+    return bounds(low, high)
 
 
 def bad_limit(judgement: Judgement) -> str:
-    """The limit for bad, in the words of :func:`healthy`; "" if there is none of its own."""
-    found = _filled(judgement.healthy, judgement.bad, _limit) if judgement.bad else ""
+    """The limit for bad where there is a milder one, too; "" where it says the same."""
+    found = limit_words(judgement.limits[1]) if len(judgement.limits) > 1 else ""
     return "" if found == healthy(judgement) else found
 
 
@@ -140,28 +172,22 @@ def limits(judgement: Judgement) -> str:
     return f"healthy {mild}" if mild else ""
 
 
-def limit_words(judgement: Judgement, *, above: bool, value: float) -> str:
-    """The limit that a chart draws, by the level that begins there: "watch > 0.08";
-    "usual ≤ 1" for a range that is only documented."""
-    if not judgement.rules:
-        return f"usual {'≤' if above else '≥'} {numbers.short(value)}"
-    return f"{judgement.limit_level.word} {'>' if above else '<'} {numbers.short(value)}"
-
-
-def healthy_short(judgement: Judgement) -> str:
-    """The same in at most 12 cells, with numbers: "≥ 1.15"."""
-    if judgement.rules:
-        return _filled(judgement.healthy_short, judgement.values, _limit)
-    return healthy(judgement)
+def edge_words(limit: Limit, value: float, *, above: bool) -> str:
+    """One end of a limit, as a chart draws it: "watch > 0.08"; "usual ≤ 1" for a range that is
+    only documented."""
+    number = limit_number(value)
+    if limit.level is Level.UNKNOWN:
+        return f"usual {'≤' if above else '≥'} {number}"
+    return f"{limit.level.word} {'>' if above else '<'} {number}"
 
 
 def bounds(low: float | None, high: float | None) -> str:
     """A range in words: "0 to 1", "≤ 0.2"; "" when it is open at both ends."""
     if low is not None and high is not None:
-        return f"{_limit(low)} to {_limit(high)}"
+        return f"{limit_number(low)} to {limit_number(high)}"
     if high is not None:
-        return f"≤ {_limit(high)}"
-    return "" if low is None else f"≥ {_limit(low)}"
+        return f"≤ {limit_number(high)}"
+    return "" if low is None else f"≥ {limit_number(low)}"
 
 
 def listed(items: Iterable[str]) -> str:
@@ -201,7 +227,7 @@ def _filled(
     return fill(template, lambda name, form: _shown(values.get(name), form, number))
 
 
-def _limit(value: float) -> str:
+def limit_number(value: float) -> str:
     """A limit beside the values of a table, which have a comma from 1,000 on."""
     return numbers.short(value) if 1000 <= abs(value) < 10_000 else numbers.plain(value)
 

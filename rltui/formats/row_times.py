@@ -12,7 +12,7 @@ import math
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from itertools import takewhile
@@ -74,8 +74,6 @@ _HALF_YEAR, _LEAP_YEARS = 183, 8
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: See :attr:`rltui.core.batch.LogClock.unit`.
 _ZONELESS, _BAR_UNIT, _CONTRADICTS = 900.0, 1.0, -1.0
-Line = tuple[int, int]
-"""Where a line begins and ends, in a piece."""
 Moment = tuple[float, float]
 """A time as it was printed: the unit of its shift (see :class:`LogClock`), and seconds."""
 
@@ -206,8 +204,10 @@ class RowClock:
         """The newest time of a row, the one that was printed last, and that of the row before."""
         self._rows = self._streak = self._falls = self._since = 0
         self.paced = False
-        """Whether rows get their times together, by :meth:`wait`: the pace of a bar tells them."""
-        self._waiting: list[tuple[int, Line, int]] = []
+        """Whether rows wait for :meth:`fill`: the pace of a bar tells the times of many."""
+        self.numbers: list[int] = []
+        """Of the rows that wait, and where in the piece their lines end."""
+        self.ends: list[int] = []
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
         """Begin a piece of whole lines; ``prefixes``: begin of a line -> what stood before it."""
@@ -231,47 +231,49 @@ class RowClock:
             return math.nan
         return self._stamp()
 
-    def wait(self, number: int, step: int) -> None:
-        """Remember a row that ends with the line that is read for :meth:`fill`."""
-        self._waiting.append((number, self.line, step))
+    @property
+    def prefix(self) -> bytes:
+        """What stood in front of the line that is read."""
+        return self._prefixes.get(self.line[0], b"")
 
-    def fill(self, walls: list[float]) -> None:
-        """Set the times of the rows that wait; ``walls``: those of all rows by their numbers."""
-        waiting, self._waiting, now = self._waiting, [], self.line
-        lead = self._begin + self._lead
-        ends = [lead + line[1] for _, line, _ in waiting]
-        at = 0
-        while at < len(waiting):
-            till = bisect_left(ends, self._bar_end + _NEAR_BYTES, at) if self.paced else at
-            if till > at and self._fill(walls, waiting[at:till], ends[at], ends[till - 1]):
+    def fill(self, walls: list[float], steps: Sequence[int]) -> None:
+        """Set the times of the rows that wait; ``walls`` and ``steps``: those of all rows by their
+        numbers."""
+        numbers, ends, now, at = self.numbers, self.ends, self.line, 0
+        while at < len(ends):
+            near = self._bar_end + _NEAR_BYTES - self._begin - self._lead
+            till = bisect_left(ends, near, at) if self.paced else at
+            if till > at and self._fill(walls, steps, numbers[at:till], ends[at:till]):
                 at = till
                 continue
             # one that is near a bar which was not read
-            number, self.line, step = waiting[at]
+            end = ends[at]
+            begin = self._text.rfind(b"\n", 0, self._lead + end) + 1 - self._lead
+            self.line = begin, end
             wall = self._stamp()
-            walls[number] = self.bar(step) if math.isnan(wall) else wall
+            walls[numbers[at]] = self.bar(steps[numbers[at]]) if math.isnan(wall) else wall
             at += 1
-        self.line = now
+        self.line, self.numbers, self.ends = now, [], []
 
     def _fill(
-        self, walls: list[float], rows: list[tuple[int, Line, int]], first: int, last: int
+        self, walls: list[float], steps: Sequence[int], numbers: list[int], ends: list[int]
     ) -> bool:
-        """Set the times of rows by the bar that was read last; returns whether they are all alike.
-        ``first``, ``last``: where in the log the first and the last one end."""
-        bar = self._bars[self._total or 0]
-        numbers, _, steps = zip(*rows, strict=True)
+        """Set the times of rows by the bar that was read last; returns whether they are alike."""
+        bar, total = self._bars[self._total or 0], self._total or 0
+        first, behind = numbers[0], numbers[-1] + 1
+        steps = steps[first:behind]
         lowest, highest = min(steps), max(steps)
-        if not bar.steps or highest > (self._total or 0) + bar.base:
+        if not bar.steps or highest > total + bar.base or len(steps) > len(numbers):
             return False
-        if bar.at < last - 2 * _NEAR_BYTES:
-            return bar.at < first - 2 * _NEAR_BYTES
+        known = bar.at - self._begin - self._lead + 2 * _NEAR_BYTES
+        if known < ends[-1]:
+            return known < ends[0]
         pace, oldest = bar.seconds / bar.steps, self._newest - _JITTER_S
         if pace * highest < oldest:
             return True
         if pace * lowest < oldest or not self._newest > 0:
             return False
-        for number, step in zip(numbers, steps, strict=True):
-            walls[number] = pace * step
+        walls[first:behind] = [pace * step for step in steps]
         self._newest = max(self._newest, pace * highest)
 
         return True
@@ -381,7 +383,7 @@ class RowClock:
         if seconds < self._newest - _JITTER_S:
             self._falls += unit != _BAR_UNIT and seconds < self._before - _JITTER_S
             if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
-                self._unit = _CONTRADICTS
+                self._unit, self.silent = _CONTRADICTS, True
             self._before = seconds
             return math.nan
         self._before = seconds

@@ -19,7 +19,8 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
-from rltui.health.model import FewRows, Judgement
+from rltui.health.judgement import limit_of
+from rltui.health.model import FewRows, Judgement, Limit
 from rltui.store import Series
 
 #: Rows whose median is the present level, and the fewest that show a gain at all.
@@ -113,29 +114,19 @@ def _is_share(info: TagInfo) -> bool:
 
 def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
     """A judgement of a share without limits that lie outside 0 to 1."""
-    if not _is_share(info) or (judgement.low is None and judgement.high is None):
+    if not _is_share(info):
         return judgement
-    top = 1.0 / info.scale
 
-    def inside(limit: float | None, most: float) -> float | None:
-        return None if limit is None else min(max(limit, 0.0), most)
-
-    def all_inside(numbers: Mapping[str, float | None]) -> dict[str, float | None]:
-        limits = ("low", "high", "limit")
-        return {k: inside(v, 1.0) if k in limits else v for k, v in numbers.items()}
-
-    low, high = inside(judgement.low, top), inside(judgement.high, top)
-    bad_low, bad_high = inside(judgement.bad_low, top), inside(judgement.bad_high, top)
-
-    return replace(
-        judgement,
-        low=low,
-        high=high,
-        bad_low=None if bad_low == low else bad_low,
-        bad_high=None if bad_high == high else bad_high,
-        values=all_inside(judgement.values),
-        bad=all_inside(judgement.bad),
-    )
+    limits, milder = list[Limit](), set[float]()
+    for limit in judgement.limits:
+        ends = []
+        for end in limit.shown:
+            inside = None if end is None else min(max(end * info.scale, 0.0), 1.0)
+            ends.append(None if inside in milder else inside)
+        milder = {end for end in ends if end is not None}
+        new = limit_of(info, limit.level, *ends)
+        limits.append(limit._replace(low=new.low, high=new.high, shown=new.shown))
+    return replace(judgement, limits=tuple(limits))
 
 
 def _no_signal(info: TagInfo, series: Series) -> str:

@@ -393,14 +393,14 @@ def _scaled(measure: Measure, healthy: FloatArray, ill: FloatArray, own: FloatAr
 def _limits(task: Task, base: Mapping[str, _Rows], infos: Infos) -> Limits:
     """(low, high) that the variant gives the tag now, the worst ones, in the unit of the metric."""
     info = infos[task.tags[0]]
-    said = _judged(task, base, infos).judgement
-    low = said.low if said.bad_low is None else said.bad_low
-    high = said.high if said.bad_high is None else said.bad_high
+    said = _judged(task, base, infos).judgement.limits
+    ends = [limit.shown for limit in reversed(said)]
+    low = next((low for low, _ in ends if low is not None), None)
+    high = next((high for _, high in ends if high is not None), None)
     if low is high is None:  # not every one draws the least value that counts
         return None, task.variant.levels[max(task.variant.levels)].get("floor")
-    factor = info.sign * info.scale
-    of_metric = [None if limit is None else limit * factor for limit in (low, high)]
-    return (of_metric[1], of_metric[0]) if factor < 0 else (of_metric[0], of_metric[1])
+    low, high = (None if limit is None else limit * info.scale for limit in (low, high))
+    return low, high
 
 
 def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) -> FloatArray:

@@ -279,13 +279,13 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
             below, above = (None if x is None else x / scale for x in (low, high))
             advice = knowledge().too_high if low is None else knowledge().too_low
-            advice = advice.format(setting=_in_sentence(facts.infos[tag].title))
+            advice = advice.format(setting=in_sentence(facts.infos[tag].title))
             out.setdefault(tag, Suspect(tag, below, above, advice))
 
     return tuple(out.values())
 
 
-def _in_sentence(title: str) -> str:
+def in_sentence(title: str) -> str:
     """A title that is no words, such as "lr, group 0", is quoted."""
     return title if title.replace(" ", "").isalpha() else f'setting "{title}"'
 

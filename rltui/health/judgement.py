@@ -13,7 +13,7 @@ from rltui.core.level import Direction, Level
 from rltui.core.template import parts_of
 from rltui.health.columns import lacking
 from rltui.health.detectors.signal import Rows, Signal
-from rltui.health.model import Judgement
+from rltui.health.model import Judgement, Limit
 from rltui.health.rule import Rule, Variant
 
 #: Numbers of words that are values of the judged rows, rather than shares or counts.
@@ -48,32 +48,48 @@ class Evaluation(NamedTuple):
 
 
 def judgement(case: Evaluation, level: Level) -> Judgement:
-    """Level and limits of the tag at its newest row; limits in the unit of the log. Without them
-    where the tag gets no badge for being ok."""
-    variant, words = case.variant, case.variant.words
+    """Level and limits of the tag at its newest row. Without limits where the tag gets no badge
+    for being ok."""
+    variant = case.variant
     if level is Level.OK and not variant.badge_ok:
         return Judgement(level)
     stricter = _bad_is_stricter(case)
     first = Level.BAD if stricter or Level.WATCH not in case.signals else Level.WATCH
-    low, high = _limits(case, first)
-    values = _values(case, first, _names(words.healthy) | _names(words.healthy_short))
+    mild = _limit(case, first, _limits(case, first))
     if stricter:  # not by the parameter that usually is the threshold
         threshold = finite(case.signals[first].threshold[-1])
-        values |= dict.fromkeys(values.keys() & variant.detector.strict.keys(), threshold)
-    bad: dict[str, float | None] = {}
-    worse: Limits = (None, None)
+        strict = mild.numbers.keys() & variant.detector.strict.keys()
+        mild = mild._replace(numbers={**mild.numbers, **dict.fromkeys(strict, threshold)})
+    limits = [mild]
     if first is Level.WATCH and Level.BAD in variant.levels:
-        bad = _values(case, Level.BAD, _names(words.healthy))
-        worse = _beyond((low, high), _limits(case, Level.BAD))
-    bad_low, bad_high = _as_logged(case, *worse)
+        beyond = _beyond(_limits(case, first), _limits(case, Level.BAD))
+        limits.append(_limit(case, Level.BAD, beyond))
+    pending = level is Level.OK and is_pending(case, *_limits(case, first))
+    return Judgement(level, tuple(limits), (case.rule.id,), pending=pending)
 
-    return Judgement(
-        level, *_as_logged(case, low, high), (case.rule.id,),
-        _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,
-        bad if _if_known(words.healthy, bad) else {},
-        pending=level is Level.OK and is_pending(case, low, high),
-        bad_low=bad_low, bad_high=bad_high, limit_level=first,
-    )  # fmt: skip
+
+def _limit(case: Evaluation, level: Level, ends: Limits) -> Limit:
+    """Where a level begins at the newest row; ``ends``: (low, high) of the rows."""
+    words = case.variant.words
+    low, high = ends
+    if case.upside_down:
+        low, high = case.level(high), case.level(low)
+    numbers = _values(case, level, _names(words.healthy) | _names(words.healthy_short))
+    return limit_of(case.info, level, low, high)._replace(
+        words=_if_known(words.healthy, numbers),
+        short=_if_known(words.healthy_short, numbers),
+        numbers=numbers,
+        rule=case.rule.id,
+    )
+
+
+def limit_of(info: TagInfo, level: Level, low: float | None, high: float | None) -> Limit:
+    """A limit of a metric, in its units, as one of the tag; of a size, which limits either sign,
+    people read the upper end alone."""
+    shown = [None if end is None else end / info.scale for end in (low, high)]
+    if info.direction is Direction.DOWN and low and low == -(high or 0.0):
+        shown[0] = None
+    return Limit(level, *info.logged_limits(low, high), (shown[0], shown[1]), info.unit)
 
 
 def draws_limits(signal: Signal) -> bool:
@@ -109,13 +125,6 @@ def _limits(case: Evaluation, level: Level) -> Limits:
     low = None if signal.low is None else finite(signal.low[-1])
     high = None if signal.high is None else finite(signal.high[-1])
     return low, high
-
-
-def _as_logged(case: Evaluation, low: float | None, high: float | None) -> Limits:
-    """Limits of the rows as limits of the values in the log."""
-    if case.upside_down:
-        low, high = case.level(high), case.level(low)
-    return case.info.logged_limits(low, high)
 
 
 def _beyond(watch: Limits, bad: Limits) -> Limits:

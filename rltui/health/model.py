@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rltui.core.level import Level, worst
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rltui.core.batch import RunKey
 
 
+_NO_NUMBERS: Mapping[str, float | None] = MappingProxyType({})
 #: What templates of a rule may name, by name.
 Numbers = dict[str, float | int | str | None]
 
@@ -128,36 +130,51 @@ class MutedFinding(NamedTuple):
         return cls(finding.rule, finding.title)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The current verdict of the rules on one tag: its badge and its healthy range."""
+class Limit(NamedTuple):
+    """Where a level begins for a tag: what every surface shows of a limit."""
 
     level: Level
+    """The level beyond it; unknown for a range that is only documented."""
     low: float | None = None
     high: float | None = None
-    """The watch limits in units of the tag as logged, for the tint of the chart; None = open."""
+    """In units of the tag as logged; None = open, or no limit of its value."""
+    shown: tuple[float | None, float | None] = (None, None)
+    """(low, high) in units of the tag as people read it: the sign of its negative is turned."""
+    unit: str = ""
+    words: str = ""
+    """Template of what it is relative to, or of what has to hold; "" if a number is missing."""
+    short: str = ""
+    numbers: Mapping[str, float | None] = _NO_NUMBERS
+    """Numbers for the templates, in units of the metric."""
+    rule: str = ""
+    """Why: the rule that has it; "" for a documented range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The current verdict of the rules on one tag: its badge and its limits."""
+
+    level: Level
+    limits: tuple[Limit, ...] = ()
+    """The mildest first, at most two: where watch and bad begin."""
     rules: tuple[str, ...] = ()
     """Rules that judged; empty for a range that is only documented."""
-    healthy: str = ""
-    """Template of the limit; "" if there is none or a number of it is missing."""
-    healthy_short: str = ""
-    values: Mapping[str, float | None] = field(default_factory=dict)
-    """Numbers for the templates, in units of the metric."""
-    bad: Mapping[str, float | None] = field(default_factory=dict)
-    """Those of ``healthy`` for the level bad; empty if the rule knows no such level, or a number of
-    it is missing."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not yet certain, or spared."""
     doubt: str = ""
     """Why the badge is not ok although no rule has found anything, for people; "" for none."""
     rows: int = 0
     """Points of the tag that it knows; there are more when the tag has grown since."""
-    bad_low: float | None = None
-    bad_high: float | None = None
-    """The bad limits in units of the tag as logged; None where the rule has none of that level, or
-    it lies where the watch limit does."""
-    limit_level: Level = Level.WATCH
-    """The level that ``low`` and ``high`` begin; bad for a rule that knows no other."""
+
+    @property
+    def low(self) -> float | None:
+        """The mildest lower limit in units of the tag as logged, for the tint of the chart."""
+        return self.limits[0].low if self.limits else None
+
+    @property
+    def high(self) -> float | None:
+        """The mildest upper limit."""
+        return self.limits[0].high if self.limits else None
 
 
 class Move(NamedTuple):
@@ -264,14 +281,6 @@ class Diagnosed(NamedTuple):
     def harm(self) -> float:
         """The harm of the worst story, 0 is the worst; infinite without one."""
         return min((harm_of(story) for story in self.stories()[:1]), default=math.inf)
-
-    def advice(self, diagnosis: Diagnosis) -> str:
-        """The next step for a diagnosis: in the worst story that of the setting which is its
-        likely cause."""
-        worst_story = next(iter(self.stories()), [])
-        if self.suspects and any(d.symptom is diagnosis.symptom for d in worst_story):
-            return self.suspects[0].advice
-        return diagnosis.symptom.advice
 
     @property
     def blamed(self) -> dict[str, Level]:

@@ -13,12 +13,14 @@ from rltui.health.badges import reading, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.harm import Success, success_of, tempered
 from rltui.health.judge import Outcome
+from rltui.health.judgement import limit_of
 from rltui.health.model import (
     Diagnosed,
     Evidence,
     Finding,
     FindingState,
     Judgement,
+    Limit,
     Report,
     Skipped,
 )
@@ -264,8 +266,8 @@ def _judgements(infos: Infos, answers: Answers, unfit: Collection[str]) -> dict[
         if tag not in tags and tag not in unfit and info.healthy is not None:
             # the documentation gives a range: no rule judges it, so it has no badge
             low, high = info.healthy
-            values = {"low": low, "high": high}
-            tags[tag] = Judgement(Level.UNKNOWN, *info.logged_limits(low, high), values=values)
+            documented = limit_of(info, Level.UNKNOWN, low, high)
+            tags[tag] = Judgement(Level.UNKNOWN, (documented,))
 
     return tags
 
@@ -284,13 +286,14 @@ def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
         tag = made.get(tuple(metric.key for metric in compared if metric is not None))
         if tag is not None and answer.outcome is not None and answer.outcome.judgement.rules:
             own = answer.outcome.judgement
-            low, high = own.values.get("low"), own.values.get("high")
-            words = "≤ {high}" if low is None else "≥ {low}"
-            out[tag] = replace(
-                own, low=low, high=high, healthy=words, healthy_short=words,
-                bad_low=own.bad.get("low"), bad_high=own.bad.get("high"),
-            )  # fmt: skip
+            out[tag] = replace(own, limits=tuple(map(_of_quotient, own.limits)))
     return out
+
+
+def _of_quotient(limit: Limit) -> Limit:
+    """The limit of a quotient, from the words about the rows of what it is made of."""
+    ends = limit.numbers.get("low"), limit.numbers.get("high")
+    return Limit(limit.level, *ends, ends, rule=limit.rule)
 
 
 def _with_level(own: Judgement, other: Judgement) -> Judgement:
@@ -308,7 +311,8 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
 
     def rank(one: Judgement) -> tuple[Level, bool, bool, bool]:
         limited = one.low is not None or one.high is not None
-        return one.level, one.pending and limited, limited, bool(one.healthy)
+        said = any(limit.words for limit in one.limits[:1])
+        return one.level, one.pending and limited, limited, said
 
     chosen = new if rank(new) > rank(old) else old
     pending = chosen.level is Level.OK and (old.pending or new.pending)

@@ -160,6 +160,7 @@ class Knowledge(NamedTuple):
     """By id, causes before effects."""
     by_design: tuple[str, ...]
     repeats: tuple[str, ...]
+    restore: str
     too_low: str
     too_high: str
 

@@ -7,9 +7,10 @@ instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +22,17 @@ from rltui.core.secrets import without_secrets
 from rltui.core.text import kept_clean
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import per_version
-from rltui.facts.checkpoint import last_good_checkpoint
 from rltui.facts.odd import lacking, odd_facts
 from rltui.facts.runs import age_words, calm_words, why_unknown
 from rltui.facts.seams import seam_words
-from rltui.health.model import Diagnosis, Finding, lead_of
-from rltui.health.symptoms import SETTING_CHANGED, Harm
+from rltui.facts.story import Story, stories
+from rltui.facts.story_words import action, headline
+from rltui.health.model import Finding
 from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
 from rltui.session import RunView, Session
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 #: Characters of a text from a log.
 _QUOTED = 60
@@ -96,7 +100,7 @@ def brief_entry(run: RunView) -> Json:
 def _entry(run: RunView) -> Json:
     known, progress, report = run.recognition, run.progress, run.report
     age = progress.age_s if progress else None
-    stories = [s for s in findings.diagnosed_in(run).stories() if s[0].level >= Level.WATCH]
+    holding = [story for story in stories(run) if story.is_open]
     return {
         "run": run.key.name,
         "logdir": run.key.logdir,
@@ -111,9 +115,9 @@ def _entry(run: RunView) -> Json:
         "level": run.verdict.level.word,
         "calm": why_unknown(run) or _marked(run, calm_words(run)),
         "headline": _headline(run),
-        "story": _told_stories(run, stories),
+        "story": list(map(_story, holding)),
         "seam": _marked(run, seam_words(run)),
-        "odd": _odd(run, {id(f) for s in stories for d in s for f in d.findings}),
+        "odd": _odd(run, {id(row.finding) for story in holding for row in story.rows}),
         "not_judged": list(map(_whole, lacking(run))),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
@@ -130,77 +134,35 @@ def _headline(run: RunView) -> Json | None:
     return {"metric": _title(run, tag), "before": ends[0], "after": ends[1]}
 
 
-def _told_stories(run: RunView, stories: Sequence[Sequence[Diagnosis]]) -> list[Json]:
-    """What is wrong now, the worst first; how it ended before the others."""
-    diagnosed, report = findings.diagnosed_in(run), run.report
-    told = [_story(run, story, is_worst=not place) for place, story in enumerate(stories)]
-    known = {id(f) for d in diagnosed.diagnoses for f in d.findings}
-    for finding in report.firing() if report else ():
-        if id(finding) not in known and finding.level >= Level.WATCH:  # no symptom knows its rule
-            advice = _marked(run, findings.advice_of(run, finding))
-            harm, title = Harm.MINOR.value, finding.title
-            one = _told(run, finding.rule, finding.level, harm, title, [finding])
-            told.append(one | {"next": advice})
-    told.sort(key=lambda story: story["level"] != Level.BAD.word)
-    return [*_ending(run), *told]
-
-
-def _told(
-    run: RunView, name: str, level: Level, harm: str, words: str, found: Sequence[Finding]
-) -> Json:
-    """A story that begins with the first of its findings."""
-    first = found[0] if found else None
-    certain = first.certain_step if first else None
+def _story(story: Story) -> Json:
+    """What is wrong now, with its first evidence."""
+    run = story.run
+    found = [f for row in story.rows for f in (*row.findings, *row.earlier)]
+    moves, saved = story.moves[:_FACTS], ""
+    if story.checkpoint is not None:
+        saved = f" Last good checkpoint: {numbers.step(story.checkpoint.step)}."
+    log = "".join(f"The log says {_said(c.text)} {c.times} times. " for c in story.complaints[:2])
     return {
-        "id": name,
-        "level": level.word,
-        "harm": harm,
-        "words": words,
-        "since": first.since_step if first else None,
-        "certain": certain,
+        "id": story.id,
+        "level": story.level.word,
+        "harm": story.harm.value,
+        "words": _ended(story.crash) if story.crash else _marked(run, headline(story)),
+        "since": story.since,
+        "certain": story.certain,
         "evidence": [_evidence(run, f) for f in found[:_FACTS]],
-        "first_moved": [],
-        "next": "",
+        "first_moved": [
+            fields_of(move, MoveDocument, metric=_title(run, move.tag), setting=move.is_setting)
+            for move in moves
+        ],
+        "next": f"{log}{_marked(run, action(story))}{saved}",
     }
 
 
-def _ending(run: RunView) -> list[Json]:
-    """How the run ended, where that is wrong."""
-    crash = run.verdict.crash
-    if crash is None or run.verdict.exit_level < Level.WATCH:
-        return []
-    diagnosis = findings.ending_diagnosis(run) if run.infos else None
+def _ended(crash: ExitStatus) -> str:
+    """How the run ended, with what its log says in quotes."""
     words = f"{crash.kind.value}: {', then '.join(map(_said, (crash.reason, *crash.after)))}"
-    words += f", {_said(crash.line)}" if crash.line and crash.line not in crash.reason else ""
-    name = diagnosis.symptom.id if diagnosis else crash.kind.value
-    level, harm = run.verdict.exit_level, diagnosis.symptom.harm if diagnosis else Harm.FATAL
-    story = _told(run, name, level, harm.value, words, ()) | {"since": run.data.last_step}
-    return [story | {"next": _marked(run, findings.ending_advice(run, crash))}]
-
-
-def _story(run: RunView, story: Sequence[Diagnosis], *, is_worst: bool) -> Json:
-    """A story by what to begin with; what holds stands before what it brought about and is over."""
-    lead, top = lead_of(story), story[0]
-    found = list(lead.findings)
-    found += [f for d in story for f in d.findings if d is not lead]
-    found.sort(key=lambda f: f not in run.report.firing() if run.report else False)
-    words = lead.symptom.title
-    if top is not lead:
-        when = "at" if top.symptom.id == SETTING_CHANGED else "since"
-        cause = _marked(run, findings.title_of(run, top))
-        words += f", after {cause} {when} {numbers.step(top.since_step)}"
-    told = _told(run, lead.symptom.id, top.level, lead.symptom.harm.value, words, found)
-    certain = [f.certain_step for f in lead.findings if f.certain_step is not None]
-    told |= {"since": lead.since_step, "certain": min(certain, default=None)}
-    said = findings.complaints_in(run, lead)[:2]
-    log = "".join(f"The log says {_said(c.text)} {c.times} times. " for c in said)
-    checkpoint = last_good_checkpoint(run) if is_worst else None
-    saved = f" Last good checkpoint: {numbers.step(checkpoint.step)}." if checkpoint else ""
-    told["first_moved"] = [
-        fields_of(move, MoveDocument, metric=_title(run, move.tag), setting=move.is_setting)
-        for move in findings.diagnosed_in(run).moves[: _FACTS if is_worst else 0]
-    ]
-    return told | {"next": f"{log}{_marked(run, findings.next_step_of(run, lead))}{saved}"}
+    said = crash.line and crash.line not in crash.reason
+    return f"{words}, {_said(crash.line)}" if said else words
 
 
 def _evidence(run: RunView, finding: Finding) -> Json:

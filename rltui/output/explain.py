@@ -18,7 +18,7 @@ from rltui.core.text import clean, hyperlink
 from rltui.core.yaml_document import nearest
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
-from rltui.health.model import Judgement
+from rltui.health.model import Limit
 from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
@@ -228,7 +228,7 @@ def _limit(variant: Variant, level: Level) -> str:
     if any(not isinstance(x, str) and values.get(x.name) is None for x in parts_of(template)):
         template = ""
 
-    return sentences.healthy(Judgement(level, rules=(variant.id,), healthy=template, values=values))
+    return sentences.limit_words(Limit(level, words=template, numbers=values))
 
 
 def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:

@@ -19,11 +19,12 @@ import orjson
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.facts import findings, sentences
+from rltui.facts import findings, sentences, story_words
 from rltui.facts.checkpoint import checkpoint_fields
 from rltui.facts.checks import check_items
 from rltui.facts.reward import ceiling_of
 from rltui.facts.runs import last_lines, why_unknown
+from rltui.facts.story import Story, stories
 from rltui.health.model import Diagnosis, Finding
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
@@ -341,8 +342,7 @@ def _entry(run: RunView) -> Json:
     """The verdict on one run: the fields of ``RunVerdict`` but for the faults, which are known when
     this has been made."""
     report, known, progress = run.report, run.recognition, run.progress
-    ending, diagnosed = findings.ending_diagnosis(run), findings.diagnosed_in(run)
-    diagnoses = diagnosed.diagnoses if ending is None else (ending, *diagnosed.diagnoses)
+    diagnosed = findings.diagnosed_in(run)
     guessed = [(tag, info.metric) for tag, info in run.infos.items() if info.guessed]
 
     return {
@@ -370,7 +370,7 @@ def _entry(run: RunView) -> Json:
         "note": note_on(run),
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
-        "diagnoses": [_diagnosis(run, d) for d in diagnoses],
+        "diagnoses": [_diagnosis(story, d) for story in stories(run) for d in story.diagnoses],
         "last_good_checkpoint": checkpoint_fields(run),
         "first_movers": [
             fields_of(
@@ -414,13 +414,13 @@ def _ending(run: RunView) -> Json | None:
     return fields_of(ending, EndingDocument, tail=tail)
 
 
-def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
-    """A symptom with its findings, what to check and what to do."""
+def _diagnosis(story: Story, diagnosis: Diagnosis) -> Json:
+    """A symptom with its findings, what to check and what to do about its story."""
     return fields_of(
         diagnosis,
         DiagnosisDocument,
         id=diagnosis.symptom.id,
-        summary=findings.summary_of(run, diagnosis),
+        summary=story_words.summary(story, diagnosis),
         findings=[fields_of(f, FindingReference) for f in diagnosis.findings],
         check=[
             fields_of(
@@ -429,11 +429,11 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
                 then=item.then and dict(zip(("step", "value"), item.then, strict=True)),
                 question=item.check.ask,
             )
-            for item in check_items(run, diagnosis)
+            for item in check_items(story.run, diagnosis)
         ],
-        log_says=findings.complaint_words(run, diagnosis),
+        log_says=story_words.complaint_words(story),
         causes=diagnosis.symptom.causes,
-        advice=findings.next_step_of(run, diagnosis),
+        advice=story_words.action(story),
     )
 
 
@@ -457,7 +457,7 @@ def event_line(event: Event, words: str = "") -> str:
         "run": event.run.key.name,
         "event": event.kind.value,
         "text": words or event_words(event),
-        "cause": findings.cause_words(event.run, event.finding) or None,
+        "cause": story_words.cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }
     return json.dumps(_finite(document), allow_nan=False)

@@ -16,21 +16,16 @@ from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, clean, counted, fit, hyperlink, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
-from rltui.facts import findings, numbers, seams, sentences
-from rltui.facts.checks import check_facts
+from rltui.facts import findings, numbers, seams, sentences, story_words
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
     calm_words,
-    certain_words,
-    exit_words,
     last_lines,
-    since_words,
     state_words,
     why_unknown,
 )
-from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
-from rltui.health.symptoms import SETTING_CHANGED
+from rltui.facts.story import Story, stories
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
 
@@ -70,21 +65,9 @@ def _counts(levels: Iterable[Level]) -> list[str]:
 
 
 def _run_verdict(run: RunView) -> str:
-    """Badge, name, progress and firing findings, in one line."""
-    firing = run.report.firing() if run.report else ()
-    shown = run.report.worst(min(4, len(firing))) if run.report else ()
-    what = ", ".join(f"{f.title} ({f.level.word} {since_words(run, f)})" for f in shown)
-    if len(firing) > 4:
-        what += f", and {len(firing) - 4} more"
-    if (cause := findings.cause_of(run)) is not None:
-        at = numbers.step(cause.step)
-        what = f"{run.infos[cause.tag].title} {findings.change_words(cause)} at {at}, then {what}"
-
-    if run.verdict.crash is not None:
-        what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
-    what = what or why_unknown(run) or calm_words(run)
-
-    return f"{_GLYPHS.badge(run.verdict.mark)} {run.name}{_standing(run)}: {what}"
+    """Badge, name, progress and what is wrong, in one line."""
+    badge = _GLYPHS.badge(run.verdict.mark)
+    return f"{badge} {run.name}{_standing(run)}: {story_words.run_words(run)}"
 
 
 def standing_words(run: RunView) -> str:
@@ -179,8 +162,8 @@ def event_words(event: Event) -> str:
     if event.kind is not EventKind.RESOLVED:
         now = "now " if event.kind is EventKind.CHANGED else ""
         glyph, level = _GLYPHS.badge(finding.level), f"{now}{finding.level.word} "
-        cause = findings.cause_words(run, finding)
-    what = f"{finding.title}, {level}{_when(run, finding)}".rstrip()
+        cause = story_words.cause_words(run, finding)
+    what = f"{finding.title}, {level}{story_words.when_words(run, finding)}".rstrip()
     tail = f"; cause: {cause}" if cause else ""
     return f"{glyph} {run.name}: {what}: {sentences.summary(finding)}{tail}"
 
@@ -197,38 +180,19 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
         marks = findings.marks_words(run)
         standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
         badge = _GLYPHS.badge(run.verdict.mark)
-        return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
+        return badge, standing, _verdict_lines(run)
     return _GLYPHS.badge(Level.UNKNOWN), "", []
 
 
-def _ending_lines(run: RunView) -> list[str]:
-    """How the job ended, and what to do about it."""
-    ending = run.verdict.crash
-    if ending is None:
-        return []
-    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
-    lines += [f"      {ending.line}"] if ending.line else []
-    advice = findings.ending_advice(run, ending)
-    facts = [("next step", advice)] if advice else []
-    diagnosis = findings.ending_diagnosis(run) if run.infos else None
-    facts += check_facts(run, diagnosis, _GLYPHS.badge) if diagnosis is not None else []
-    return lines + [f"      {name}: {text}" for name, text in facts]
-
-
-def _finding_lines(run: RunView) -> list[str]:
-    """The findings below their causes, and what else the log shows."""
-    report, diagnosed = run.report, findings.diagnosed_in(run)
+def _verdict_lines(run: RunView) -> list[str]:
+    """The stories of a run, and what else the log shows."""
+    report = run.report
+    lines = [line for story in stories(run) for line in story_lines(story)]
     if report is None:
         if run.verdict.crash is None:
             return ["    no scalar yet"]
         tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
-        return ["    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
-
-    lines = [line for story in diagnosed.stories() for line in _story_lines(run, story)]
-    for row in rows_without_story(run):
-        lines.append(f"  {row_of_finding(run, row)}")
-        if row.is_firing and (advice := findings.advice_of(run, row.finding)):
-            lines.append(f"      next step: {advice}")
+        return [*lines, "    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
 
     lines += _further_lines(run)
     if not report.findings:
@@ -243,75 +207,26 @@ def _finding_lines(run: RunView) -> list[str]:
     return lines
 
 
-def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
-    """A cause, the findings that it explains below it, and what to check."""
-    top, lead, lines = story[0], lead_of(story), list[str]()
-    if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
-        mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
-        lines.append(f"  {mark} {findings.summary_of(run, top)}")
+def story_lines(story: Story) -> list[str]:
+    """A cause, the evidence below it, and what is said of the story."""
+    lines, top = [], story.top
+    if story.crash is not None or (top is not None and story.has_past_cause):
+        badge = _GLYPHS.over if top is not None and top.is_over else _GLYPHS.badge(story.level)
+        lines.append(f"  {badge} {story_words.summary(story)}")
+    if story.crash is not None and story.crash.line:
+        lines.append(f"      {story.crash.line}")
+    indent = "    " if lines else "  "
 
-    for row in rows_of_story(run, story):
-        lines.append(f"{'    ' if lines else '  '}{row_of_finding(run, row)}")
-
-    return [*lines, *(f"      {name}: {text}" for name, text in story_facts(run, story))]
-
-
-def rows_of_story(run: RunView, story: Sequence[Diagnosis]) -> list[findings.FindingRow]:
-    """The facts that a story consists of."""
-    own = {id(f) for d in story for f in d.findings}
-    return [row for row in findings.finding_rows(run) if id(row.finding) in own]
-
-
-def rows_without_story(run: RunView) -> list[findings.FindingRow]:
-    """The facts that rules found which no symptom knows."""
-    known = {id(f) for d in findings.diagnosed_in(run).diagnoses for f in d.findings}
-    return [row for row in findings.finding_rows(run) if id(row.finding) not in known]
-
-
-def story_facts(run: RunView, story: Sequence[Diagnosis]) -> list[tuple[str, str]]:
-    """(name, text): what to check about a story, its usual causes, and the next step; none for one
-    that is over."""
-    top, lead = story[0], lead_of(story)
-    if top.level < Level.WATCH:
-        return []
-    facts = [("usual causes", lead.symptom.causes), ("next step", findings.next_step_of(run, lead))]
-    facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
-    # what began it stands above where that is the lead
-    return [f for f in facts if lead is not top or f[0] != "began with"]
-
-
-def row_of_finding(run: RunView, row: findings.FindingRow) -> str:
-    """One fact in one line: its newest episode, when the others were, and other tags."""
-    finding, when = row.finding, _when(run, row.finding)
-    if row.earlier:
-        spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
-        when = f"{row.times} times: {when}, and {', '.join(spans)}"
-    glyph = _GLYPHS.badge(finding.level) if row.is_firing else _GLYPHS.over
-    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
-    return f"{glyph} {finding.title}, {when}: {sentences.summary(finding)}{also}"
-
-
-def _when(run: RunView, finding: Finding) -> str:
-    """The steps at which a finding held, in words."""
-    if finding.since_step is not None and finding.state is not FindingState.FIRING:
-        span = numbers.step_range(finding.since_step, finding.until_step)
-        return f"{span}, {finding.state.value}"
-    return since_words(run, finding) + certain_words(finding)
+    for row in story.rows:
+        badge = _GLYPHS.badge(row.finding.level) if row.is_firing else _GLYPHS.over
+        lines.append(f"{indent}{badge} {story_words.row_words(story.run, row)}")
+    told = story_words.parts(story, _GLYPHS.badge)
+    return [*lines, *(f"      {part.value}: {text}" for part, text in told)]
 
 
 def _further_lines(run: RunView) -> list[str]:
-    """What moved first, one line per metric; what jumped at a restart; which metrics are guesses;
-    what is to come."""
-    moves = findings.diagnosed_in(run).moves
-    lines = ["    moved first:"] if moves else []
-
-    for rank, move in enumerate(moves, 1):
-        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-        size = "" if move.factor is None else f" ({findings.change_words(move)})"
-        at = numbers.step(move.step)
-        lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
-
-    lines += [f"    {words}"] if (words := seams.seam_words(run)) else []
+    """What jumped at a restart; which metrics are guesses; what is to come."""
+    lines = [f"    {words}"] if (words := seams.seam_words(run)) else []
     lines += [
         f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
         for tag, info in run.infos.items()
@@ -392,13 +307,8 @@ def status_line(session: Session) -> str:
     total = run.progress.total_steps if run.progress else None
     if step and total:
         step += f"/{numbers.step(total)}"
-    if run.verdict.crash is not None:
-        what = exit_words(run.verdict.crash)
-    elif (cause := findings.cause_of(run)) is not None:
-        what = f"{run.infos[cause.tag].title} {findings.change_words(cause)}"
-    else:
-        what = ", ".join(f.title for f in run.report.worst(2)) if run.report else ""
-
-    words = clean(f"{run.name}{step}{': ' if what else ''}{what}")
+    is_calm = run.verdict.level < Level.WATCH
+    what = "" if is_calm else f": {story_words.run_words(run)}"
+    words = clean(f"{run.name}{step}{what}")
 
     return fit(f"{head}{' ' if len(runs) == 1 else '  '}{words}", WIDTH)

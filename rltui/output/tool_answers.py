@@ -199,12 +199,11 @@ def _series_head(run: RunView, series: Series, begin: int, end: int) -> str:
     info, steps, values = run.infos[series.tag], series.steps[begin:end], series.values[begin:end]
     finite = np.isfinite(values)
     known = values[finite]
-    level, (low, high) = run.verdict.tag_level(series.tag), run.verdict.limits(series.tag)
+    level, limits = run.verdict.tag_level(series.tag), run.verdict.judgement(series.tag)
     words = [
         f"{quoted(info.title)}, tag {quoted(series.tag)}, run {quoted(run.name)}, {level.word}"
     ]
-    healthy = sentences.bounds(low, high)
-    words += [f"healthy {healthy}"] if healthy else []
+    words += filter(None, [sentences.limits(limits)])
     words.append(f"{len(steps):,} points")
     if len(known):
         at = steps[finite]

@@ -26,25 +26,20 @@ from rltui.draw.line import LEVEL_WORDS, Token
 from rltui.draw.prose import note_text
 from rltui.draw.theme import load_theme, mix
 from rltui.draw.view import View
-from rltui.facts import findings, numbers, sentences
+from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.figures import episodes, newest_of
-from rltui.facts.findings import FindingRow, diagnosed_in
+from rltui.facts.findings import FindingRow
 from rltui.facts.metrics import TABS, tab_sections
 from rltui.facts.odd import odd_facts
-from rltui.facts.runs import by_verdict, calm_words, exit_words, last_lines, why_unknown
+from rltui.facts.runs import by_verdict, calm_words, last_lines, why_unknown
 from rltui.facts.samples import folders_of
 from rltui.facts.settings import main_settings, setting_groups, settings_changed, settings_of
+from rltui.facts.story import Story, stories
+from rltui.facts.story_words import Part
 from rltui.facts.timers import gpus
-from rltui.health.model import Diagnosis
 from rltui.output.chart_svg import chart_svg
 from rltui.output.svg import escaped
-from rltui.output.text_report import (
-    row_of_finding,
-    rows_of_story,
-    rows_without_story,
-    standing_words,
-    story_facts,
-)
+from rltui.output.text_report import standing_words
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView, Session
 from rltui.session.hyperparameters import value_text
@@ -166,27 +161,28 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], look: str = "num
     return _el("div", _el("table", _el("thead", top), _el("tbody", *body), look=look), look="wide")
 
 
-def _pairs(rows: Iterable[tuple[str, str]], most: int = _LONGEST) -> str:
-    """Names and texts, of at most ``most`` characters each. The next step stands out."""
+def _pairs(rows: Iterable[tuple[str, str]], most: int = _LONGEST, loud: str = "") -> str:
+    """Names and texts, of at most ``most`` characters each; the one named ``loud`` stands out."""
     inner = [
-        _el("dt", _text(name, _NAME))
-        + _el("dd", _text(text, most), look="next" if name == "next step" else "")
+        _el("dt", _text(name, _NAME)) + _el("dd", _text(text, most), look="next" * (name == loud))
         for name, text in rows
         if text
     ]
     return _el("dl", *inner) if inner else ""
 
 
+def _parts(story: Story) -> str:
+    """What is said of a story, the next step first."""
+    told = story_words.parts(story, _GLYPHS.badge)
+    return _pairs(((part.value, text) for part, text in told), loud=Part.NEXT.value)
+
+
 def _overview(runs: Sequence[RunView]) -> str:
     """The table of several runs."""
     rows = []
     for number, run in enumerate(runs):
-        stories = diagnosed_in(run).stories() if findings.worst_story(run) else []
-        what = findings.summary_of(run, stories[0][0]) if stories else ""
-        if run.verdict.crash is not None:
-            what = without_secrets(exit_words(run.verdict.crash))
         name = _el("a", _text(run.name, _NAME), href=f"#r{number}")
-        told = (standing_words(run), what or why_unknown(run) or calm_words(run))
+        told = (standing_words(run), without_secrets(story_words.run_words(run)))
         verdict = _badge(run.verdict.mark, "chip", word=True)
         rows.append((name, verdict, *(_text(x, 2 * _NAME) for x in told)))
     counts = Counter(run.verdict.mark for run in runs)
@@ -208,7 +204,7 @@ class _Page:
         """The whole section; what rltui fails in is named at its end."""
         run, parts = self._run, list[str]()
         with run.walled(NOT_SHOWN):
-            parts += [self._ending(), *self._stories()]
+            parts += self._stories()
             odd = [_text(f"{run.infos[tag].title} {words}") for tag, words in odd_facts(run)]
             parts += self._section("Looks odd, but no reason to stop", _list(odd, "of them"))
         with run.walled(NOT_SHOWN):
@@ -232,76 +228,48 @@ class _Page:
 
     # -- the verdict ---------------------------------------------------------------------------
 
-    def _ending(self) -> str:
-        """How the job ended, with the end of its log."""
-        run, crash = self._run, self._run.verdict.crash
-        if crash is None:
-            return ""
-        level, words = run.verdict.exit_level, without_secrets(exit_words(crash))
-        tail = [without_secrets(line) for line in last_lines(run) if line.strip()][-_TAIL_LINES:]
-        advice = findings.ending_advice(run, crash)
-        facts = (("it says", without_secrets(crash.line)), ("next step", advice))
-        end = _el("pre", "\n".join(_text(line, 2 * _NAME) for line in tail)) if tail else ""
-        title = self._head(1, f"{_badge(level)} {_text(words)}")
-        return _el("section", title, _pairs(facts), end, look=f"story {level.mark}")
-
     def _stories(self) -> Iterator[str]:
         """What is wrong and was wrong, each story with its charts; or that nothing is."""
         run = self._run
-        stories, lone = diagnosed_in(run).stories(), rows_without_story(run)
-        parts = [self._story(s, first=n == 0) for n, s in enumerate(stories)]
-        for row in lone:
-            advice = findings.advice_of(run, row.finding) if row.is_firing else ""
-            look = row.finding.level.mark if row.is_firing else "over"
-            told = self._rows([row]) + _pairs([("next step", advice)])
-            parts.append(_el("section", told, look=f"story {look}"))
+        parts = [self._story(story) for story in stories(run)]
         if parts:
             yield _some(parts, len(parts), _STORIES + _CHARTS - self._room, "findings")
-        elif run.verdict.crash is None:
+        else:
             judged = len(run.report.judged) if run.report else 0
             words = why_unknown(run) or f"{calm_words(run)}; {judged} rules judged"
             yield _el("section", _el("p", _text(words)), look=f"story {run.verdict.mark.mark}")
 
-    def _story(self, story: list[Diagnosis], *, first: bool) -> str:
-        """A cause and what it brought about: evidence, what to check, what moved first, charts."""
-        run, top, rows = self._run, story[0], rows_of_story(self._run, story)
-        holds = top.level >= Level.WATCH
-        mark = _badge(top.level) if holds else _el("b", _GLYPHS.over, look="over")
-        facts = (
-            (name, without_secrets(text) if name == "the log says" else text)
-            for name, text in story_facts(run, story)
-        )
-        moves = diagnosed_in(run).moves if first else ()
-        moved = [
-            (
-                _text(run.infos[m.tag].title, _NAME),
-                *(numbers.step(m.step), numbers.plain(m.before), numbers.plain(m.after)),
-                "" if m.factor is None else numbers.factor(m.factor),
-            )
-            for m in moves
-        ]
-        heads = ("Moved first", run.step_word, "before", "after", "change")
-        tags = [m.tag for m in moves if m.is_setting]
-        tags += [f.tag for row in rows for f in row.findings if f.tag is not None]
+    def _story(self, story: Story) -> str:
+        """A cause and what it brought about: evidence, what to do and to check, what moved first,
+        charts; the end of the log of a run that died."""
+        run = self._run
+        holds = story.is_open or story.crash is not None
+        mark = _badge(story.level) if holds else _el("b", _GLYPHS.over, look="over")
+        summary = without_secrets(story_words.summary(story))
+        tail: list[str] = []
+        if story.crash is not None:
+            tail = [story.crash.line, *(x for x in last_lines(run) if x.strip())][-_TAIL_LINES:]
+        end = "\n".join(_text(without_secrets(line), 2 * _NAME) for line in tail)
+        tags = [m.tag for m in story.moves if m.is_setting]
+        tags += [f.tag for row in story.rows for f in row.findings if f.tag is not None]
         return _el(
             "section",
-            self._head(1, f"{mark} {_text(findings.summary_of(run, top))}"),
-            self._rows(rows),
-            _pairs(facts),
-            _table(heads, moved) if moved else "",
-            self._charts([*tags, *(m.tag for m in moves)], _STORY_CHARTS),
-            look=f"story {top.level.mark if holds else 'over'}",
+            self._head(1, f"{mark} {_text(summary)}"),
+            self._rows(story.rows),
+            _parts(story),
+            _el("pre", end) if end else "",
+            self._charts([*tags, *(m.tag for m in story.moves)], _STORY_CHARTS),
+            look=f"story {story.level.mark if holds else 'over'}",
         )
 
     def _rows(self, rows: Sequence[FindingRow]) -> str:
         """Facts with their evidence."""
         lines = []
         for row in rows:
-            words = row_of_finding(self._run, row)
-            words = words if row.finding.words is not None else without_secrets(words)
-            glyph, _, rest = words.partition(" ")
+            glyph = _GLYPHS.badge(row.finding.level) if row.is_firing else _GLYPHS.over
             look = row.finding.level.mark if row.is_firing else "over"
-            lines.append(f"{_el('b', glyph, look=look)} {_text(rest, 4 * _NAME)}")
+            words = _text(story_words.row_words(self._run, row), 4 * _NAME)
+            lines.append(f"{_el('b', glyph, look=look)} {words}")
         return _list(lines, "findings", _STORIES // 4)
 
     def _lists(self) -> Iterator[str]:

@@ -60,8 +60,8 @@ def _overview(run: RunView, view: View) -> list[Line]:
     entries = overview_entries(run, sections, view, layout, first)
     left = [line for entry in entries for line in entry.draw(False)]
     tag = tag_to_chart(run, OVERVIEW, None, first)
-    width, checks = layout.side - 1, entries.has_checks
-    right = side_lines(run, OVERVIEW, tag, view, width, _HEIGHT, has_checks=checks)
+    width, tells = layout.side - 1, entries.tells
+    right = side_lines(run, OVERVIEW, tag, view, width, _HEIGHT, beside=tells)
     rows = min(_HEIGHT, max(len(left), len(right)))
 
     return [header, [], *side_by_side(left, right, layout.left, 2, rows)]

@@ -11,7 +11,7 @@ from rltui.catalogue import Catalogue, select
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.batch import Note, RunKey
 from rltui.core.fault import Fault, wall
-from rltui.core.level import Direction, ExitKind, Level, RunState
+from rltui.core.level import ExitKind, Level, RunState
 from rltui.files.trouble import lasting
 from rltui.health.badges import reading
 from rltui.health.model import Judgement, MutedFinding, Report
@@ -304,26 +304,6 @@ class Verdict:
     def tag_level(self, tag: str) -> Level:
         """The badge of a tag."""
         return self.judgement(tag).level
-
-    def limits(self, tag: str) -> tuple[float | None, float | None]:
-        """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""
-        judgement = self.judgement(tag)
-        return self._shown(tag, judgement.low, judgement.high)
-
-    def bad_limits(self, tag: str) -> tuple[float | None, float | None]:
-        """Bad limits (low, high) beyond those, in the same units."""
-        judgement = self.judgement(tag)
-        return self._shown(tag, judgement.bad_low, judgement.bad_high)
-
-    def _shown(
-        self, tag: str, low: float | None, high: float | None
-    ) -> tuple[float | None, float | None]:
-        info = self._run.infos.get(tag)
-        if info is not None and info.direction is Direction.DOWN and low and low == -(high or 0.0):
-            low = None  # a limit for either sign, of a size
-        if info is None or info.sign >= 0:
-            return low, high
-        return (None if high is None else -high), (None if low is None else -low)
 
 
 class Mutes:

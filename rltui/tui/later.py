@@ -17,7 +17,7 @@ from textual.message_pump import MessagePump
 NAMES: dict[str, tuple[str, ...]] = {
     "rltui.facts.alarms": ("blind_words",),
     "rltui.pages.findings.findings_detail": ("check_table", "detail_lines"),
-    "rltui.pages.metric.lines": ("explain_finding", "explain_tag", "related"),
+    "rltui.pages.metric.lines": ("explain_tag", "related"),
     "rltui.pages.run.rewards": ("earning_lines",),
     "rltui.pages.run.devices": ("device_lines",),
     "rltui.pages.metric.screen": ("MetricScreen",),

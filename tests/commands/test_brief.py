@@ -49,10 +49,10 @@ def test_the_worst_stands_first_with_onset_and_next_step(cli: Cli) -> None:
     assert run.startswith('1 "grpo_kl_blowup" verl GRPO, step 90, ')
     assert run.endswith(": BAD")
     assert story.startswith("  bad [entropy_collapse] since 31 (certain 33): ")
-    assert "after learning rate × 200 at 30" in story
+    assert "learning rate × 200 at 30, then" in story
     moved = next(line for line in rest if line.startswith("    first moved: "))
     assert moved.startswith("    first moved: learning rate 30; KL to old policy 30")
-    assert any(line.startswith("    next: Lower the learning rate") for line in rest)
+    assert any(line.startswith("    next: Put the learning rate back to 0.001") for line in rest)
     assert len(result.out) <= MOST_OF_RUN
 
 

@@ -31,7 +31,7 @@ PLACES = {
     "names": ("rltui.session.meaning.Interpreter.interpret", lambda _, view: view.key),
     "progress": ("rltui.session.judging.Judge.renew", lambda _, view: view.key),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
-    "text": ("rltui.output.text_report._finding_lines", lambda run: run.key),
+    "text": ("rltui.output.text_report._verdict_lines", lambda run: run.key),
     "JSON": (
         "rltui.output.json_document.why_unknown",
         lambda run: run.key if run.infos else OTHER,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rltui.facts import sentences
-from rltui.facts.findings import next_step_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
-from tests.fakes import a_session
+from tests.fakes import a_session, next_step
 
 N = 40
 VERL: Tags = {
@@ -115,7 +114,7 @@ def test_a_finding_names_the_leaf_and_not_the_stage_that_contains_it(
     assert run.report is not None
     (found,) = (f for f in run.report.findings if f.rule == "timing_bottleneck")
     assert sentences.short(found).startswith(f"{leaf} {'81.8' if tools > 4 else '90.9'} % of")
-    assert leaf.capitalize() in next_step_of(run, run.report.diagnosed.diagnoses[0])
+    assert leaf.capitalize() in next_step(run)
 
 
 def test_time_per_token_is_as_logged_or_worked_out() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from rltui.catalogue.settings import gpus_of
 from rltui.facts.checkpoint import checkpoint_words, last_good_checkpoint
-from rltui.facts.findings import diagnosed_in
 from rltui.output.json_document import run_entry
 from rltui.output.text_report import run_lines
 from rltui.session import RunView
@@ -36,15 +35,14 @@ def test_what_was_spent_since_the_last_good_checkpoint() -> None:
     assert found is not None
     assert found[:3] == (80, 47, 64)
     assert found.gpu_hours == pytest.approx(47 * 64 * 15 / 3600)
-    words = "last good checkpoint: step 80; 47 steps × 64 GPUs = 12.5 GPU-hours since"
+    words = "last good: checkpoint step 80; 47 steps × 64 GPUs = 12.5 GPU-hours since"
     assert sum(words in line for line in run_lines(run)) == 1
     assert run_entry(run)["last_good_checkpoint"] == found._asdict()
 
 
 def test_without_gpus_or_step_times_what_is_known_is_said() -> None:
     run = the_run({})
-    (story, *_) = diagnosed_in(run).stories()
-    assert checkpoint_words(run, story[0]) == "step 80; 47 steps since"
+    assert checkpoint_words(run, last_good_checkpoint(run)) == "checkpoint step 80; 47 steps since"
     found = last_good_checkpoint(the_run(VERL, seconds=None))
     assert found is not None
     assert found.gpu_hours == pytest.approx(47 * 64 / 3600)  # rows come once a second

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.facts.findings import next_step_of
 from rltui.facts.lanes import Lane, course, lanes, waste
 from rltui.facts.timers import is_asynchronous
 from rltui.facts.timing import anatomy
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
-from tests.fakes import a_session
+from tests.fakes import a_session, next_step
 
 N = 40
 VERL: Tags = {
@@ -79,7 +78,7 @@ def test_what_a_step_wastes_and_the_leaf_are_told() -> None:
     slow = {"timing_s/gen": [5.0] * 20 + [60.0] * 20, "timing_s/step": [45.0] * 20 + [100.0] * 20}
     run = the_run({**VERL, **slow})
     assert run.report is not None
-    assert f"W{idle[1:]}; tool calls 80 %" in next_step_of(run, run.report.diagnosed.leading)
+    assert f"W{idle[1:]}; tool calls 80 %" in next_step(run)
 
 
 def test_the_course_of_a_lane_is_busy_seconds_of_each_step() -> None:

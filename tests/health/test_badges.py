@@ -10,7 +10,8 @@ from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.health.badges import doubt, within_range
-from rltui.health.model import Judgement, MutedFinding
+from rltui.health.judgement import limit_of
+from rltui.health.model import Judgement, Limit, MutedFinding
 from rltui.health.muting import without_muted
 from rltui.session import RunView
 from tests.builders import a_batch, a_run, steps
@@ -38,15 +39,16 @@ def test_a_share_of_nothing_gets_no_tick() -> None:
 
 def test_limits_of_a_share_are_shares() -> None:
     info = TagInfo.of_metric("val.accuracy", METRICS["val.accuracy"])
-    shown = within_range(info, Judgement(Level.OK, low=-0.15, values={"low": -0.15, "best": 0.1}))
-    assert (shown.low, shown.values["low"], shown.values["best"]) == (0.0, 0.0, 0.1)
-    both = Judgement(Level.OK, low=0.2, high=0.9, bad={"low": -0.1}, bad_low=-0.1, bad_high=1.2)
-    shown = within_range(info, both)
-    assert (shown.bad_low, shown.bad_high, shown.bad) == (0.0, 1.0, {"low": 0.0})
-    same = within_range(info, Judgement(Level.OK, low=-0.1, bad_low=-0.2))
-    assert (same.low, same.bad_low) == (0.0, None)
+
+    def limits(info: TagInfo, *ends: tuple[float | None, float | None]) -> list[object]:
+        known = (limit_of(info, Level.WATCH, low, high) for low, high in ends)
+        return [x[1:3] for x in within_range(info, Judgement(Level.OK, tuple(known))).limits]
+
+    assert limits(info, (-0.15, None)) == [(0.0, None)]
+    assert limits(info, (0.2, 0.9), (-0.1, 1.2)) == [(0.2, 0.9), (0.0, 1.0)]
+    assert limits(info, (-0.1, None), (-0.2, None)) == [(0.0, None), (None, None)]
     loss = TagInfo.of_metric("val.loss", METRICS["val.loss"])
-    assert within_range(loss, Judgement(Level.OK, low=-0.15)).low == -0.15
+    assert limits(loss, (-0.15, None)) == [(-0.15, None)]
 
 
 def test_a_value_that_is_not_finite_gets_no_tick() -> None:
@@ -54,7 +56,7 @@ def test_a_value_that_is_not_finite_gets_no_tick() -> None:
 
 
 def test_a_value_outside_its_range_gets_no_tick() -> None:
-    pending = Judgement(Level.OK, high=0.1, pending=True)
+    pending = Judgement(Level.OK, (Limit(Level.WATCH, high=0.1),), pending=True)
     assert doubted("kl.old_new", [0.01, 0.2], pending).startswith("the newest value is outside")
 
 

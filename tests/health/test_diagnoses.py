@@ -395,7 +395,6 @@ def test_a_cause_that_is_over_leads_unless_it_was_milder(
     assert stories(diagnosed) == [["kl_spike", "entropy_collapse"]]
     assert diagnosed.leading is not None
     assert diagnosed.leading.symptom.id == leads
-    assert diagnosed.advice(diagnosed.leading) == symptoms()[leads].advice
 
 
 @pytest.mark.parametrize(
@@ -435,23 +434,9 @@ def test_a_setting_far_from_usual_brings_its_own_advice(rate: float, word: str) 
     ]
     own = found[:1] if rate < 1e-4 else found[1:]
     diagnosed = diagnosed_of(own, {"lr.actor": [rate] * 60})
-    (diagnosis,) = diagnosed.diagnoses
-    advice = diagnosed.advice(diagnosis)
-    if word:
-        assert advice.startswith(f"{word} the learning rate")
-    else:
-        assert advice == diagnosis.symptom.advice
-
-
-def test_the_advice_about_a_setting_is_that_of_the_worst_story_only() -> None:
-    found = [
-        finding("reward_flat_no_learning", 20, "kl.old_new"),
-        finding("throughput_drop", 50, "time.step", level=Level.WATCH),
-    ]
-    diagnosed = diagnosed_of(found, {"lr.actor": [1e-9] * 60})
-    still, slow = diagnosed.diagnoses
-    assert diagnosed.advice(still) != still.symptom.advice
-    assert diagnosed.advice(slow) == slow.symptom.advice
+    assert bool(diagnosed.suspects) is bool(word)
+    for suspect in diagnosed.suspects:
+        assert suspect.advice.startswith(f"{word} the learning rate")
 
 
 def test_a_setting_that_went_back_was_the_cause() -> None:

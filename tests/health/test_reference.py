@@ -15,7 +15,7 @@ from rltui.core.level import Direction, Level
 from rltui.health.cases import case_run
 from rltui.health.detectors.pairs import off_course
 from rltui.health.detectors.signal import Rows
-from rltui.health.model import Judgement
+from rltui.health.model import Judgement, Limit
 from rltui.health.projection import Projection, project
 from rltui.health.reference import Alignment, Reference
 from rltui.store import RunData
@@ -163,7 +163,10 @@ def test_the_same_tag_comes_before_another_of_its_metric() -> None:
 def projected(
     values: list[float], low: float | None = None, high: float | None = None
 ) -> Projection | None:
-    return project(a_run({"entropy": values}).series("entropy"), Judgement(Level.OK, low, high))
+    return project(
+        a_run({"entropy": values}).series("entropy"),
+        Judgement(Level.OK, (Limit(Level.WATCH, low, high),)),
+    )
 
 
 def test_a_straight_line_crosses_where_it_must() -> None:
@@ -204,7 +207,9 @@ def test_nothing_is_predicted_without_a_clear_trend_to_a_limit(
 
 def test_steps_that_stand_still_lead_nowhere() -> None:
     run = a_run(a_block({"entropy": [1.0 + 0.01 * i for i in range(40)]}, steps=[1] * 40))
-    assert project(run.series("entropy"), Judgement(Level.OK, 0.5, 9.0)) is None
+    assert (
+        project(run.series("entropy"), Judgement(Level.OK, (Limit(Level.WATCH, 0.5, 9.0),))) is None
+    )
 
 
 @given(st.integers(0, 10_000), st.integers(12, 200))

@@ -9,6 +9,7 @@ from typing import Any
 from rltui.core.text import cell_width
 from rltui.draw.line import Entry, Line, fit_line, plain
 from rltui.draw.view import View
+from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.pages.findings.findings_detail import detail_lines
@@ -17,7 +18,7 @@ from rltui.pages.findings.findings_pane import (
     findings_layout,
 )
 from rltui.pages.findings.lines import log_head, log_lines
-from rltui.pages.metric.lines import explain_finding, explain_tag, metric_lines
+from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.grid import grid_lines
 from rltui.pages.run.grid_layout import grid_layout
@@ -113,8 +114,8 @@ def parts_outside_tabs(run: RunView, view: View, width: int, height: int) -> Ite
     entries = finding_entries(run, view, layout.rows, layout.margin)
     for item in [e.id for e in entries if e.id is not None]:
         yield detail_lines(run, item, view, layout.side or width, height)
-    for finding in run.report.findings if run.report else ():
-        yield explain_finding(run, finding, view, width)
+    for row in finding_rows(run):
+        yield detail_lines(run, row.id, view, width, 0)
 
 
 def parts_of_runs(session: Session, view: View, width: int) -> Iterator[list[Line]]:

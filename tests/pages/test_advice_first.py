@@ -10,12 +10,11 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.checks import next_step
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.pages.findings.lines import STORY_NAMES
 from rltui.pages.run.tab import overview_entries, side_lines, tab_layout, tag_to_chart
 from rltui.session import RunView, Session
-from tests.fakes import a_session, grpo_batch, grpo_clock
+from tests.fakes import a_session, grpo_batch, grpo_clock, next_step
 from tests.places import FIXTURES
 from tests.tui.hand import open_app
 
@@ -52,9 +51,7 @@ def overview(run: RunView, width: int, height: int) -> tuple[list[str], int]:
     if not layout.side:
         return rows, layout.list_height - sum(map(bool, map(str.strip, rows)))
     cursor = tag_to_chart(run, OVERVIEW, None, None)
-    drawn = side_lines(
-        run, OVERVIEW, cursor, VIEW, layout.side - 2, height, has_checks=entries.has_checks
-    )
+    drawn = side_lines(run, OVERVIEW, cursor, VIEW, layout.side - 2, height, beside=entries.tells)
     pane = [plain(x) for x in drawn]
     end = pane.index("") if "" in pane else len(pane)
     return pane[:end], height - end - 1 - _LEAST_CHART

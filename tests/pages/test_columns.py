@@ -20,7 +20,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import TagRow, make_row, tab_sections
 from rltui.facts.runs import Names
-from rltui.health.model import Judgement
+from rltui.health.model import Judgement, Limit
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.findings.findings_pane import findings_pane
@@ -84,11 +84,14 @@ def test_columns_of_a_metric_never_touch(
 ) -> None:
     run, view, columns = a_run_of_extremes(), View(marker=marker), columns_for(width)
     row = make_row(run, tag)
-    limit = Judgement(
-        row.level, rules=("r",), healthy="≤ {high} of what it was", healthy_short="≤ {high}",
-        values={"high": 1.23e-7},
-    )  # fmt: skip
-    row = row._replace(info=replace(row.info, title=title, unit=unit), value=value, judgement=limit)
+    limit = Limit(
+        row.level, words="≤ {high} of what it was", short="≤ {high}", numbers={"high": 1.23e-7}
+    )
+    row = row._replace(
+        info=replace(row.info, title=title, unit=unit),
+        value=value,
+        judgement=Judgement(row.level, (limit,), ("r",)),
+    )
     line = _row_line(run, row, row.title, columns, view, False)
     assert line_width(line) == columns.width == width
     check_row(cells(line), row, width, view)
@@ -189,7 +192,7 @@ def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
     session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
     assert f"entropy collapse, since {since}, certain at 40: " in check_text(session)
-    assert f"(bad since {since})" in verdict_line(session)
+    assert f"entropy collapse since {since}" in verdict_line(session)
     (run,) = session.runs()
     assert run.report is not None
     found = next(f for f in run.report.findings if f.rule == "entropy_collapse")
@@ -261,7 +264,7 @@ def test_the_first_section_has_its_badge_beside_the_narrowest_limits() -> None:
 def test_a_size_has_no_lower_limit() -> None:
     tags = {"training/rollout_probs_diff_mean": [0.005, 0.006] * 20}
     run = a_session(a_batch(steps(1, tags)), choice=Choice(framework="verl")).runs()[0]
-    low, high = run.verdict.limits("training/rollout_probs_diff_mean")
+    low, high = run.verdict.judgement("training/rollout_probs_diff_mean").limits[0].shown
     assert low is None
     assert high
 

@@ -11,7 +11,7 @@ from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.groups import Marked, toggled
-from rltui.pages.findings.findings_pane import CauseId
+from rltui.pages.findings.lines import HeadId
 from rltui.pages.metric.metric_chart import Zoom
 from rltui.pages.metric.overlays import reading_lines
 from rltui.session import RunView
@@ -248,11 +248,11 @@ async def test_a_copied_cause_is_the_story_that_it_began() -> None:
     tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
     async with open_app(a_batch(steps(1, tags))) as hand:
         await hand.press("9", "g")
-        assert isinstance(hand.cursor, CauseId)
+        assert isinstance(hand.cursor, HeadId)
         await hand.press("y")
         story = hand.app.clipboard.splitlines()[1]
         assert "[kl_spike] since 40" in story
-        assert "after learning rate × 100 at 40" in story
+        assert "learning rate × 100 at 40, then" in story
 
 
 async def test_a_copied_finding_is_the_story_of_a_brief() -> None:

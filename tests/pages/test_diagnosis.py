@@ -9,19 +9,18 @@ from rltui.core.level import Level
 from rltui.draw.line import Line, plain
 from rltui.draw.view import View
 from rltui.facts.checks import check_items
-from rltui.facts.findings import diagnosis_of, finding_rows, marks, worst_story
+from rltui.facts.findings import finding_rows, marks
 from rltui.facts.metrics import make_row
+from rltui.facts.story import main_story
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_pane import (
-    CauseId,
-    EndingId,
     finding_entries,
     findings_pane,
-    short_lines,
+    verdict_lines,
 )
-from rltui.pages.findings.lines import cause_line, counts
+from rltui.pages.findings.lines import HeadId, counts
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
 from rltui.session import RunView, Session
@@ -51,11 +50,10 @@ def text_of(lines: list[Line]) -> str:
 def test_the_cause_stands_first_in_every_list() -> None:
     session = jumped()
     run = the_run(session)
-    assert "learning rate × 100" in plain(cause_line(run, VIEW, 60))
-    assert "learning rate × 100" in plain(short_lines(run, 78, VIEW, 4)[0])
+    assert "learning rate × 100" in plain(verdict_lines(run, 78, 4, VIEW)[0])
     assert "learning rate × 100" in plain(findings_pane(run, 60, 20, VIEW)[1])
     first = next(e.id for e in finding_entries(run, VIEW, 60, 2) if e.id is not None)
-    assert first == CauseId("actor/lr")
+    assert first == HeadId("actor/lr")
     text = check_text(session)
     assert text.index("learning rate 1.0e-6 → 1.0e-4") < text.index("KL blow-up, since")
     document = check_document(session)["runs"][0]
@@ -66,10 +64,10 @@ def test_the_cause_stands_first_in_every_list() -> None:
 
 def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
     run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
-    diagnosis = worst_story(run)
-    assert diagnosis is not None
-    assert diagnosis.symptom.id == "entropy_collapse"
-    items = {i.metric: i for i in check_items(run, diagnosis)}
+    story = main_story(run)
+    assert story is not None
+    assert story.id == "entropy_collapse"
+    items = {i.metric: i for i in story.checks}
     assert items["kl.old_new"].tag == "actor/ppo_kl"
     assert items["kl.old_new"].value == run.shown("actor/ppo_kl").last[2]  # type: ignore[index]
     missing = items["hyper.entropy_coef"]
@@ -80,9 +78,9 @@ def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
 def test_what_stands_out_is_checked_first() -> None:
     session = jumped()
     run = the_run(session)
-    diagnosis = diagnosis_of(run, next(iter(run.report.firing())))  # type: ignore[union-attr]
-    assert diagnosis is not None
-    rate = next(i for i in check_items(run, diagnosis) if i.tag == "actor/lr")
+    story = main_story(run)
+    assert story is not None
+    rate = next(i for i in story.checks if i.tag == "actor/lr")
     assert rate.first
     assert (rate.level, rate.hint) == (Level.BAD, "× 100 at 40")
 
@@ -125,12 +123,10 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     for height in range(1, 14):
         assert len(findings_pane(run, 60, height, VIEW)) >= 1
     for limit in (3, 4):
-        assert "CUDA out of memory" in plain(short_lines(run, 78, VIEW, limit)[0])
+        assert "CUDA out of memory" in plain(verdict_lines(run, 78, limit, VIEW)[0])
     ids = [e.id for e in finding_entries(run, VIEW, 60, 2)]
-    assert EndingId("CUDA out of memory") in ids
-    text = "\n".join(
-        plain(x) for x in detail_lines(run, EndingId("CUDA out of memory"), VIEW, 80, 40)
-    )
+    assert HeadId("") in ids
+    text = "\n".join(plain(x) for x in detail_lines(run, HeadId(""), VIEW, 80, 40))
     assert "longest response" in text
     pane = text_of(findings_pane(run, 60, 20, VIEW))
     assert "no finding" in pane

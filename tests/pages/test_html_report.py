@@ -116,7 +116,7 @@ def test_a_sick_run_is_told_from_its_verdict_to_its_settings() -> None:
     assert titles.index("Overview") < titles.index("Actor") < titles.index("Timing")
     assert "entropy collapse, since 4" in page.said("li")
     assert "next step" in page.said("dt")
-    assert "Moved first" in page.said("th")
+    assert "moved first" in page.said("dt")
     assert "total_training_steps" in page.said("dt")
     # the charts of the story come first, each with its unit, onset and limit
     assert page.said("code").splitlines()[0] == "actor/entropy"

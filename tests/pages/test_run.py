@@ -10,7 +10,8 @@ import pytest
 from textual import events
 
 from rltui.pages.app import RltuiApp
-from rltui.pages.findings.findings_pane import CauseId, SkippedId
+from rltui.pages.findings.findings_pane import SkippedId
+from rltui.pages.findings.lines import HeadId
 from rltui.pages.log import LogScreen
 from rltui.pages.run.chart_screen import TabBar
 from rltui.tui.overlay import ExplainScreen, HelpScreen
@@ -339,7 +340,7 @@ async def test_the_cause_opens_and_is_explained() -> None:
     tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
     async with open_app(a_batch(steps(1, tags))) as hand:
         await hand.press("9")
-        assert hand.cursor == CauseId("actor/lr")
+        assert hand.cursor == HeadId("actor/lr")
         await hand.press("e")
         assert isinstance(hand.app.screen, ExplainScreen)
         assert "learning rate" in hand.text

@@ -112,7 +112,7 @@ async def test_a_stall_is_shown_everywhere(size: tuple[int, int]) -> None:
         assert "▲ stalled" in hand.text
         assert "no row for 1 h" in hand.text
         await hand.press("e")
-        assert "next step Look at the end of the log" in hand.text
+        assert "next step    Look at the end of the log" in hand.text
         await hand.press("escape", "escape", "r")
         assert "○ stalled" in hand.text
 

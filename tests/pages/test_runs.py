@@ -270,7 +270,7 @@ async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() ->
         assert "check first" in hand.text, "what to do about the bad run"
         assert "reading" not in hand.text
         await hand.press("j")
-        assert "check first" not in hand.text
+        assert "Lower the learning rate" not in hand.text
         assert "no row for 10 m" in hand.text
         await hand.press("slash", *"zzz")
         assert "Enter opens it" not in hand.text, "no run is left"
@@ -432,7 +432,7 @@ async def test_a_short_list_leaves_room_for_the_run_at_the_cursor_on_a_narrow_sc
         assert "actor/entropy" in text, "the chart"
         assert sum(not line.strip() for line in hand.lines) <= 3
         await hand.press("G")
-        assert "check first" not in "\n".join(hand.lines[7:])
+        assert "Lower the learning rate" not in "\n".join(hand.lines[7:])
         await hand.resize(80, 12)
         assert "Enter opens it" not in hand.text, "no room"
 
@@ -445,20 +445,20 @@ async def test_long_names_leave_a_wide_list_room_for_curve_and_finding() -> None
     async with open_app(*batches, size=(160, 45)) as hand:
         row = next(line for line in hand.lines if "/bad " in line)
         assert "▂▆▇" in row
-        assert "entropy collapse  since 46" in row
+        assert "entropy collapse since 46" in row
 
 
 async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
     async with open_app(*several(), size=(160, 45)) as hand:
-        assert any("✖ bad " in x and "entropy collapse  since 46" in x for x in hand.lines)
+        assert any("✖ bad " in x and "entropy collapse since 46" in x for x in hand.lines)
         await hand.resize(80, 24)
         row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
-        assert "  entropy collapse  sin" in hand.lines[row], "in place of its sparkline"
+        assert "  entropy collapse sin" in hand.lines[row], "in place of its sparkline"
         assert " calm " in hand.lines[row + 1]
         await hand.press("a", *"entropy.min,response_length@20,reward.best", "enter")
         assert "entropy collapse" not in hand.lines[row], "no room"
         await hand.resize(80, 10)
-        assert hand.lines[-2].strip() == "entropy collapse  since 46", "at the cursor"
+        assert hand.lines[-2].strip() == "entropy collapse since 46", "at the cursor"
         await hand.press("colon", *"columns", "enter")
         await hand.resize(160, 45)
         await hand.press("c")

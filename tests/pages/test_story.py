@@ -11,10 +11,10 @@ from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
-from rltui.facts.checks import check_facts, check_items, next_step
-from rltui.facts.findings import worst_story
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.sentences import listed
+from rltui.facts.story import Story, main_story
+from rltui.facts.story_words import Part, parts
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_pane import CalmId
@@ -24,7 +24,7 @@ from rltui.pages.run.tab import overview_entries, tab_layout
 from rltui.session import RunView
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, next_step
 from tests.tui.hand import open_app
 
 VIEW = View()
@@ -37,6 +37,16 @@ def a_run(rate: list[float]) -> RunView:
     tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
     (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
     return run
+
+
+def the_story(run: RunView) -> Story:
+    story = main_story(run)
+    assert story is not None
+    return story
+
+
+def told(run: RunView) -> dict[Part, str]:
+    return dict(parts(the_story(run), VIEW.glyphs.badge))
 
 
 def text_of(run: RunView, width: int, height: int) -> str:
@@ -57,8 +67,7 @@ async def test_the_overview_shows_the_next_step_and_says_once_what_to_check() ->
 def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
     run = a_run([0.5] * 60)
     assert "likely cause learning rate 0.500 ✖ (usually ≤ 0.02)" in text_of(run, 76, 3)
-    story = run.report.diagnosed.diagnoses[0]  # type: ignore[union-attr]
-    assert "learning rate" not in dict(check_facts(run, story, VIEW.glyphs.badge))["check first"]
+    assert "learning rate" not in told(run)[Part.CHECK_FIRST]
 
 
 @pytest.mark.parametrize(("rate", "lower"), [(0.5, True), (1e-6, False)])
@@ -121,12 +130,10 @@ def test_a_question_that_the_log_answers_is_no_first_check() -> None:
         tags["actor/lr"] = rates
         tags["actor/grad_norm"] = [1.0, 1.1] * 19 + [1.0] + [400.0] * 21
         (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
-        story = worst_story(run)
-        assert story is not None
-        assert story.symptom.id == "gradient_explosion"
-        facts = dict(check_facts(run, story, VIEW.glyphs.badge))
-        assert ("(did it change at this step?)" in facts["check first"]) is first
-        assert ("(it never changed)" in facts["then"]) is not first
+        assert the_story(run).id == "gradient_explosion"
+        facts = told(run)
+        assert ("(did it change at this step?)" in facts[Part.CHECK_FIRST]) is first
+        assert ("(it never changed)" in facts[Part.THEN]) is not first
 
 
 @pytest.mark.parametrize("height", range(1, 9))
@@ -199,11 +206,9 @@ def test_a_check_is_about_the_tag_that_is_wrong() -> None:
         "mismatch_kl/all/mean": [0.001] * 80,
     }
     (run,) = a_session(a_batch(steps(1, tags)), choice=Choice(framework="prime-rl")).runs()
-    story = worst_story(run)
-    assert story is not None
-    assert story.findings[0].tag == "train/code/effective/agent/reward/mean"
-    wanted = next(i for i in check_items(run, story) if i.check.ask == "which source falls?")
-    assert wanted.tag == story.findings[0].tag
+    story = the_story(run)
+    wanted = next(i for i in story.checks if i.check.ask == "which source falls?")
+    assert wanted.tag == story.rows[0].finding.tag == "train/code/effective/agent/reward/mean"
 
 
 def test_a_finding_that_is_milder_now_says_when_it_was_worst() -> None:

@@ -91,7 +91,7 @@ def the_run(collapse: int | None) -> RunView:
 
 def test_a_chart_names_the_levels_of_its_limits() -> None:
     run = the_run(40)
-    low, bad = run.verdict.limits(TAG)[0], run.verdict.bad_limits(TAG)[0]
+    low, bad = (limit.shown[0] for limit in run.verdict.judgement(TAG).limits)
     assert low is not None
     assert bad is not None
     assert bad < low
@@ -100,11 +100,11 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert all(name in drawn for name in names)
     words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "watch limit below 21 % of start" in words
-    assert "bad limit   below 15 % of start" in words
+    assert f"watch limit below {short(low)} (21 % of start)" in words
+    assert f"bad limit   below {short(bad)} (15 % of start)" in words
     looks = {text: look.fg for x in explain_tag(run, TAG, VIEW, 70) for text, look in x}
-    assert looks["below 21 % of start"] is Token.WATCH
-    assert looks["below 15 % of start"] is Token.BAD
+    assert looks[f"below {short(low)} (21 % of start)"] is Token.WATCH
+    assert looks[f"below {short(bad)} (15 % of start)"] is Token.BAD
 
 
 def test_a_finding_that_is_the_same_for_several_tags_colours_each_of_them() -> None:

@@ -163,7 +163,7 @@ def test_while_it_grows(log: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda p: f"{p.parent.name}-{p.name}"[:40])
 def test_verbs(log: Path, cli: Cli, tmp_path: Path) -> None:
-    check_verbs(log, cli, tmp_path)
+    check_verbs(aged_copy(log, tmp_path), cli)
 
 
 def standing_of(run: dict[str, Any]) -> tuple[str, str, str]:

@@ -114,7 +114,8 @@ def contradicted(hand: Hand) -> list[str]:
     no range and goes the wrong way by a fifth of all that it ever moved."""
     run, found = hand.run.run, []
     for row in (r for s in overview_sections(run) for r in s.rows):
-        low, high = run.verdict.limits(row.tag)
+        limits = run.verdict.judgement(row.tag).limits
+        low, high = limits[0].shown if limits else (None, None)
         value = math.nan if row.value is None else row.value
         inside = (low is None or value >= low) and (high is None or value <= high)
         known = run.shown(row.tag).values

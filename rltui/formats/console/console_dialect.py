@@ -46,6 +46,10 @@ class Row(NamedTuple):
     total: int | None = None
     """The planned number of steps, where the line has it."""
 
+    def at(self, step: int) -> Row:
+        """The same values at another step."""
+        return Row(step, self.names, self.values, self.wall, self.total)
+
 
 class ConsoleRows:
     """Gathers the rows of one call of ``feed``; owned by one decoder."""
@@ -59,8 +63,6 @@ class ConsoleRows:
         self._values: list[Sequence[float]] = []
         self.count = 0
         """Rows so far, over all calls."""
-        self.stamp = b""
-        """What stood in front of the line that is being read."""
         self.clock = RowClock()
         self.steps_are_row_numbers = False
         self.guessed: frozenset[str] = frozenset()
@@ -93,7 +95,8 @@ class ConsoleRows:
         clock = self.clock
         if math.isnan(wall) and not clock.silent:
             if clock.paced:
-                clock.wait(len(self._steps), step)
+                clock.numbers.append(len(self._steps))
+                clock.ends.append(clock.line[1])
             else:
                 wall = clock.stamp()
                 wall = clock.bar(step) if math.isnan(wall) else wall
@@ -115,11 +118,11 @@ class ConsoleRows:
 
     def end_piece(self) -> None:
         """End the piece of the log that was read."""
-        self.clock.fill(self._walls)
+        self.clock.fill(self._walls, self._steps)
         self.clock.end()
 
     def _flush(self) -> None:
-        self.clock.fill(self._walls)
+        self.clock.fill(self._walls, self._steps)
         if self._layout is not None and self._steps:
             self._sink.rows(
                 self._layout,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable
+from functools import lru_cache, partial
 from operator import itemgetter
 
 from rltui.core.batch import LogTail, Phase
@@ -30,13 +32,12 @@ _GROUPED = re.compile(
     rb"(?<![\w.,\[(])[-+]?\d{1,3}(?:,\d{3}(?!\d))+(?!,?\d)|(?<![\w.,])[-+]?\d{1,3}(?:_\d{3})+(?!\w)"
 )
 #: Found fast; the fractions of a clock are no thousands.
+_PARTED = re.compile(rb"[,_]\d")
 _MAY_BE_GROUPED = re.compile(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
 #: A comma that can only be that of a fraction, and one between any two digits.
 _FRACTION = re.compile(rb"(?<![\w.,\[(])[-+]?(?:0,\d|\d{1,9},(?!\d{3}(?!\d))\d)\d*(?![\d,.]\d|:)")
 _COMMA = re.compile(rb"(?<=\d),(?=\d)")
 _POINT = re.compile(rb"\d\.\d")
-#: What a line has whose names and numbers are not plain.
-_SPECIAL = re.compile(rb"['\"(\[<>/+\xc2\xef]|\.(?:\.\.\.|py:)")
 #: A number as a library prints its own: ``np.float64(0.5)``, ``tensor([0.5], device='cuda:0')``.
 _CALLED = re.compile(
     rb"(?<![\w.])(?:[a-z]{2,5}\.)?(?:Device|b|u)?(?:[Tt]ensor|[Aa]rray|float|int|bool_?|Decimal)\d*"
@@ -89,6 +90,8 @@ def is_rule(line: bytes) -> bool:
 
 def ungrouped(line: bytes) -> bytes:
     """The line with thousands written without separators, and fractions with a point."""
+    if _PARTED.search(line) is None:
+        return line
     if b"," in line and _POINT.search(line) is None and _FRACTION.search(line):
         line = _COMMA.sub(b".", line)
     if _MAY_BE_GROUPED.search(line) is None:
@@ -99,29 +102,34 @@ def ungrouped(line: bytes) -> bytes:
 def simplified(line: bytes) -> bytes:
     """The line with plain numbers and names: ``tensor(0.5, device='cuda:0')``, ``[0.5]``,
     ``0.5 ± 0.1`` and ``'0.5'`` are ``0.5``, and several numbers of one name are several pairs."""
-    # functions, since a text with groups in it costs more than a search
     line = ungrouped(line)
-    if _SPECIAL.search(line) is None:
-        return line
-    if b"\xc2\xa0" in line or b"\xef\xbc\x9a" in line:
-        line = line.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")
-    if b"(" in line or b"<tf." in line:
-        line = _CALLED.sub(lambda found: found[1] or found[2], line)
-        line = _COUPLE.sub(lambda found: found[1] + b": ", line)
-    if b"'" in line or b'"' in line:
-        line = _QUOTED.sub(itemgetter(2), line)
-        line = line[:1] + line[1:].replace(b"{", b" ").replace(b"}", b" ")
-    if b"\xc2\xb1" in line or b"+-" in line or b"+/-" in line:
-        line = _SPREAD.sub(b"", line)
-    if b"[" in line:
-        line = _BRACKETED.sub(itemgetter(1), line)
-    if b" -> " in line:
-        line = line.replace(b" -> ", b": ")
+    special = line.translate(None, _ORDINARY)
+    for simplify in _simplifiers(special) if special else ():
+        line = simplify(line)
     if b"...." in line:
         line = _LEADERS.sub(b": ", line)
     if line[-1:].isdigit() and b".py:" in line[-_SOURCE_BYTES:]:
         line = _SOURCE.sub(b"", line)
 
+    return line
+
+
+@lru_cache(maxsize=1024)
+def _simplifiers(special: bytes) -> tuple[Callable[[bytes], bytes], ...]:
+    """What simplifies a line with these bytes, in order."""
+    return tuple(one for marks, one in _SIMPLIFIERS if any(mark in special for mark in marks))
+
+
+def _spaced(line: bytes) -> bytes:
+    return line.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")
+
+
+def _unquoted(line: bytes) -> bytes:
+    line = _QUOTED.sub(itemgetter(2), line)
+    return line[:1] + line[1:].replace(b"{", b" ").replace(b"}", b" ")
+
+
+def _several(line: bytes) -> bytes:
     return _SEVERAL.sub(_apart, line) if _MAY_BE_SEVERAL.search(line) else line
 
 
@@ -133,6 +141,21 @@ def _apart(found: re.Match[bytes]) -> bytes:
         return found[0]
     titles = [name + b"(" + one + b")" if name else one + about for one in names]
     return b", ".join(map(b": ".join, zip(titles, values, strict=True)))
+
+
+#: Bytes of a line that is not plain, and what simplifies it. Functions take the place of what is
+#: found, since a text with groups in it costs more than a search.
+_SIMPLIFIERS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
+    (b"\xc2\xef", _spaced),
+    (b"(<", partial(_CALLED.sub, lambda found: found[1] or found[2])),
+    (b"(", partial(_COUPLE.sub, lambda found: found[1] + b": ")),
+    (b"'\"", _unquoted),
+    (b"\xc2+", partial(_SPREAD.sub, b"")),
+    (b"[", partial(_BRACKETED.sub, itemgetter(1))),
+    (b">", lambda line: line.replace(b" -> ", b": ")),
+    (b"/", _several),
+)
+_ORDINARY = bytes(set(range(256)) - set(b"".join(marks for marks, _ in _SIMPLIFIERS)))
 
 
 def number(text: bytes) -> float | None:

@@ -236,7 +236,7 @@ class DescribedDialect(Dialect):
     def _add_beside(self, pairs: Pairs, text: bytes) -> bool:
         """Add a row of an engine, which the store places by its time, or else behind the row of the
         training before it."""
-        beside, moment = self._beside, self._stamps.moment(self.rows.stamp + text)
+        beside, moment = self._beside, self._stamps.moment(self.rows.clock.prefix + text)
         self._wall = self._wall if moment is None else moment[1]
         beside.add(Row(-1 if self.rows.newest is None else self.rows.newest, *pairs, self._wall))
         if self._first:

@@ -9,7 +9,9 @@ lines must have the same names and different steps before either counts as a row
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
@@ -29,6 +31,7 @@ from rltui.formats.console.pair_line import (
     are_settings,
     bare_position,
     evaluation_of,
+    has_counters,
     is_dump,
     is_metric,
     is_outcome,
@@ -43,7 +46,8 @@ from rltui.formats.console.pair_line import (
 )
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
-_MAX_PATTERNS = 8
+#: Patterns of the values of a line, and of whole lines.
+_MAX_PATTERNS, _MAX_LINES = 8, 4
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
@@ -76,6 +80,9 @@ _BARRED = re.compile(
 )
 #: The times of a progress bar, whose counters are those of another dialect.
 _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
+_NUMBER = re.compile(rb"\d{1,15}")
+#: Numbers that are part of what stands before them.
+_STICKS = re.compile(rb",[-+]?\d|/[-+]?\d")
 #: Names of a row without the name of a usual metric.
 _MANY = 3
 
@@ -128,6 +135,8 @@ class Generic(Dialect):
         self._block = HeadingBlock()
         self._patterns: list[tuple[re.Pattern[bytes], Names]] = []
         """The newest forms of rows, the last one first."""
+        self._lines: list[tuple[re.Pattern[bytes], Names, Position]] = []
+        """The same of whole lines, with the step as the first group; see :meth:`_learn`."""
 
     def follow(self, line: bytes) -> None:
         """Read a line below a heading."""
@@ -143,6 +152,14 @@ class Generic(Dialect):
         self._give(self._block.close())
 
     def read(self, line: bytes) -> bool:
+        for pattern, names, position in self._lines:
+            found = pattern.fullmatch(line)
+            if found is not None:
+                position.step = int(found[1])
+                is_row = self._row(names, _quantities(found.groups()[1:]), position)
+                self.open = self._block.left > 0
+                return is_row
+
         taken, inside = None, self._block.left > 0
         if line.endswith(RULE_ENDS) and is_rule(line):
             self._give(self._block.rule())
@@ -153,15 +170,16 @@ class Generic(Dialect):
             or _QUICK_BARE.match(line, 0, HEAD_BYTES)
             or _QUICK_BEHIND.search(line, 0, HEAD_BYTES)
         ):
-            taken = self._counted(plain(line))
+            taken = self._counted(plain(line), line)
         if taken is None and inside and self._block.left > 0:
             self.follow(line)
         self.open = self._block.left > 0
 
         return bool(taken)
 
-    def _counted(self, text: bytes, *, again: bool = False) -> bool | None:
-        """Whether a line with a counter is a row; None when it is not even a heading."""
+    def _counted(self, text: bytes, line: bytes = b"", *, again: bool = False) -> bool | None:
+        """Whether a line with a counter is a row; None when it is not even a heading. ``line``: as
+        it is in the log."""
         text = simplified(text)
         position = position_of(text, self._none)
         if position is not None and position.counters and not again:
@@ -172,6 +190,7 @@ class Generic(Dialect):
         values: list[float] = []
         if position is not None:
             names, values = self._known(text[position.end :])
+            self._learn(text, line, names, position)
         if not names and (
             is_dump(text) or ((b"%" in text or b"it [" in text) and _BAR.search(text))
         ):
@@ -197,7 +216,23 @@ class Generic(Dialect):
             self._heading(text, position, extras)
             return False
 
-        return self._row(names, values, position, self.rows.clock.stamp())
+        return self._row(names, values, position)
+
+    def _learn(self, text: bytes, line: bytes, names: Names, position: Position) -> None:
+        """Remember the form of a whole line that is a row by the newest pattern: where its only
+        counter has a name and all else that changes are values."""
+        if not names or text != line or len(self._lines) >= _MAX_LINES:
+            return
+        before = text[: position.begin]
+        counter = _NUMBER.search(text, position.begin + len(position.word), position.end)
+        if counter is None or not position.word or position.rank > BATCH or _fine_names(names):
+            return
+        if _NUMBER.search(before) or _STICKS.search(text) or has_counters(text[position.end :]):
+            return
+        middle = text[counter.end() : position.end]
+        pattern = re.escape(text[: counter.start()]) + rb"(\d{1,15})" + re.escape(middle)
+        whole = re.compile(pattern + self._patterns[0][0].pattern)
+        self._lines.append((whole, names, replace(position)))
 
     def _trusted(self, text: bytes, position: Position, counters: Mapping[bytes, int]) -> Position:
         """The position by a counter that counts; the first line is read again with a new one."""
@@ -225,7 +260,7 @@ class Generic(Dialect):
         names, values = self._known(below)
         if not names:
             names, values = self._new_form(below)
-        taken = self._row(names, values, position, self.rows.clock.stamp()) if names else None
+        taken = self._row(names, values, position) if names else None
         self._bare = self._bare or bool(taken)
 
         return taken
@@ -237,7 +272,7 @@ class Generic(Dialect):
             if found:
                 if number:
                     self._patterns.insert(0, self._patterns.pop(number))
-                return names, [quantity(g) for g in found.groups()]
+                return names, _quantities(found.groups())
 
         return (), []
 
@@ -255,20 +290,20 @@ class Generic(Dialect):
 
         return names, [value for _, value, _ in pairs]
 
-    def _row(self, names: Names, values: list[float], position: Position, wall: float) -> bool:
-        for at, name in enumerate(names) if position.rank != FINE and len(names) > 1 else ():
-            if rank_of_counter(name) == FINE and values[at].is_integer():
+    def _row(self, names: Names, values: list[float], position: Position) -> bool:
+        for at in _fine_names(names) if position.rank != FINE and len(names) > 1 else ():
+            if values[at].is_integer():
                 position = Position(FINE, int(values[at]))
                 names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
                 break
 
         rank = position.rank
-        form: tuple[bytes | int, ...] = (rank, *RowForms.leading(names))
+        form = _form_of(rank, names)
         step, total = self._counter.finer_than(rank), None
         carried = step is not None and form not in self._forms.own
         if step is None or not carried:
             step, total = self._counter.step_of(position)
-        row = Row(step, names, values, wall, total)
+        row = Row(step, names, values, self.rows.clock.stamp(), total)
         believed = self._forms.add(form, row, own=not carried, once=carried and rank == EPISODE)
         self._block.row(step)
         for one in believed:
@@ -292,6 +327,24 @@ class Generic(Dialect):
     def _give(self, found: list[Row]) -> None:
         for row in found:
             self.add(row, guessed=self._block.guessed)
+
+
+@lru_cache(maxsize=1024)
+def _fine_names(names: Names) -> tuple[int, ...]:
+    """Positions of the names of fine counters."""
+    return tuple(at for at, name in enumerate(names) if rank_of_counter(name) == FINE)
+
+
+@lru_cache(maxsize=1024)
+def _form_of(rank: int, names: Names) -> tuple[bytes | int, ...]:
+    return rank, *RowForms.leading(names)
+
+
+def _quantities(texts: Sequence[bytes]) -> list[float]:
+    try:
+        return list(map(float, texts))
+    except ValueError:
+        return list(map(quantity, texts))
 
 
 def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:

@@ -3,13 +3,16 @@
 A dialect only gets lines that contain one of its markers, which are searched in the whole piece
 at once: most pieces are text without any row, so this is what reading them costs. A marker that
 contains another one, or a byte that is rare in text, is only sought in the lines that have it.
-After some rows only the dialects that found any remain.
+After some rows only the dialects that found any remain. Where most of a log is lines with one of
+the markers of its rows, that one leads: the others are sought in the lines between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
@@ -24,12 +27,15 @@ from rltui.formats.console.transformers import Transformers
 _GUESSED = 1 << 25
 #: Rows after which the dialects without any are dropped.
 _SETTLED = 20
-#: Bytes that are rare in most text; memchr finds them many times as fast as a word.
-_RARE = (b"\xe2", b"{", b"%", b"|", b"+")
+#: What is rare in most text, and in several markers: a byte is found many times as fast as a word.
+_RARE = (b"\xe2", b"\x1b", b"{", b"%", b"|", b"+", b"#", b"*", b"=", b"---")
 #: Lines are few enough to be searched one by one when there is at most one in this many bytes (a
 #: power of two), and a byte is rare.
 _FEW, _FEW_RARE = 8, 10
 _GUESS = Rank.GUESS
+_is_open = attrgetter("open")
+#: How often a marker may turn out not to lead.
+_MOST_LEADERS = 3
 
 Line = tuple[int, int]
 """Where a line begins and ends, without the end of the line."""
@@ -59,6 +65,14 @@ class LineDispatch:
         self._best: int = len(Rank)
         """The surest rank of these."""
         self._hits = 0
+        self._known: Sequence[Dialect] = ()
+        """Those that the piece began with."""
+        self._newest: Dialect | None = None
+        """The one that found the newest row."""
+        self._leader: tuple[Dialect, bytes] | None = None
+        """A dialect, and the marker of its rows that leads."""
+        self._leaders = 0
+        """Markers that were tried."""
 
     def read(self, text: bytes, prefixes: Mapping[int, bytes], offset: int) -> int | None:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->
@@ -68,8 +82,9 @@ class LineDispatch:
         clock.piece(text, prefixes)
         if left < 0:
             self._drop_guesses()
-        known = tuple(self._dialects)
-        marked = marked_lines(text, tuple([(one.markers, one.words) for one in known]))
+        known = self._known = tuple(self._dialects)
+        marks, led = self._marks(text, known)
+        marked = [(begin, _numbers(owners)) for begin, owners in sorted(marks.items())]
         marked.append((size, ()))
         opened = [dialect for dialect in known if dialect.open]
         chosen: dict[tuple[int, ...], list[Dialect]] = {}
@@ -86,18 +101,65 @@ class LineDispatch:
                 self._drop_guesses()
 
             end = text.find(b"\n", at)
-            count, rows.stamp = rows.count, prefixes.get(at, b"")
-            clock.line = at, end
+            count, clock.line = rows.count, (at, end)
             dialects = chosen.get(numbers)
             if dialects is None:
                 dialects = chosen[numbers] = [known[number] for number in numbers]
-            if self._line(text[at:end], opened, dialects) or opened:
-                opened = [dialect for dialect in self._dialects if dialect.open]
+            opens = self._line(text[at:end], opened, dialects, at in led)
             if rows.count > count:
-                last = end
+                last, opens = end, True
+            if opens or (opened and not all(map(_is_open, opened))):
+                opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
         rows.end_piece()
+        if last is not None and self._leader is None:
+            self._lead(text[text.rfind(b"\n", 0, last) + 1 : last + 1])
         return last
+
+    def _lead(self, line: bytes) -> None:
+        """Let a marker of the newest row lead, which is in this line."""
+        dialect = self._newest
+        if dialect is None or self._hits <= _SETTLED or self._leaders >= _MOST_LEADERS:
+            return
+        self._leaders += 1
+        lower = line.lower()
+        found = [marker for marker in dialect.markers if marker in line]
+        found += [word for word in dialect.words if word in lower]
+        self._leader = (dialect, found[0]) if found else None
+
+    def _marks(
+        self, text: bytes, known: Sequence[Dialect]
+    ) -> tuple[Mapping[int, int], Container[int]]:
+        """Where the lines with markers begin, each with a bit for each dialect that has one in it;
+        and where those begin in which dialects behind that of the leader were not sought."""
+        markers = _markers(known)
+        lines, gaps = _led_lines(text, *self._leader) if self._leader is not None else ([], [])
+        if self._leader is None or 2 * sum(end - begin for begin, end in gaps) > len(text):
+            self._leader = None
+            return _marks(text, markers), ()
+        number = known.index(self._leader[0])
+        led = dict.fromkeys([begin for begin, _ in lines], 1 << number)
+        marks = led.copy()
+        for begin, owners in _marks(text, markers[:number]).items():
+            marks[begin] = marks.get(begin, 0) | owners
+        starts = [0]
+        for begin, end in gaps:
+            starts.append(starts[-1] + end - begin)
+        between = b"".join([text[begin:end] for begin, end in gaps])
+        for at, owners in _marks(between, markers[number:]).items():
+            gap = bisect_right(starts, at) - 1
+            begin = gaps[gap][0] + at - starts[gap]
+            marks[begin] = marks.get(begin, 0) | owners << number
+
+        return marks, led
+
+    def _behind(self, line: bytes) -> list[Dialect]:
+        """The dialects behind that of the leader that have a marker in a line."""
+        if self._leader is None:
+            return []
+        later = self._known[self._known.index(self._leader[0]) + 1 :]
+        owners = _marks(line + b"\n", _markers(later)) if later else {}
+        return [later[number] for number in _numbers(owners.get(0, 0))]
 
     def _drop_guesses(self) -> None:
         """Drop the weak dialects where there is no row after so many bytes."""
@@ -113,10 +175,10 @@ class LineDispatch:
                 if self._rows.count > count:
                     self._find(dialect)
 
-    def _line(self, line: bytes, opened: list[Dialect], marked: list[Dialect]) -> bool:
+    def _line(self, line: bytes, opened: list[Dialect], marked: list[Dialect], led: bool) -> bool:
         """Pass a line to the open dialects, and to those with a marker in it until one takes it;
-        an open one that guesses waits whether a surer one does. Returns whether one of those with
-        a marker wants the next lines."""
+        an open one that guesses waits whether a surer one does. ``led``: ``marked`` ends with the
+        dialect of the leader. Returns whether one of those with a marker wants the next lines."""
         guesses = None
         for dialect in opened:
             if dialect.rank is _GUESS:
@@ -125,15 +187,19 @@ class LineDispatch:
                 self._pass(dialect, dialect.follow, line)
 
         opens = False
-        for dialect in marked:
-            if opened and dialect in opened and dialect.open and dialect is not guesses:
-                continue
-            taken = self._pass(dialect, dialect.read, line)
-            opens = opens or dialect.open
-            if taken:
-                return opens
+        while marked:
+            for dialect in marked:
+                if dialect is guesses:
+                    guesses = None
+                elif opened and dialect in opened and dialect.open:
+                    continue
+                taken = self._pass(dialect, dialect.read, line)
+                opens = opens or dialect.open
+                if taken:
+                    return opens
+            marked, led = self._behind(line) if led else [], False
 
-        if guesses is not None and guesses not in marked:
+        if guesses is not None:
             self._pass(guesses, guesses.follow, line)
         return opens
 
@@ -151,6 +217,7 @@ class LineDispatch:
         """Remember that a dialect has found a row, and drop those that get no lines any more: a
         dialect is wanted only while no surer one has found a row."""
         self._hits += 1
+        self._newest = dialect
         if self._hits > _SETTLED and dialect in self.found:
             return
         self.found.add(dialect)
@@ -173,6 +240,30 @@ class LineDispatch:
 def marked_lines(text: bytes, markers: Markers) -> list[tuple[int, tuple[int, ...]]]:
     """Where the lines with markers begin, in order, each with the numbers of those that have one
     in it; ``text`` ends with the end of a line."""
+    return [(begin, _numbers(owners)) for begin, owners in sorted(_marks(text, markers).items())]
+
+
+def _markers(dialects: Sequence[Dialect]) -> Markers:
+    return tuple([(one.markers, one.words) for one in dialects])
+
+
+def _led_lines(text: bytes, dialect: Dialect, marker: bytes) -> tuple[list[Line], list[Line]]:
+    """The lines with a marker, and where those between begin and end."""
+    source = text if marker in dialect.markers else text.lower()
+    first, at, gaps = source.find(marker), 0, []
+    lines = (_lines(source, marker, first, len(text)) if first >= 0 else None) or []
+    for begin, end in lines:
+        if begin > at:
+            gaps.append((at, begin))
+        at = end + 1
+    if at < len(text):
+        gaps.append((at, len(text)))
+
+    return lines, gaps
+
+
+def _marks(text: bytes, markers: Markers) -> dict[int, int]:
+    """Where the lines with markers begin, each with a bit for each that has one in it."""
     searches, any_case = _plan(markers)
     lower, few = text.lower() if any_case else b"", len(text) >> _FEW
     lines: list[Sequence[Line] | None] = []
@@ -192,7 +283,7 @@ def marked_lines(text: bytes, markers: Markers) -> list[tuple[int, tuple[int, ..
         for begin, _ in (found or ()) if owners else ():
             marked[begin] = marked.get(begin, 0) | owners
 
-    return [(begin, _numbers(owners)) for begin, owners in sorted(marked.items())]
+    return marked
 
 
 @lru_cache(maxsize=1024)
@@ -236,9 +327,9 @@ def _plan(markers: Markers) -> _Plan:
         for any_case in (False, True):
             for needle in needles[any_case]:
                 owners[needle, any_case] = owners.get((needle, any_case), 0) | 1 << number
-    for byte in _RARE:
-        if len(owners) > len(_RARE) and any(byte in marker for marker, _ in owners):
-            owners.setdefault((byte, False), 0)
+    for rare in _RARE:
+        if len(owners) > len(_RARE) and any(rare in marker for marker, _ in owners):
+            owners.setdefault((rare, False), 0)
 
     searches: list[_Search] = []
     for needle, any_case in sorted(owners, key=lambda owner: (len(owner[0]), not owner[1])):

@@ -244,7 +244,7 @@ class Verl(Dialect):
             return False
         if b"Training Progress" in line[: found.start()]:
             self._other(line[: found.start()])
-        long = len(line) + len(self.rows.stamp) >= _CUT and not line.endswith(b")")
+        long = len(line) + len(self.rows.clock.prefix) >= _CUT and not line.endswith(b")")
         if long and _CUT in (len(line), len(line.decode("utf-8", "replace"))):
             # a line that was cut loses its last field, which may be incomplete
             line = line[: line.rfind(b" - ")]

@@ -180,6 +180,8 @@ def may_have_counter(text: bytes, known: int = 0) -> bool:
     last, short = _ends()
     for at in ends:
         name = text[at - _NEAR if at > _NEAR else 0 : at].rstrip(_NO_LETTERS).lower()
+        if not name[-1:].isalpha():
+            continue
         if name.translate(None, _NO_LETTERS)[-_END:] in last:
             return True
         if short.search(name):
@@ -392,6 +394,12 @@ def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
             continue
         rank = _ORDER[found[1][:4]]
         yield (FINE if rank == STEP and before and before[1] else rank), found
+
+
+def has_counters(text: bytes) -> bool:
+    """Whether a counter may be anywhere in a text."""
+    lower = text.lower()
+    return b"epoch" in lower or any(_counters(lower))
 
 
 class Rises:

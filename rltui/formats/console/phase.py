@@ -6,7 +6,7 @@ The signs are in ``data/log_signs/phases.yaml``. Each is only tried on lines wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
@@ -35,13 +35,26 @@ class _Document(NamedTuple):
     begins: tuple[Sign, ...]
 
 
+class _Known(NamedTuple):
+    """The patterns in the order in which they are tried, those of ends first."""
+
+    patterns: tuple[re.Pattern[str], ...]
+    markers: Markers
+    ends: int
+
+
 @lru_cache(maxsize=1)
-def _known() -> tuple[tuple[re.Pattern[str], ...], Markers]:
-    """The patterns in the order in which they are tried, and the words of each."""
+def _known() -> _Known:
     document = signs(_Document, "phases")
     known = document.ends + document.begins
     words = tuple((tuple(word.encode() for word in sign.words), ()) for sign in known)
-    return tuple(sign.pattern for sign in known), words
+    return _Known(tuple(sign.pattern for sign in known), words, len(document.ends))
+
+
+def _found(text: bytes, begin: int, numbers: Sequence[int]) -> re.Match[str] | None:
+    """The first of some patterns that matches a line."""
+    line = text[begin : begin + _LINE].partition(b"\n")[0].decode(errors="replace")
+    return first_match((_known().patterns[number] for number in numbers), line)
 
 
 class PhaseSearch:
@@ -50,7 +63,8 @@ class PhaseSearch:
     def __init__(self) -> None:
         self.phase: Phase | None = None
         """The newest one that began after the newest row."""
-        self._name = ""
+        self._name = self._line = ""
+        """Of the newest phase, and the first line with it."""
         self._times: list[int] = []
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
@@ -83,33 +97,48 @@ class PhaseSearch:
         return float((self._times[-1] - self._times[0]) % _DAY_S) if self._times else 0.0
 
     def _search(self, text: bytes) -> None:
-        """Look at lines, in order; of the patterns that match one the first counts."""
+        """Look at lines: from the last one back, since the newest phase counts."""
         if b"\x1b" in text:
             text = ANSI.sub(b"", text)
         text = text.replace(b"\r", b"\n") + b"\n"
-        patterns, words = _known()
-        for begin, numbers in marked_lines(text.translate(_FOLDED), words):
-            line = text[begin : begin + _LINE].partition(b"\n")[0].decode(errors="replace")
-            found = first_match((patterns[number] for number in numbers), line)
-            if found is not None:
-                self._take(line, found)
+        marked = marked_lines(text.translate(_FOLDED), _known().markers)
+        ended: dict[str, int] = {}
+        for begin, numbers in marked:
+            if numbers[0] < _known().ends and (found := _found(text, begin, numbers)):
+                name = found["what"].strip()
+                if "took" in found.re.groupindex:
+                    self._took[name], ended[name] = float(found["took"]), begin
 
-    def _take(self, line: str, found: re.Match[str]) -> None:
-        """Begin or end the phase of a line."""
-        parts = found.groupdict()
-        name = clean(parts["what"]).strip()
-        if "took" in parts:
-            self._took[name] = float(parts["took"])
-            if name == self._name:
+        newest, before = None, self._name
+        for begin, numbers in reversed(marked):
+            found = _found(text, begin, numbers)
+            if found is None or "took" in found.re.groupindex:
+                continue
+            name = found["what"].strip()
+            if ended.get(name, -1) > begin or (newest is not None and name != self._name):
+                before = ""
+                break
+            newest = newest or found
+            self._name, line = name, found.string
+        if newest is None:
+            if not before or before in ended:
                 self.phase, self._name = None, ""
             return
-        clock = _CLOCK.search(line.encode())
-        since = clock[1].decode() if clock else ""
-        if name == self._name and self.phase is not None:
-            since = self.phase.since
-        self._name = name
-        done, total = (int(parts[part]) if parts.get(part) else None for part in ("done", "total"))
-        self.phase = Phase(name, since, done, total, self._took.get(name))
+        if before != self._name or before in ended:
+            self._line = line
+        self.phase = self._phase(newest.groupdict())
+
+    def _phase(self, parts: Mapping[str, str | None]) -> Phase:
+        """The newest phase, as far as it has come."""
+        clock = _CLOCK.search(self._line.encode())
+        done, total = (int(parts.get(part) or -1) for part in ("done", "total"))
+        return Phase(
+            clean(self._name).strip(),
+            clock[1].decode() if clock else "",
+            done if done >= 0 else None,
+            total if total >= 0 else None,
+            self._took.get(self._name),
+        )
 
 
 def _times(lines: Iterable[bytes]) -> list[int]:

@@ -93,7 +93,8 @@ class BoxedTable(Dialect):
         self._held: list[tuple[int | None, list[tuple[int, bytes]], dict[bytes, float]]] = []
         """Boxes that wait: the step above, ranks and names of the counters, and the values."""
         self._sure = False
-        self._key = words().box_steps[0]
+        self._counters = words().box_steps
+        self._key = self._counters[0]
         """The counter of the newest box."""
 
     def read(self, line: bytes) -> bool:
@@ -206,9 +207,12 @@ class BoxedTable(Dialect):
                 name, _, value = pair.rpartition(b": ")
                 cells[name if category == b"other" else category + b"/" + name] = value
 
-        amounts = ((name, amount(text)) for name, text in cells.items())
-        values = {name: known for name, known in amounts if known is not None}
-        for key in words().box_steps:  # a counter of a framework
+        values: dict[bytes, float] = {}
+        for name, text in cells.items():
+            known = amount(text)
+            if known is not None:
+                values[name] = known
+        for key in self._counters:  # of a framework
             if key in values and values[key].is_integer():
                 self._key, step = key, int(values.pop(key))
                 if values:

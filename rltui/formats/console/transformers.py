@@ -13,6 +13,8 @@ import math
 import re
 from bisect import bisect_left
 from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import ANSI, plain, simplified
@@ -25,7 +27,7 @@ _BAR = re.compile(
     rb"\s*(?:Train(?:ing)?: *)?\d{1,3}%(?:\|[^|]{0,400}\|)? *(\d{1,12})/(\d{1,12}) \["
 )
 #: How the counter of a heading above a dict ends.
-_COUNTED = (b"tep ", b"TEP ", b"tep=", b"teration ")
+_COUNTED = (b"tep ", b"TEP ", b"tep=", b"Iteration ", b"iteration ")
 _INTERVAL = re.compile(rb"logging_steps['\"]?[=: ] ?(\d{1,9})(?![\d.])")
 _PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
 _PROGRESS = b"global_step/max_steps"
@@ -134,8 +136,9 @@ class StepInference:
             # the bar of this training has ended, and another one runs
             self._begin(*self._other)
         # a bar that moves is redrawn after each row, or has moved before the first of many
-        waits = any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
-        still = self._still or (train and waits and self._bar == self._first_bar)
+        stands = train and bool(self._pending) and self._bar == self._first_bar
+        waits = stands and any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        still = self._still or waits
 
         if self.total is None:
             self._without_bar(kind, row, epoch)
@@ -154,11 +157,11 @@ class StepInference:
             shown = 0 if self._buffered else -(-self._bar // every) * every
             self.newest = max(self._next(), shown)
             self._fresh = not self._buffered
-            self.ready.append(row._replace(step=self.newest))
+            self.ready.append(row.at(self.newest))
         else:
             late = self._buffered and kind is not RowKind.SUMMARY
             step = self.newest if late else max(self.newest, self._bar)
-            self.ready.append(row._replace(step=step))
+            self.ready.append(row.at(step))
 
     def end(self) -> None:
         """Count the rows that wait for a bar: none comes."""
@@ -167,7 +170,7 @@ class StepInference:
             if kind is RowKind.TRAIN:
                 self.newest = self._next()
                 self.steps_are_row_numbers |= self.interval is None
-            self.ready.append(row._replace(step=self.newest))
+            self.ready.append(row.at(self.newest))
 
     def lost(self) -> None:
         """A row was torn and could not be repaired."""
@@ -198,7 +201,7 @@ class StepInference:
             # the first step may be logged whatever the interval
             gap = self.newest - before if before > 1 or self.newest == 2 else self.newest
             self.interval = max(1, gap)
-        self.ready += [row._replace(step=self.newest) for _, row in self._pending]
+        self.ready += [row.at(self.newest) for _, row in self._pending]
         self._pending = []
 
     def _spread(self, trained: int, torn: bool) -> None:
@@ -244,7 +247,7 @@ class StepInference:
             self.interval = min(max(round(at), low), high) if math.isfinite(at) else high
         self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
         self._spread(rows, False)
-        self.ready.append(row._replace(step=total))
+        self.ready.append(row.at(total))
 
     def _without_bar(self, kind: RowKind, row: Row, epoch: float) -> None:
         """Count a row, in steps of the interval where it is known.
@@ -261,7 +264,31 @@ class StepInference:
             if not math.isnan(epoch):
                 self._epochs.append(epoch)
                 self._steps.append(self.newest)
-        self.ready.append(row._replace(step=self.newest))
+        self.ready.append(row.at(self.newest))
+
+
+class _Form(NamedTuple):
+    """What the names of a row say."""
+
+    step: int
+    """Position of the step of a loop of one's own, and of the epoch; -1 without one."""
+    epoch: int
+    tags: tuple[bytes, ...]
+    """The names in TensorBoard."""
+    kind: RowKind
+
+
+@lru_cache(maxsize=1024)
+def _form_of(names: tuple[bytes, ...]) -> _Form:
+    step = next((names.index(name) for name in _STEPS if name in names), -1)
+    about = [name.startswith((b"eval_", b"test_")) for name in names if name != b"epoch"]
+    kind = RowKind.EVAL if about and all(about) else RowKind.TRAIN
+    if b"train_runtime" in names:
+        kind = RowKind.SUMMARY
+    latin = (transformers_tag(name.decode("latin-1")) for name in names)  # any bytes
+    tags = tuple(tag.encode("latin-1") for tag in latin)
+
+    return _Form(step, names.index(b"epoch") if b"epoch" in names else -1, tags, kind)
 
 
 class Transformers(Dialect):
@@ -280,9 +307,6 @@ class Transformers(Dialect):
         """The lines of a row that a terminal has wrapped, so far."""
         self._names: tuple[bytes, ...] = ()
         """Of the last row."""
-        self._tags: tuple[bytes, ...] = ()
-        """These names in TensorBoard."""
-        self._kind = RowKind.TRAIN
         self._bare = False
         """Whether rows without a logger prefix were seen."""
         self._above: int | None = None
@@ -320,7 +344,8 @@ class Transformers(Dialect):
         after = line.find(b"]", bar.end()) + 1 if bar else 0
         if bar:
             self._inference.bar(int(bar[1]), int(bar[2]), bool(self._torn))
-            self._give()
+            if self._inference.ready:
+                self._give()
         if begin >= 0:
             return self._dict(line, begin, after)
         if bar:
@@ -360,7 +385,7 @@ class Transformers(Dialect):
             return False
 
         found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
-        prefix = plain(line[after:begin])
+        prefix = plain(line[after:begin]) if begin > after else b""
         if found is None or (self._bare and prefix.endswith(b">>")):
             return False
         if _QUOTED.match(line, end) and not {*_STEPS}.isdisjoint(found[0]):
@@ -387,9 +412,9 @@ class Transformers(Dialect):
         names, values = found
         wall = self.rows.clock.stamp()
         above, self._above = self._above, None
-        own = next((n for n in _STEPS if n in names), None)
-        if own is not None:  # of a custom loop, whose names stay
-            at = names.index(own)
+        form = _form_of(names)
+        if form.step >= 0:  # of a custom loop, whose names stay
+            at = form.step
             if not values[at].is_integer() or len(names) < 2:
                 return False
             rest = values[:at] + values[at + 1 :]
@@ -397,39 +422,30 @@ class Transformers(Dialect):
             return True
 
         progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
-        if b"epoch" not in names and progress is None:
+        if form.epoch < 0 and progress is None:
             if above is not None:
                 self._give(Row(above, names, values, wall))
             return above is not None
-        if names != self._names:
-            self._learn(names)
+        self._names = names
         if above is not None:
             self._inference.newest = above
-            self._give(Row(above, self._tags, values, wall))
+            self._give(Row(above, form.tags, values, wall))
             return True
         if progress:
             self.rows.total = int(progress[2])
-            self._give(Row(int(progress[1]), self._tags, values, wall))
+            self._give(Row(int(progress[1]), form.tags, values, wall))
             return True
 
         planned = math.nan
-        if self._kind is RowKind.SUMMARY:
+        if form.kind is RowKind.SUMMARY:
             # run time times speed: the number of steps
             cells = dict(zip(names, values, strict=True))
             planned = cells.get(b"train_steps_per_second", math.nan) * cells[b"train_runtime"]
-        row = Row(0, self._tags, values, wall)
-        self._inference.row(self._kind, row, values[names.index(b"epoch")], planned)
-        self._give()
+        row = Row(0, form.tags, values, wall)
+        self._inference.row(form.kind, row, values[form.epoch], planned)
+        if self._inference.ready:
+            self._give()
         return True
-
-    def _learn(self, names: tuple[bytes, ...]) -> None:
-        """Remember the names of a row, and what they say of it."""
-        about = [n.startswith((b"eval_", b"test_")) for n in names if n != b"epoch"]
-        self._kind = RowKind.EVAL if about and all(about) else RowKind.TRAIN
-        if b"train_runtime" in names:
-            self._kind = RowKind.SUMMARY
-        latin = (transformers_tag(n.decode("latin-1")) for n in names)  # any bytes
-        self._names, self._tags = names, tuple(tag.encode("latin-1") for tag in latin)
 
     def _give(self, *rows: Row) -> None:
         """Add rows, or those whose step is now known."""

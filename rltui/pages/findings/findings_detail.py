@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.draw.line import (
@@ -21,28 +23,35 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.view import View
-from rltui.facts import findings, numbers, sentences
-from rltui.facts.checkpoint import checkpoint_words
-from rltui.facts.checks import CheckItem, check_items, then_words
+from rltui.facts import findings, numbers, sentences, story_words
+from rltui.facts.checks import CheckItem, then_words
 from rltui.facts.metrics import fold
-from rltui.facts.runs import exit_words
-from rltui.health.model import Diagnosis, Skipped
+from rltui.facts.story import Story, stories, story_blaming, story_of
+from rltui.facts.story_words import Part
+from rltui.health.model import Skipped
 from rltui.pages.findings.findings_pane import (
     CalmId,
-    CauseId,
-    EndingId,
     ItemId,
     ProjectedId,
     SkippedId,
     row_of,
 )
-from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, onset_words, span_words
+from rltui.pages.findings.lines import (
+    HeadId,
+    badge_of,
+    evidence_facts,
+    first_mover_lines,
+    heading,
+    span_words,
+)
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
 from rltui.session import RunView
 
 #: Look of what stands out although its metric is ok.
 _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
+#: Cells of the names of facts, with a blank.
+_NAMES = 13
 
 
 def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, height: int) -> Block:
@@ -67,18 +76,13 @@ class _Detail:
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
-        run, report, row = self._run, self._run.report, row_of(self._run, item)
+        report, row = self._run.report, row_of(self._run, item)
         if row is not None:
             return self._finding(row)
-        if isinstance(item, EndingId):
-            return self._ending()
+        if isinstance(item, HeadId):
+            return self._began(item.tag)
         if isinstance(item, ProjectedId):
             return self._projection(item.tag)
-        if isinstance(item, CauseId) and report is not None:
-            cause, leading = findings.cause_of(run), report.diagnosed.leading
-            if cause is not None and cause.tag == item.tag:
-                return self._cause(report.diagnosed.diagnoses[0])
-            return [] if leading is None else self._suspect(item.tag, leading)
         skipped = report.skipped if report is not None else ()
         lines = self._judged([])[1:] if isinstance(item, CalmId) else []
 
@@ -134,107 +138,72 @@ class _Detail:
         lines += self._text("A straight line through the newest part of the run; no finding yet.")
         return self._chart(tag, lines)
 
-    def _ending(self) -> Block:
-        run, view, width, crash = self._run, self._view, self._width, self._run.verdict.crash
-        if crash is None:
-            return []
-        look = LEVEL_BOLD[run.verdict.exit_level]
-        lines = self._text(exit_words(crash), look)
-        lines += self._text(crash.line, STRONG) if crash.line else []
-        advice = findings.ending_advice(run, crash)
-        lines += next_step_lines(advice, view, width) if advice else []
-        diagnosis = findings.ending_diagnosis(run) if run.infos else None
-        if diagnosis is not None:
-            lines += checks(run, diagnosis, view, width)
-
-        return [*lines, [], [("t shows the end of the log", MUTED)]]
-
     def _head(self, mark: str, title: str, look: Style, note: str) -> Line:
         """Badge and title, a rule, and a note at the right end."""
         head: Line = [(f"{mark} ", look), (self._words(title), look), (" ", TEXT)]
         room = self._width - line_width(head) - cell_width(note) - 1
         return [*head, (self._view.glyphs.rule * max(0, room), RULE), (f" {note}", MUTED)]
 
-    def _cause(self, diagnosis: Diagnosis) -> Block:
+    def _began(self, tag: str) -> Block:
+        """The head of a story: the setting that is its cause, or for "" how the run ended."""
         run, view, width = self._run, self._view, self._width
-        level, mark = diagnosis.level, view.glyphs.badge(diagnosis.level)
-        look = LEVEL_BOLD[level]
-        lines = [self._head(mark, findings.title_of(run, diagnosis), look, diagnosis.symptom.id)]
-        lines += self._text(findings.summary_of(run, diagnosis))
-        lines += next_step_lines(findings.next_step_of(run, diagnosis), view, width)
-        lines += checks(run, diagnosis, view, width)
-        moved = first_mover_lines(run, view, width, min(7, self._height - len(lines) - 10))
-        lines += [[], *moved] if moved else []
-        move = findings.cause_of(run)
-
-        return self._chart(move.tag if move else None, lines)
-
-    def _suspect(self, tag: str, diagnosis: Diagnosis) -> Block:
-        run, view, width, suspect = (
-            self._run,
-            self._view,
-            self._width,
-            findings.suspect_of(self._run, tag),
-        )
-        if suspect is None:
+        ended = next((s for s in stories(run) if s.crash is not None), None)
+        story = story_blaming(run, tag) if tag else ended
+        if story is None:
             return []
-        look = LEVEL_BOLD[run.verdict.tag_level(tag)]
-        lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
-        lines += self._text(f"{findings.suspect_words(suspect)} ({diagnosis.symptom.title})", look)
-        lines += next_step_lines(suspect.advice, view, width)
-        return self._chart(tag, [*lines, *checks(run, diagnosis, view, width)])
+        look, mark = LEVEL_BOLD[story.level], view.glyphs.badge(story.level)
+        if story.crash is not None:
+            lines = self._text(story_words.summary(story), look)
+            lines += self._text(story.crash.line, STRONG) if story.crash.line else []
+            lines += self._told(story)
+            return [*lines, [], [("t shows the end of the log", MUTED)]]
+        setting, top = story.setting, story.top
+        if setting is not None and setting.tag == tag and top is not None:
+            lines = [self._head(mark, story_words.title(story, top), look, top.symptom.id)]
+            lines += self._text(story_words.summary(story))
+        else:
+            lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
+            lines += self._text(story_words.blame_words(story, tag), look)
+        lines += self._told(story)
+        moved = first_mover_lines(run, view, width, min(7, self._height - len(lines) - 10))
+        return self._chart(tag, [*lines, *([[], *moved] if moved else [])])
+
+    def _told(self, story: Story, facts: Iterable[tuple[str, str]] = ()) -> Block:
+        """The next step, facts, what to check in order, and usual causes."""
+        width = self._width
+        told = dict(story_words.parts(story, self._view.glyphs.badge))
+        named = [(part.value, told.get(part, "")) for part in (Part.CHECKPOINT, Part.LOG_SAYS)]
+        step = [(Part.NEXT.value, self._words(story_words.action(story)))]
+        lines = fact_table(step, width, _NAMES, STRONG)
+        rest = ((name, self._words(text)) for name, text in (*named, *facts))
+        lines += fact_table(rest, width, _NAMES)
+        if story.lead is None:
+            return lines
+        causes = [(Part.CAUSES.value, self._words(story.lead.symptom.causes))]
+        table = check_table(story, self._view, width)
+        return [*lines, [], *table, *fact_table(causes, width, _NAMES)]
 
     def _finding(self, row: findings.FindingRow) -> Block:
-        run, view, width, finding = self._run, self._view, self._width, row.finding
+        run, view, finding = self._run, self._view, row.finding
         glyph, token, bold = badge_of(finding, view)
         lines = [self._head(glyph, finding.title, style(token, bold=bold), finding.rule)]
         lines += self._text(sentences.summary(finding))
-        diagnosis = findings.diagnosis_of(run, finding)
-        lines += (
-            [] if finding.error else next_step_lines(findings.advice_of(run, finding), view, width)
-        )
-        saved = checkpoint_words(run, diagnosis) if diagnosis else ""
-        facts = [("last good", f"checkpoint: {saved}" if saved else "")]
-        facts += [("since", onset_words(run, finding)), ("because", _because(run, diagnosis))]
+        facts = [*evidence_facts(run, finding, whole=self._height < 1)]
+        facts.append(("because", story_words.cause_words(run, finding)))
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
-        lines += fact_table([(name, self._words(text)) for name, text in facts], width, 10)
-
-        if finding.error:
-            lines += fact_table([("rule broke", self._words(finding.error))], width, 12)
-        elif diagnosis is not None:
-            lines += checks(run, diagnosis, view, width)
-
+        story = story_of(run, finding)
+        if story is None or finding.error is not None:
+            words = ((name, self._words(text)) for name, text in facts)
+            lines += fact_table(words, self._width, _NAMES)
+        else:
+            lines += self._told(story, facts)
         return self._chart(finding.tag, lines)
 
 
-def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
-    """What explains a finding: "learning rate × 200, step 30"."""
-    found = run.report.diagnosed.diagnoses if run.report else ()
-    top = next((d for d in found if diagnosis and d.symptom.id == diagnosis.explained_by), None)
-    if top is None:
-        return ""
-    since = numbers.step(top.since_step)
-    if top.is_over:
-        since = f"{numbers.step_range(top.since_step, top.until_step)}, over"
-    return f"{findings.title_of(run, top)}, step {since}"
-
-
-def next_step_lines(advice: str, view: View, width: int) -> Block:
-    """The advice, shown directly below the finding so that low screens have room for it."""
-    return fact_table([("next step", view.glyphs.text(advice))], width, 10, STRONG)
-
-
-def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> Block:
-    """A blank line, what to check in order, and usual causes."""
-    causes = view.glyphs.text(diagnosis.symptom.causes)
-    table = fact_table([("usual causes", causes)], width, 14)
-    return [[], *check_table(run, diagnosis, view, width), *table]
-
-
-def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> Block:
+def check_table(story: Story, view: View, width: int) -> Block:
     """What to check, numbered, under a heading: badge, metric, question, value now, sparkline."""
-    glyphs, items = view.glyphs, check_items(run, diagnosis)
+    run, glyphs, items = story.run, view.glyphs, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
     name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1

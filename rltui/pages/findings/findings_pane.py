@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -10,22 +11,17 @@ from textual.geometry import Size
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit, pad
+from rltui.core.text import cell_width, pad
 from rltui.draw.line import (
-    LEVEL_BOLD,
     MUTED,
     TEXT,
     Block,
     Entry,
     Line,
     column,
-    fit_line,
     fixed,
     indented,
-    line_width,
-    longest,
     row_entry,
-    style,
 )
 from rltui.draw.prose import note_lines, paragraph, trouble_line
 from rltui.draw.view import PaneLayout, View
@@ -33,7 +29,6 @@ from rltui.facts import sentences
 from rltui.facts.findings import (
     FindingId,
     FindingRow,
-    cause_of,
     finding_rows,
     muted_rows,
     projections,
@@ -41,37 +36,24 @@ from rltui.facts.findings import (
     why_skipped,
     worst_rows,
 )
-from rltui.facts.runs import exit_words
-from rltui.health.model import FindingState, Report
-from rltui.health.symptoms import SETTING_CHANGED
+from rltui.facts.story import Story, main_story, stories, story_blaming
+from rltui.facts.story_words import Part
+from rltui.health.model import Report
 from rltui.pages.findings.lines import (
-    STORY_NAMES,
-    badge_of,
+    HeadId,
     calm_lines,
-    cause_line,
     counts,
     finding_line,
     first_mover_lines,
-    first_mover_sentence,
+    head_lines,
     heading,
     no_verdict,
-    span_words,
     story_lines,
-    suspect_lines,
-    title_words,
 )
 from rltui.session import RunView
 from rltui.tui import later
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import LineList, Lines
-
-if TYPE_CHECKING:
-    from rltui.health.crash import ExitStatus
-
-_TITLES = {
-    FindingState.FIRING: "Firing",
-    FindingState.RESOLVED: "Resolved",
-}
 
 
 class CalmId(NamedTuple):
@@ -84,18 +66,6 @@ class SkippedId(NamedTuple):
     rule: str
 
 
-class CauseId(NamedTuple):
-    """Names the setting that began the worst story."""
-
-    tag: str
-
-
-class EndingId(NamedTuple):
-    """Names the way in which the run ended."""
-
-    reason: str
-
-
 class ProjectedId(NamedTuple):
     """Names a metric that is going to cross its limit."""
 
@@ -103,7 +73,7 @@ class ProjectedId(NamedTuple):
 
 
 #: What the cursor of the list stands on.
-ItemId = FindingId | CalmId | SkippedId | CauseId | EndingId | ProjectedId
+ItemId = FindingId | CalmId | SkippedId | HeadId | ProjectedId
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
@@ -149,48 +119,39 @@ class _Entries(list[Entry[ItemId]]):
         """An item of one line."""
         self.append(row_entry(item, lambda _: line, self._width, self._margin, self._view))
 
-    def causes(self, report: Report) -> None:
-        """The setting that jumped before the firing findings, and likely causes among settings."""
-        run, view, width = self._run, self._view, self._width
-        move, line = cause_of(run), cause_line(run, view, width)
-        causes = [(move.tag, line)] if move is not None and line else []
-        causes += suspect_lines(run, view, width)
-        if causes:
-            own = {id(f) for d in report.diagnosed.stories()[0] for f in d.findings}
-            count = sum(id(r.finding) in own for r in finding_rows(run) if r.is_firing)
-            self.head("Cause", f"of {count} finding{'s' if count != 1 else ''}")
-        for tag, line in causes:
-            self.item(CauseId(tag), line)
-
-    def ending(self, crash: ExitStatus) -> None:
+    def ending(self, story: Story) -> None:
         """How the run ended."""
-        glyphs, level = self._view.glyphs, self._run.verdict.exit_level
-        look = LEVEL_BOLD[level]
-        words = pad(glyphs.text(exit_words(crash)), self._width - 2)
         self.head("Ended", "")
-        self.item(EndingId(crash.reason), [(f"{glyphs.badge(level)} ", look), (words, look)])
+        for item, line in head_lines(story, self._view, self._width):
+            self.item(item, line)
 
-    def findings(self, report: Report) -> None:
-        """Findings that fire, are resolved, or muted by the user."""
+    def findings(self) -> None:
+        """Findings that fire, each story below what began it; those that are resolved, or muted by
+        the user."""
         run, view, width = self._run, self._view, self._width
-        explained, rows = _explained(report), finding_rows(run)
-        for state, title in _TITLES.items():
-            group = [r for r in rows if r.finding.state is state]
-            if not group and title != "Firing":
-                continue
-            note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
-            self.head(title, note if group else "none")
-            for row in group:
-                depth = 2 * (id(row.finding) in explained)
+        firing = [story for story in stories(run) if any(row.is_firing for row in story.rows)]
+        self.head("Firing", counts(run).replace("  ", " ") if firing else "none")
+        for story in firing:
+            heads = head_lines(story, view, width)
+            rows = [row for row in story.rows if row.is_firing]
+            for item, line in heads:
+                self.item(item, line)
+            for place, row in enumerate(rows):
+                depth = 2 * bool(heads or place)
                 line = finding_line(run, row, width - depth, view, now=True)
-                self.item(row.id, [(" " * depth, TEXT), *line] if depth else line)
-            if not group:
-                calm, *judged = calm_lines(run, width, view)[:2]
-                self.item(CalmId(), calm)
-                self.lines(judged)
+                self.item(row.id, [(" " * depth, TEXT), *line])
+        if not firing:
+            calm, *judged = calm_lines(run, width, view)[:2]
+            self.item(CalmId(), calm)
+            self.lines(judged)
+
+        over = [r for story in stories(run) for r in story.rows if not r.is_firing]
+        if over:
+            self.head("Resolved", str(len(over)))
+        for row in over:
+            self.item(row.id, finding_line(run, row, width, view, now=True))
         if muted := muted_rows(run):
             self.head("Muted", f"{len(muted)}, M unmutes")
-
         for row in muted:
             line = finding_line(run, row, width, view, now=True)
             self.item(row.id, [(text, MUTED) for text, _ in line])
@@ -223,36 +184,24 @@ class _Entries(list[Entry[ItemId]]):
 
 def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The list: how the run ended, what caused what fires, what is resolved or not judged."""
-    entries, report, crash = _Entries(run, view, width, margin), run.report, run.verdict.crash
-    if report is not None:
-        entries.causes(report)
-    if crash is not None:
-        entries.ending(crash)
+    entries, report = _Entries(run, view, width, margin), run.report
+    for story in stories(run):
+        if story.crash is not None:
+            entries.ending(story)
     if report is None:
         entries.append(fixed([(f"  {no_verdict(run)}", MUTED)]))
     else:
-        entries.findings(report)
+        entries.findings()
         entries.rest(report)
 
     return entries
 
 
-def _explained(report: Report) -> set[int]:
-    """id of each firing finding that is shown indented below the worst one of its story."""
-    found: set[int] = set()
-    for story in report.diagnosed.stories():
-        if story[0].symptom.id != SETTING_CHANGED:
-            firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
-            first = max(firing, key=lambda f: f.level, default=None)
-            found |= {id(f) for f in firing if f is not first}
-    return found
-
-
 def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> list[Entry[ItemId]]:
     """The section on what moved first, as far as it fits under a list of ``above`` lines; that of a
     cause is in its detail."""
-    room = layout.list_height - above
-    if cause_of(run) is not None or room < 4:
+    room, story = layout.list_height - above, main_story(run)
+    if room < 4 or story is None or story.setting is not None:
         return []
     moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
     return [fixed(x) for x in indented([[], *moved] if moved else [], layout.margin)]
@@ -265,14 +214,14 @@ def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
 
 def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
     """(tag, step) that the item at the cursor is about."""
-    row, cause = row_of(run, item), cause_of(run)
+    row = row_of(run, item)
     if row is not None and row.finding.tag in run.infos:
         return row.finding.tag, row.finding.since_step
-    if isinstance(item, CauseId) and cause is not None and cause.tag == item.tag:
-        return cause.tag, cause.step
-    if isinstance(item, ProjectedId | CauseId) and item.tag in run.infos:
-        return item.tag, None
-    return None
+    if not isinstance(item, ProjectedId | HeadId) or item.tag not in run.infos:
+        return None
+    story = story_blaming(run, item.tag)
+    setting = story.setting if story is not None else None
+    return item.tag, setting.step if setting is not None and setting.tag == item.tag else None
 
 
 def step_at(run: RunView, item: ItemId | None) -> int | None:
@@ -283,64 +232,6 @@ def step_at(run: RunView, item: ItemId | None) -> int | None:
     return found[1] if found is not None and row is None else None
 
 
-def short_lines(run: RunView, width: int, view: View, limit: int, spare: int = 0) -> Block:
-    """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
-    what to check first, and the next step, which has up to ``spare`` more where it would be cut."""
-    if run.report is None:
-        return []
-    cause = cause_line(run, view, width)
-    top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
-    moved = first_mover_sentence(run, view)
-    middle: Block = []
-
-    if moved and not cause and limit >= 4:
-        middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
-    firing = [r for r in finding_rows(run) if r.is_firing]
-    left = limit - len(top) - len(middle)
-    height = min(max(3, limit - 2), max(2, left - len(firing)), left - min(1, len(firing)))
-    story = indented(story_lines(run, view, width - 2, height), 2)
-
-    # one line for each firing finding: name, since, shortest evidence
-    left -= len(story)
-    shown, found = worst_rows(firing, left), Block()
-    name_room = longest([title_words(r) for r in shown])
-    since_room = longest([span_words(run, r.finding) for r in shown])
-
-    for row in shown:
-        glyph, token, bold = badge_of(row.finding, view)
-        look = style(token, bold=bold)
-        line: Line = [(f"{glyph} ", look), (pad(title_words(row), name_room) + " ", look)]
-        line.append((pad(span_words(run, row.finding), since_room) + "  ", MUTED))
-        room, words = width - line_width(line), view.glyphs.text(sentences.short(row.finding))
-        found.append([*line, (fit(words, room), TEXT)])
-    if len(firing) > left and found:
-        more = f"  +{len(firing) - left}"
-        found[-1] = fit_line(found[-1], width - cell_width(more))
-        found[-1] = [*found[-1], (more, MUTED)]
-
-    above = [*top, *found, *middle]
-    tallest = limit + spare - len(above)
-    story = indented(story_lines(run, view, width - 2, height, tallest=tallest), 2)
-    lines = [*above, *story]
-
-    return [fit_line(x, width) for x in lines[: limit + spare]]
-
-
-def ending_lines(run: RunView, width: int, view: View, limit: int) -> Block:
-    """How a run ended that crashed or was cancelled, in at most ``limit`` lines."""
-    crash = run.verdict.crash
-    if crash is None or limit < 1:
-        return []
-    level = run.verdict.exit_level
-    look = LEVEL_BOLD[level]
-    head: Line = [(f"{view.glyphs.badge(level)} ", look)]
-    head.append((view.glyphs.text(exit_words(crash)), look))
-    text = view.glyphs.text(crash.line or crash.advice)
-    body = paragraph(text, width, MUTED, indent=2, limit=min(2, limit - 1))
-
-    return [fit_line(head, width), *(body if limit > 1 else [])]
-
-
 def findings_pane(
     run: RunView,
     width: int,
@@ -348,31 +239,47 @@ def findings_pane(
     view: View,
     *,
     tallest: int = 0,
-    has_checks: bool = False,
+    beside: Collection[Part] = (),
 ) -> Block:
-    """The pane of Overview right of the vital signs: causes, findings, and what to check unless the
-    list beside it ``has_checks``. ``tallest``: lines that it may have where the next step would be
-    cut."""
-    report = run.report
-    lines: Block = [heading("Findings", width, view, counts(run))]
-    troubles = file_lines(run, width, view)
-    if report is None:
-        lines += [*ending_lines(run, width, view, 3), *troubles]
-        return [*lines, [(no_verdict(run), MUTED)]]
-    cause = cause_line(run, view, width)
-    lines += [cause] if cause else []
-    lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
+    """The pane of Overview right of the vital signs: the stories under a heading. ``beside``:
+    what the list beside it says; ``tallest``: see :func:`verdict_lines`."""
+    head = heading("Findings", width, view, counts(run))
+    room, tallest = height - 1, tallest - 1
+    lines = verdict_lines(run, width, room, view, tallest=tallest, beside=beside, in_lines=False)
+    return [head, *lines]
 
-    if not report.findings:
-        return [*lines, *calm_lines(run, width, view), *troubles]
-    left = height - len(lines) - len(troubles) - 3 * len(finding_rows(run))  # with evidence
-    most = max(left, height * 2 // 5) if height >= 5 else 0
-    story = story_lines(run, view, width, most, has_checks=has_checks)
-    lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
-    lines += troubles
-    rest = max(height, tallest) - len(lines)
 
-    return [*lines, *story_lines(run, view, width, most, tallest=rest, has_checks=has_checks)]
+def verdict_lines(
+    run: RunView,
+    width: int,
+    height: int,
+    view: View,
+    *,
+    tallest: int = 0,
+    beside: Collection[Part] = (),
+    in_lines: bool = True,
+) -> Block:
+    """What is wrong in at most ``height`` lines: what began it, the findings with their evidence
+    (in their lines, or below them), what to do; files that cannot be read. ``tallest``: lines that
+    it may have where the next step would be cut."""
+    heads = [line for s in stories(run) if s.is_open for _, line in head_lines(s, view, width)]
+    troubles, rows = file_lines(run, width, view), finding_rows(run)
+    if run.report is None:
+        return [*heads, *troubles, [(no_verdict(run), MUTED)]]
+    if not rows:
+        heads += calm_lines(run, width, view)[: 1 if in_lines else None]
+    if in_lines:
+        rows = [row for row in rows if row.is_firing]
+    room = height - len(heads) - len(troubles)
+    each = 1 if in_lines else 3  # with evidence
+    least = height * 2 // 5 if height >= 5 else min(2, room - 1)
+    most = max(room - each * len(rows), least)
+    story = story_lines(run, view, width, most, beside=beside)
+    listed = _listed(run, rows, width, room - len(story), view, in_lines)
+    above = [*heads, *listed, *troubles]
+    rest = max(height, tallest) - len(above)
+
+    return [*above, *story_lines(run, view, width, most, tallest=rest, beside=beside)]
 
 
 def file_lines(run: RunView, width: int, view: View) -> Block:
@@ -381,17 +288,18 @@ def file_lines(run: RunView, width: int, view: View) -> Block:
     return [trouble_line(troubles, width, view.glyphs)] if troubles else []
 
 
-def _listed(run: RunView, width: int, room: int, view: View) -> Block:
+def _listed(
+    run: RunView, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
+) -> Block:
     """The findings in ``room`` lines, with their evidence where it fits."""
-    known = finding_rows(run)
     rows = known if len(known) <= room else worst_rows(known, max(0, room - 1))
     hidden = len(known) - len(rows)
     bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
-    spare = room - len(rows) - bool(hidden)
+    spare = 0 if in_lines else room - len(rows) - bool(hidden)
     lines: Block = []
 
     for at, row in enumerate(rows):
-        lines.append(finding_line(run, row, width, view))
+        lines.append(finding_line(run, row, width, view, evidence=in_lines))
         later_rows = rows[at + 1 :]
         if spare > 0 and width >= 44 and (row.id in bad or spare >= len(later_rows)):
             waiting = sum(r.id in bad for r in later_rows)
@@ -402,7 +310,7 @@ def _listed(run: RunView, width: int, room: int, view: View) -> Block:
             spare -= len(body)
             lines += body
 
-    return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines
+    return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden and room > 0 else lines
 
 
 class FindingsPane(Container):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, fit_middle, pad, words_match
@@ -24,10 +27,9 @@ from rltui.draw.line import (
     line_width,
     style,
 )
-from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
+from rltui.draw.prose import paragraph, whole_clauses, wrap
 from rltui.draw.view import View
-from rltui.facts import findings, numbers, sentences
-from rltui.facts.checks import check_facts, next_step
+from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.runs import (
     calm_words,
     certain_words,
@@ -38,14 +40,16 @@ from rltui.facts.runs import (
     since_words,
     why_unknown,
 )
+from rltui.facts.story import Story, main_story, stories
+from rltui.facts.story_words import Part
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
 from rltui.tui import later
 
 #: Below this width there is one word for the change.
 _BOTH_VALUES = 58
-#: Cells of the names of the facts, with a blank.
-STORY_NAMES = 13
+#: Cells of the names of the facts, with a blank, and the fewest for evidence in a line.
+STORY_NAMES, _LEAST_EVIDENCE = 13, 20
 
 
 def heading(title: str, width: int, view: View, note: str = "") -> Line:
@@ -100,44 +104,40 @@ def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
     return since + eased
 
 
-def cause_line(run: RunView, view: View, width: int) -> Line:
-    """The setting that jumped before everything else, in the colour of what it caused; empty when
-    there is none."""
-    diagnosed = run.report.diagnosed if run.report else None
-    move = diagnosed.cause if diagnosed else None
-    if diagnosed is None or move is None:
-        return []
-    top, words = diagnosed.diagnoses[0], view.glyphs.text
-    look, mark = LEVEL_BOLD[top.level], view.glyphs.badge(top.level)
+class HeadId(NamedTuple):
+    """Names the head of a story: a setting that is its cause, or with "" how the run ended."""
 
-    if top.is_over:
-        look, mark = MUTED, view.glyphs.over
-    change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-    size = "" if move.factor is None else f" {numbers.factor(move.factor)}"
-    when = numbers.step_range(move.step, top.until_step) if top.is_over else ""
-    title = words(f"{run.infos[move.tag].title}{size}")
-    at = f"  {when or f'at {numbers.step(move.step)}'}"
-    right = words(f" {change}{at}")
-
-    if 2 + cell_width(title) + cell_width(right) > width:
-        right = words(at)
-    room = width - 2 - cell_width(right)
-    left = pad(title, max(0, room))
-    line: Line = [(f"{mark} ", look), (left, look), (right, look)]
-
-    return fit_line(line, width)
+    tag: str
 
 
-def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]]:
-    """(tag, line) of each setting that is the likely cause, in the colour of its story."""
-    out: list[tuple[str, Line]] = []
-    for suspect in run.report.diagnosed.suspects if run.report else ():
-        level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
-        look = LEVEL_BOLD[level]
-        text = f"{run.infos[suspect.tag].title}  {findings.usually(suspect)}"
-        line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
-        out.append((suspect.tag, fit_line(line, width)))
-    return out
+def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]]:
+    """What began a story and is no finding, in the colour of the story: how the run ended, the
+    setting that jumped, settings that are likely causes."""
+    run, glyphs = story.run, view.glyphs
+    look, mark = LEVEL_BOLD[story.level], glyphs.badge(story.level)
+    told = [("", exit_words(story.crash), "")] if story.crash is not None else []
+    setting, top = story.setting, story.top
+
+    if setting is not None and top is not None:
+        look, mark = (MUTED, glyphs.over) if top.is_over else (look, mark)
+        change = f" {numbers.plain(setting.before)} → {numbers.plain(setting.after)}"
+        when = f"at {numbers.step(setting.step)}"
+        when = numbers.step_range(setting.step, top.until_step) if top.is_over else when
+        told.append((setting.tag, story_words.title(story, top), f"{change}  {when}"))
+    told += [
+        (suspect.tag, run.infos[suspect.tag].title, f" {findings.usually(suspect)}")
+        for suspect in story.suspects
+    ]
+
+    lines = []
+    for tag, title, right in told:
+        title, right = glyphs.text(title), glyphs.text(right)
+        if 2 + cell_width(title) + cell_width(right) > width:
+            right = right[right.rfind("  ") :] if "  " in right else right
+        left = pad(title, max(0, width - 2 - cell_width(right)))
+        line: Line = [(f"{mark} ", look), (left, look), (right, look)]
+        lines.append((HeadId(tag), fit_line(line, width)))
+    return lines
 
 
 def title_words(row: findings.FindingRow) -> str:
@@ -148,15 +148,25 @@ def title_words(row: findings.FindingRow) -> str:
 
 
 def finding_line(
-    run: RunView, row: findings.FindingRow, width: int, view: View, *, now: bool = False
+    run: RunView,
+    row: findings.FindingRow,
+    width: int,
+    view: View,
+    *,
+    now: bool = False,
+    evidence: bool = False,
 ) -> Line:
-    """One line: badge, title, since when at the right end."""
+    """One line: badge, title, as much of the ``evidence`` as fits, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
     right = span_words(run, row.finding, now=now)
     room = width - cell_width(right) - 3
-    title = pad(view.glyphs.text(title_words(row)), room)
-    look = style(token, bold=bold)
-    return [(f"{glyph} ", look), (title, look), (f" {right}", MUTED)]
+    title, look = view.glyphs.text(title_words(row)), style(token, bold=bold)
+    said = view.glyphs.text(sentences.short(row.finding)) if evidence else ""
+    left = room - cell_width(title) - 2
+    if not said or left < min(_LEAST_EVIDENCE, cell_width(said)):
+        return [(f"{glyph} ", look), (pad(title, room), look), (f" {right}", MUTED)]
+    text = f"  {pad(said, left)}"
+    return [(f"{glyph} ", look), (title, look), (text, TEXT), (f" {right}", MUTED)]
 
 
 def no_verdict(run: RunView) -> str:
@@ -212,20 +222,18 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
     return [finding_line(run, row, width, view), *evidence]
 
 
-def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> Block:
-    """Since when, what was compared with which limits, and the tag."""
+def evidence_facts(run: RunView, finding: Finding, *, whole: bool) -> list[tuple[str, str]]:
+    """(name, text): since when, and of the ``whole`` what was compared with which limits, and the
+    tag; whether the rule broke."""
     evidence = finding.evidence
     facts = [("since", onset_words(run, finding))]
-    if evidence.value is not None:
+    if whole and evidence.value is not None:
         known = {word: evidence.facts.get(word) for word in ("watch", "bad")}
         limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
         facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
         facts.append(("limits", ", ".join(limits)))
-    facts.append(("tag", finding.tag or ""))
-    if finding.error:
-        facts.append(("rule broke", finding.error))
-
-    return fact_table([(name, view.glyphs.text(text)) for name, text in facts], width, 10)
+    facts.append(("tag", (finding.tag or "") if whole else ""))
+    return [*facts, ("rule broke", finding.error or "")]
 
 
 def onset_words(run: RunView, finding: Finding) -> str:
@@ -268,15 +276,6 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> Bloc
     return lines
 
 
-def first_mover_sentence(run: RunView, view: View) -> str:
-    """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
-    words: list[str] = []
-    for move in findings.diagnosed_in(run).moves[:2]:
-        at = f" at {numbers.step(move.step)}" if not words else ""
-        words.append(f"{run.infos[move.tag].title} {findings.change_words(move)}{at}")
-    return view.glyphs.text(", then ".join(words))
-
-
 def story_lines(
     run: RunView,
     view: View,
@@ -284,37 +283,31 @@ def story_lines(
     height: int,
     *,
     tallest: int = 0,
-    has_checks: bool = False,
+    beside: Collection[Part] = (),
 ) -> Block:
-    """What to do about a run in at most ``height`` lines: the next step, and above it as much as
-    fits of the likely cause and of what to check, which is left out where it ``has_checks`` beside
-    it. ``tallest``: lines that it may have where the next step would be cut. Empty for a run
-    without a finding."""
-    step = view.glyphs.text(next_step(run))
-    if not step or height < 1 or width < 2 * STORY_NAMES:
+    """What to do about a run in at most ``height`` lines: the next step, and below it as much as
+    fits of what else is said of the story, but for what stands ``beside`` it. ``tallest``: lines
+    that it may have where the next step would be cut. Empty for a run without a finding."""
+    story = main_story(run)
+    if story is None or height < 1 or width < 2 * STORY_NAMES:
         return []
-    room = width - STORY_NAMES
+    room, glyphs = width - STORY_NAMES, view.glyphs
+    told = dict(story_words.parts(story, glyphs.badge))
+    step = glyphs.text(told.pop(Part.NEXT, ""))
     most = 1 if height < 3 else max(1, height // 2)
-    last = whole_clauses(step, room, most)
-    story = findings.worst_story(run)
-    facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
-    facts = [f for f in facts if not has_checks or f[0] not in ("check first", "then")]
-    spare = height - len(last)
+    spare = height - len(whole_clauses(step, room, most))
     lines: Block = []
 
-    for at, (name, text) in enumerate(facts):
-        more = sum(name != "then" for name, _ in facts[at + 1 :])
-        limit = min(2, spare - more)
-        if limit < 1 or (name == "then" and height < 4):
+    for part, text in told.items():
+        if spare < 1:
             break
-        words = view.glyphs.text(text)
-        body = paragraph(words, room, TEXT, limit=limit)
-        spare -= len(body)
-        lines += _named(name, body)
-
+        if part not in beside and part is not Part.CAUSES:
+            body = paragraph(glyphs.text(text), room, TEXT, limit=min(2, spare))
+            spare -= len(body)
+            lines += _named(part.value, body)
     free = max(height, tallest) - len(lines)
-    last = whole_clauses(step, room, max(most, free))
-    return [*lines, *_named("next step", [[(x, STRONG)] for x in last])]
+    first = whole_clauses(step, room, max(most, free)) if step else []
+    return [*_named(Part.NEXT.value, [[(x, STRONG)] for x in first]), *lines]
 
 
 def _named(name: str, body: Block) -> Block:
@@ -332,12 +325,12 @@ def log_head(run: RunView, view: View, width: int) -> Block:
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
     look = style(Token.MUTED, link=view.link(path))
     head = [*fit_line([*head, (shown, look)], max(10, width - 20)), size]
-    return [head, rule, *_ending_lines(run, width)]
+    return [head, rule, *ending_lines(run, view, width)]
 
 
 def died_lines(run: RunView, view: View, width: int, height: int) -> Block:
     """Why a job died before its first row, and the end of its log."""
-    head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
+    head = [*ending_lines(run, view, width), [("no row of metrics; the log ends with", MUTED)], []]
     return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
 
 
@@ -371,22 +364,10 @@ def log_lines(
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 
-def _ending_lines(run: RunView, width: int) -> Block:
-    ending = run.verdict.crash
-    if ending is None:
-        return []
-    look = LEVEL_BOLD[run.verdict.exit_level]
-    advice = paragraph(ending.advice, width, TEXT) if ending.advice else []
-    return [*paragraph(exit_words(ending), width, look), *advice, []]
-
-
-def crashed_line(run: RunView, view: View) -> Line:
-    """Reason and last line of a run that crashed, for lists; empty when it did not."""
-    ending = run.verdict.crash
-    if ending is None:
-        return []
-    step = run.progress.last_step if run.progress else None
-    when = "before the first row" if step is None else f"after {numbers.step(step)}"
-    look = LEVEL_BOLD[run.verdict.exit_level]
-    said: Line = [(f"  {view.glyphs.text(ending.line)}", STRONG)] if ending.line else []
-    return [(exit_words(ending), look), (f"  {when}", MUTED), *said]
+def ending_lines(run: RunView, view: View, width: int) -> Block:
+    """How a run ended that crashed or was cancelled, and what to do about it."""
+    for story in stories(run):
+        if story.crash is not None:
+            step = paragraph(view.glyphs.text(story_words.action(story)), width, TEXT)
+            return [*(line for _, line in head_lines(story, view, width)), *step, []]
+    return []

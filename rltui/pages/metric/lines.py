@@ -30,7 +30,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
 from rltui.draw.view import View
-from rltui.facts import findings, numbers, sentences
+from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import (
     TAB_BY_ID,
@@ -41,10 +41,11 @@ from rltui.facts.metrics import (
     tab_sections,
 )
 from rltui.facts.reward import ceiling_words
+from rltui.facts.story import story_blaming, story_of
+from rltui.facts.story_words import Part
 from rltui.facts.x_axis import against_words, axis_of
-from rltui.health.model import Finding, Judgement
-from rltui.pages.findings.findings_detail import checks, next_step_lines
-from rltui.pages.findings.lines import evidence_lines, finding_block, heading
+from rltui.health.model import Judgement
+from rltui.pages.findings.lines import finding_block, heading
 from rltui.pages.metric.metric_chart import (
     Zoom,
     chart_lines,
@@ -168,31 +169,15 @@ def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3
         lines = [x for t in texts if t for x in paragraph(words(t), width, MUTED)]
         return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
     healthy = sentences.healthy(judgement)
-    text = _part_in_story(run, row.tag) + (f"; documented range {healthy}" if healthy else "")
+    text = _blame(run, row.tag) + (f"; documented range {healthy}" if healthy else "")
 
     return [[(f"{glyphs.badge(row.level)} ", look), (words(text), MUTED)]]
 
 
-def _part_in_story(run: RunView, tag: str) -> str:
-    """What a metric without a rule has to do with the firing findings."""
-    cause, suspect = findings.cause_of(run), findings.suspect_of(run, tag)
-    if suspect is not None:
-        return findings.suspect_words(suspect)
-    if cause is not None and cause.tag == tag:
-        at = f"{run.step_word} {numbers.step(cause.step)}"
-        return f"{findings.change_words(cause)} at {at}: the cause of what fires"
-    return "no rule judges it"
-
-
-def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> Block:
-    """A finding: its sentence, the evidence, the advice, what to check and usual causes."""
-    head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
-    rule: Line = [(view.glyphs.rule * width, RULE)]
-    text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
-    diagnosis = findings.diagnosis_of(run, finding)
-    step = next_step_lines(findings.advice_of(run, finding), view, width)
-    lines = [head, rule, *text, *step, [], *evidence_lines(run, finding, view, width)]
-    return lines if diagnosis is None else [*lines, *checks(run, diagnosis, view, width)]
+def _blame(run: RunView, tag: str) -> str:
+    """What a metric without a rule has to do with a story."""
+    story = story_blaming(run, tag)
+    return "no rule judges it" if story is None else story_words.blame_words(story, tag)
 
 
 #: The limits in the colours of their badges.
@@ -234,19 +219,11 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     judgement = verdict.judgement(tag)
     yield from _limit_facts(judgement)
     found = [f for f in (run.report.firing() if run.report else ()) if f.is_about(tag)]
-    cause, story = findings.cause_of(run), findings.worst_story(run)
-
-    if story is not None and cause is not None and cause.tag == tag and run.report is not None:
-        top = run.report.diagnosed.diagnoses[0]
-        yield top.level.word, findings.summary_of(run, top)
-        yield "next step", findings.next_step_of(run, story)
-        return
-    suspect = findings.suspect_of(run, tag)
-
-    if story is not None and suspect is not None:
-        why = f"{findings.suspect_words(suspect)} ({story.symptom.title})"
-        yield verdict.tag_level(tag).word, why
-        yield "next step", findings.next_step_of(run, story)
+    story = story_blaming(run, tag)
+    if story is not None and story.is_open:
+        yield verdict.tag_level(tag).word, story_words.blame_words(story, tag)
+        yield "story", story_words.summary(story)
+        yield Part.NEXT.value, story_words.action(story)
         return
 
     for finding in found:
@@ -256,8 +233,8 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "ahead", findings.ahead_sentence(run, projection) if projection else ""
     yield "ceiling", ceiling_words(run, tag)
 
-    for finding in found[:1]:
-        yield "next step", findings.advice_of(run, finding)
+    story = story_of(run, found[0]) if found else None
+    yield Part.NEXT.value, "" if story is None else story_words.action(story)
     if not found and not verdict.judgement(tag).rules:
         yield "badge", "no rule judges it"
     if run.step_word != "step":

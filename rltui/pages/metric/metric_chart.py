@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -30,6 +30,7 @@ from rltui.facts.x_axis import (
     span_of,
     timeline,
 )
+from rltui.health import model as health
 from rltui.health.model import FindingState
 from rltui.pages.metric import overlays
 from rltui.session import RunView
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9
-_Ends = tuple[float | None, float | None]
 Statistics = list[tuple[str, str, str]]
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 #: Facts of one line, the most important first: it is cut where it does not fit.
@@ -125,7 +125,8 @@ def chart_of(
     """The chart of one tag, ready to be rendered; ``continued`` adds the projection of its trend.
     A ``small`` one lacks bars, marks, limits and all but the ends of the y axis."""
     series, axis = run.shown(tag), axis_of(run, run.shown(tag), view.axis)
-    limits, ends = run.verdict.limits(tag), range_of(run, tag, view.axis, axis.kind)
+    limits, ends = run.verdict.judgement(tag).limits, range_of(run, tag, view.axis, axis.kind)
+    healthy = limits[0].shown if limits else (None, None)
     projection = projection_of(run, tag) if continued and axis.kind == "step" else None
     chart = Chart(
         curve=Curve(np.empty(0), np.empty(0)),
@@ -136,8 +137,8 @@ def chart_of(
         smooth=view.smooth,
         log=view.log_y,
         clip=view.outliers,
-        healthy=None if limits == (None, None) else limits,
-        limits=() if small else _limits(run, tag, limits, projection),
+        healthy=None if healthy == (None, None) else healthy,
+        limits=() if small else _limits(limits, projection),
         ends=small,
     )
     if not axis.grows:
@@ -252,22 +253,19 @@ def _curve(
     )
 
 
-def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) -> list[Limit]:
+def _limits(known: Sequence[health.Limit], projection: Projection | None) -> list[Limit]:
     """The lines of the healthy range and of the bad limits, which the y range need not hold. The
     text of a limit that the trend will cross says when."""
-    judgement, worse, out = run.verdict.judgement(tag), run.verdict.bad_limits(tag), []
-    for value, bad, above in zip(ends, worse, (False, True), strict=True):
-        if value is None:
-            continue
-        text = sentences.limit_words(judgement, above=above, value=value)
-        if projection is not None and abs(projection.limit) == abs(value):
-            text += f", at about {steps_words(projection)}"
-        is_bad = bool(judgement.rules) and judgement.limit_level is Level.BAD
-        out.append(Limit(value, text, Token.MUTED if is_bad else Token.OK))
-        if bad is not None:
-            text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
-            out.append(Limit(bad, text, Token.MUTED, sought=False))
-
+    out = []
+    for rank, limit in enumerate(known):
+        for value, above in zip(limit.shown, (False, True), strict=True):
+            if value is None:
+                continue
+            text = sentences.edge_words(limit, value, above=above)
+            if not rank and projection is not None and abs(projection.limit) == abs(value):
+                text += f", at about {steps_words(projection)}"
+            token = Token.MUTED if limit.level is Level.BAD else Token.OK
+            out.append(Limit(value, text, token, sought=not rank))
     return out
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from rltui.facts.metrics import (
     tab_sections,
     tabs_of,
 )
+from rltui.facts.story_words import Part
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
@@ -103,7 +104,7 @@ class MetricsPane(Horizontal):
         self._arrangement = Arrangement()
         self._top: Block = []
         """The lines above the list."""
-        self._has_checks = False
+        self._tells: Collection[Part] = ()
         """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
@@ -220,7 +221,7 @@ class MetricsPane(Horizontal):
             return section_entries(run, self._sections, columns, view, layout.margin)
         kept = self.rows.chosen or self._first
         entries = overview_entries(run, self._sections, view, layout, kept)
-        self._has_checks = entries.has_checks
+        self._tells = entries.tells
         return entries
 
     def _show_grid(self, size: Size, *, other: bool) -> None:
@@ -302,8 +303,8 @@ class MetricsPane(Horizontal):
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None
             return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
-        checks = self._has_checks
-        lines = side_lines(self._run, self._tab, tag, view, width, height, has_checks=checks)
+        tells = self._tells
+        lines = side_lines(self._run, self._tab, tag, view, width, height, beside=tells)
         return indented(lines, 1)
 
 

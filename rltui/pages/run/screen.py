@@ -405,15 +405,16 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_explain(self) -> None:
         """Explain the metric or finding at the cursor."""
-        from rltui.pages.metric.lines import explain_finding, explain_tag  # heavy
+        from rltui.pages.findings.findings_detail import detail_lines  # heavy
+        from rltui.pages.metric.lines import explain_tag
         from rltui.tui.overlay import ExplainScreen
 
         run, tag = self.run, self.tag
         if tag is None and self.tab == FINDINGS_TAB:
             row = row_of(run, self.items.cursor)
             if row is not None:
-                about = row.finding
-                shown = ExplainScreen(lambda v, w: explain_finding(run, about, v, w))
+                about = row.id
+                shown = ExplainScreen(lambda v, w: detail_lines(run, about, v, w, 0))
                 self.shell.push_screen(shown)
                 return
             found = tag_at(run, self.items.cursor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
@@ -30,9 +30,11 @@ from rltui.draw.line import (
 from rltui.draw.prose import note_lines
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
-from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
+from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
-from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
+from rltui.facts.story import main_story
+from rltui.facts.story_words import Part
+from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
 from rltui.pages.findings.lines import (
     calm_lines,
     died_lines,
@@ -103,8 +105,8 @@ def chart_alone(
 class OverviewEntries(list[Entry[str]]):
     """The list of Overview."""
 
-    has_checks = False
-    """Whether it says what to check: the findings beside it need not."""
+    tells: Collection[Part] = ()
+    """What it says of a story: the findings beside it need not."""
 
 
 def overview_entries(
@@ -138,9 +140,7 @@ def overview_entries(
 
     spare = height - len(entries)
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
-    lines, entries.has_checks = (
-        _below_overview(run, view, width, below) if layout.side else ([], False)
-    )
+    lines, entries.tells = _below_overview(run, view, width, below) if layout.side else ([], ())
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         gap: Block = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
@@ -150,15 +150,17 @@ def overview_entries(
     return entries
 
 
-def _below_overview(run: RunView, view: View, width: int, room: int) -> tuple[Block, bool]:
+def _below_overview(
+    run: RunView, view: View, width: int, room: int
+) -> tuple[Block, Collection[Part]]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
-    whether they do."""
+    which parts of the story these are."""
     moved = first_mover_lines(run, view, width, min(room, 9) - 1) if room >= 4 else []
-    lines, story = [[], *moved] if moved else [], worst_story(run)
-    checks = later.check_table(run, story, view, width) if story is not None else []
+    lines, story = [[], *moved] if moved else [], main_story(run)
+    checks = later.check_table(story, view, width) if story is not None and story.checks else []
     if not checks or len(lines) + 1 + len(checks) > room:
-        return lines, False
-    return [*lines, [], *checks], True
+        return lines, (Part.MOVED,) if moved else ()
+    return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
 
 
 def _blind_lines(run: RunView, view: View, width: int, room: int) -> Block:
@@ -181,8 +183,10 @@ def _short_findings(
     if layout.side or height < 14 or width < 58:
         return []
     troubles, limit = file_lines(run, width, view), max(least, 5 if height >= 20 else 3)
-    lines = short_lines(run, width, view, limit - len(troubles), spare)
-    return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
+    if main_story(run) is None:
+        return [*calm_lines(run, width, view)[:1], *troubles]
+    lines = verdict_lines(run, width, limit, view, tallest=limit + spare)
+    return [fit_line(line, width) for line in lines[: limit + spare]]
 
 
 def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]) -> str:
@@ -205,12 +209,14 @@ def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None)
 
 def _worst_tag(run: RunView) -> str | None:
     """The setting that began the worst story, else the tag of the worst finding."""
-    cause = cause_of(run)
-    if cause is not None:
-        return cause.tag
-    firing = [f for r in finding_rows(run) if r.is_firing for f in r.findings]
+    story = main_story(run)
+    if story is None:
+        return None
+    firing = [f for row in story.rows if row.is_firing for f in row.findings]
     worst = max(firing, key=lambda f: f.level, default=None)
-    return worst.tag if worst is not None and worst.tag in run.infos else None
+    setting = None if story.setting is None else story.setting.tag
+    tag = setting or (worst.tag if worst is not None else None)
+    return tag if tag in run.infos else None
 
 
 def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> Block:
@@ -252,15 +258,15 @@ def side_lines(
     width: int,
     height: int,
     *,
-    has_checks: bool = False,
+    beside: Collection[Part] = (),
 ) -> Block:
     """The pane at the right: findings on Overview, and the chart of the tag ``cursor``.
-    ``has_checks``: the list beside it says what to check."""
+    ``beside``: what the list says of the story."""
     lines: Block = []
     if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
         pane = max(4, height * share // 100)
-        lines = findings_pane(run, width, pane, view, tallest=height, has_checks=has_checks)
+        lines = findings_pane(run, width, pane, view, tallest=height, beside=beside)
         lines.append([])
     room = height - len(lines)
 

@@ -12,6 +12,7 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, fit_middle, pad
 from rltui.draw.line import (
+    LEVEL_BOLD,
     LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
@@ -37,15 +38,15 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
 from rltui.draw.view import View
-from rltui.facts import numbers, sentences
+from rltui.facts import numbers
 from rltui.facts.columns import column_of
 from rltui.facts.figures import newest_of
-from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW
-from rltui.facts.runs import ListedRun, Names, absent_words, since_step
+from rltui.facts.runs import ListedRun, Names, absent_words
+from rltui.facts.story import main_story
+from rltui.facts.story_words import run_words
 from rltui.pages.findings.findings_pane import findings_pane
-from rltui.pages.findings.lines import crashed_line
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line
@@ -273,11 +274,13 @@ def said_more(run: RunView, view: View, width: int, share: float | None) -> Line
     troubles = run.troubles
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
-    line = crashed_line(run, view)
-
-    if not line and run.infos:
-        firing = [r for r in finding_rows(run) if r.is_firing]
-        line = _worst_line(run, firing, view) if firing else []
+    story = main_story(run)
+    line: Line = []
+    if story is not None:
+        words = view.glyphs.text(run_words(run))
+        line = [(words, LEVEL_BOLD[story.level] if story.crash else LEVEL_LOOK[story.level])]
+        if story.crash is not None and story.crash.line:
+            line.append((f"  {view.glyphs.text(story.crash.line)}", STRONG))
     if line and troubles:
         count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
         room = min(max(0, width - line_width([count]) - 3), line_width(line))
@@ -287,26 +290,6 @@ def said_more(run: RunView, view: View, width: int, share: float | None) -> Line
     if not line and not run.infos:
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
-
-    return line
-
-
-def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
-    """The cause, the worst finding, and how many more there are. A finding about the state of the
-    run says only how long the run has been quiet: the state has its own column."""
-    worst, cause = worst_rows(firing, 1)[0].finding, cause_of(run)
-    look, words = LEVEL_LOOK[worst.level], view.glyphs.text
-    if worst.tag is None:
-        return [(words(sentences.short(worst)), look)]
-    line: Line = []
-
-    if cause is not None:
-        change = f"{run.infos[cause.tag].title} {change_words(cause)}"
-        line += [(words(change), look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
-    line.append((words(worst.title), look))
-    line.append(("" if worst.since_step is None else f"  since {since_step(run, worst)}", MUTED))
-    if len(firing) > 1:
-        line.append((f"  and {len(firing) - 1} more", MUTED))
 
     return line
 

@@ -1,0 +1,224 @@
+"""What is wrong in a run, told once: each story with its cause, effects, evidence and one action.
+
+Every surface (text, brief, JSON, HTML, screens, notifications) renders these records, in their
+order. They hold ids and numbers; :mod:`rltui.facts.story_words` has the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rltui.core.level import Level
+from rltui.facts.cache import per_version
+from rltui.facts.checks import CheckItem, check_items
+from rltui.facts.findings import FindingRow, diagnosed_in, finding_rows
+from rltui.facts.runs import newest_log
+from rltui.health.model import Diagnosis, Finding, Move, Suspect, lead_of
+from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
+from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.facts.checkpoint import LastGood
+    from rltui.health.complaints import Complaint
+    from rltui.health.crash import ExitStatus
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """One thing that is wrong, or was: what began it, what it brought about, and what to do."""
+
+    run: RunView
+    id: str
+    """Of the symptom to begin with; the rule, or the kind of end, where no symptom knows it."""
+    level: Level
+    """Worst level of what holds; OK when all is over."""
+    harm: Harm
+    rows: tuple[FindingRow, ...] = ()
+    """The evidence, firing first, the worst first. Empty for the end of a run."""
+    diagnoses: tuple[Diagnosis, ...] = ()
+    """Its symptoms, the cause first; empty where no symptom knows it."""
+    lead: Diagnosis | None = None
+    """The symptom to begin with."""
+    crash: ExitStatus | None = None
+    """How the run ended, if that is the story."""
+    is_worst: bool = False
+    """Whether it is the worst of those that symptoms tell: what moved first belongs to it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of it holds that is worth an action."""
+        return self.level >= Level.WATCH
+
+    @property
+    def since(self) -> int | None:
+        """Onset, a step; the last step for the end of a run."""
+        if self.crash is not None:
+            return self.run.data.last_step
+        return self.rows[0].finding.since_step if self.lead is None else self.lead.since_step
+
+    @property
+    def certain(self) -> int | None:
+        """First step at which it was certain."""
+        found = self.lead.findings if self.lead else tuple(r.finding for r in self.rows)
+        return min((f.certain_step for f in found if f.certain_step is not None), default=None)
+
+    @property
+    def top(self) -> Diagnosis | None:
+        """The symptom that began it, which may be over."""
+        return self.diagnoses[0] if self.diagnoses else None
+
+    @property
+    def setting(self) -> Move | None:
+        """The setting whose jump began it."""
+        jumped = self.top is not None and self.top.symptom.id == SETTING_CHANGED
+        return diagnosed_in(self.run).cause if jumped else None
+
+    @property
+    def has_past_cause(self) -> bool:
+        """Whether no evidence that holds shows what began it: a setting, or what is over."""
+        over = self.lead is not None and self.lead.is_over
+        return self.setting is not None or (over and self.is_open)
+
+    @property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Settings that are its likely cause although none of them jumped."""
+        return diagnosed_in(self.run).suspects if self.is_worst else ()
+
+    @property
+    def blamed(self) -> tuple[str, ...]:
+        """Tags of the settings that are its cause."""
+        jumped = () if self.setting is None else (self.setting.tag,)
+        return (*jumped, *(s.tag for s in self.suspects))
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """What moved first, in order of time."""
+        return diagnosed_in(self.run).moves if self.is_worst else ()
+
+    def effects(self, of: Diagnosis) -> tuple[Diagnosis, ...]:
+        """The symptoms that another one explains, in order of time; first those known from no
+        step."""
+        own = (d for d in self.diagnoses if d.explained_by == of.symptom.id)
+        return tuple(sorted(own, key=lambda d: -1 if d.since_step is None else d.since_step))
+
+    @cached_property
+    def checks(self) -> tuple[CheckItem, ...]:
+        """What to check, in order."""
+        return () if self.lead is None else tuple(check_items(self.run, self.lead))
+
+    @cached_property
+    def complaints(self) -> tuple[Complaint, ...]:
+        """What the console log says again and again, for the worst story."""
+        path = newest_log(self.run) if self.is_worst and self.is_open else None
+        if path is None:
+            return ()
+        from rltui.health.complaints import complaints  # heavy: most runs go on
+
+        return complaints(self.run.data.files.tails[path])
+
+    @cached_property
+    def checkpoint(self) -> LastGood | None:
+        """The newest checkpoint from before it."""
+        from rltui.facts.checkpoint import last_good_checkpoint
+
+        return last_good_checkpoint(self.run) if self.is_worst else None
+
+    @property
+    def advice(self) -> str:
+        """The action: what puts the cause right, else what helps against the symptom."""
+        top, lead = self.top, self.lead
+        if self.setting is not None and top is not None and not top.is_over:
+            return top.symptom.advice
+        if self.suspects:
+            return self.suspects[0].advice
+        if lead is not None:
+            return lead.symptom.advice
+        return self.crash.advice if self.crash else self.rows[0].finding.advice
+
+
+@per_version
+def stories(run: RunView) -> tuple[Story, ...]:
+    """How the run ended, then what is or was wrong: the worst first."""
+    own, known = [*_diagnosed(run)], set[int]()
+    for story in own:
+        known |= {id(row.finding) for row in story.rows}
+    own += [_lone(run, row) for row in finding_rows(run) if id(row.finding) not in known]
+    own.sort(key=lambda story: -story.level)
+    return (*_ended(run), *own)
+
+
+def _diagnosed(run: RunView) -> Iterator[Story]:
+    """The stories that symptoms tell."""
+    for place, diagnoses in enumerate(diagnosed_in(run).stories()):
+        lead, own = lead_of(diagnoses), {id(f) for d in diagnoses for f in d.findings}
+        rows = tuple(row for row in finding_rows(run) if id(row.finding) in own)
+        yield Story(
+            run,
+            lead.symptom.id,
+            diagnoses[0].level,
+            lead.symptom.harm,
+            rows,
+            tuple(diagnoses),
+            lead,
+            is_worst=place == 0,
+        )
+
+
+def _lone(run: RunView, row: FindingRow) -> Story:
+    """The story of a finding that is judged by itself: of the state of the run, or of a rule that
+    no symptom knows."""
+    finding = row.finding
+    level = finding.level if finding.fires else Level.OK
+    name = finding.rule, finding.metric, finding.title
+    shown = next((s for s in symptoms().values() if s.shown_by(*name)), None)
+    lead = None
+    if shown is not None and finding.error is None:
+        lead = Diagnosis(shown, level, (finding,), finding.since_step, finding.until_step)
+    return Story(run, finding.rule, level, Harm.MINOR, (row,), lead=lead)
+
+
+def _ended(run: RunView) -> Iterator[Story]:
+    """How the run ended, where it did not finish; with the symptom that the reason shows (out of
+    memory), unless findings show it, too."""
+    crash, level = run.verdict.crash, run.verdict.exit_level
+    if crash is None:
+        return
+    known = {d.symptom.id for d in diagnosed_in(run).diagnoses}
+    shown = (
+        s
+        for s in symptoms().values()
+        if run.infos and s.ending and s.ending in crash.reason and s.id not in known
+    )
+    symptom = next(shown, None)
+    if symptom is None:
+        yield Story(run, crash.kind.value, level, Harm.FATAL, crash=crash)
+        return
+    lead = Diagnosis(symptom, level, (), run.data.last_step, None)
+    yield Story(run, symptom.id, level, symptom.harm, diagnoses=(lead,), lead=lead, crash=crash)
+
+
+def main_story(run: RunView) -> Story | None:
+    """What to begin with: the first story that holds, but for an end that names no symptom the one
+    that is as bad; None for a run without."""
+    holding = [story for story in stories(run) if story.is_open]
+    if len(holding) > 1 and holding[0].crash is not None and holding[0].lead is None:
+        ended, story = holding[:2]
+        return story if story.level >= ended.level else ended
+    return next(iter(holding), None)
+
+
+def story_of(run: RunView, finding: Finding) -> Story | None:
+    """The story that a finding is part of; None for one that the user muted."""
+    for story in stories(run):
+        rows = (f for row in story.rows for f in (*row.findings, *row.earlier))
+        if any(f is finding for f in rows) or any(finding in d.findings for d in story.diagnoses):
+            return story
+    return None
+
+
+def story_blaming(run: RunView, tag: str) -> Story | None:
+    """The story whose cause is a setting."""
+    return next((story for story in stories(run) if tag in story.blamed), None)

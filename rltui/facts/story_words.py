@@ -1,0 +1,256 @@
+"""The sentences about stories, the same on every surface; badges and layout are added there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from rltui.core.level import Level
+from rltui.core.secrets import without_secrets
+from rltui.core.text import fit
+from rltui.facts import numbers, sentences
+from rltui.facts.checkpoint import checkpoint_words
+from rltui.facts.checks import CheckItem, then_words
+from rltui.facts.findings import FindingRow, change_words, course_words, usually
+from rltui.facts.lanes import waste
+from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
+from rltui.facts.story import Story, stories, story_of
+from rltui.facts.timing import anatomy
+from rltui.health.diagnoses import in_sentence
+from rltui.health.model import Diagnosis, Finding, Move
+from rltui.health.symptoms import SETTING_CHANGED, Harm, knowledge
+from rltui.session import RunView
+
+BadgeOf = Callable[[Level], str]
+#: Most complaints of a log that are named, and cells of each.
+_COMPLAINTS, _COMPLAINT_CELLS = 3, 80
+
+
+class Part(Enum):
+    """What is said of a story below its evidence, in this order; people read the values."""
+
+    NEXT = "next step"
+    CHECKPOINT = "last good"
+    LOG_SAYS = "the log says"
+    BEGAN_WITH = "began with"
+    LIKELY_CAUSE = "likely cause"
+    CHECK_FIRST = "check first"
+    MOVED = "moved first"
+    THEN = "then"
+    CAUSES = "usual causes"
+
+
+def action(story: Story) -> str:
+    """The next step, the same on every surface: what the log itself asks for, where the time of a
+    slow step goes, then what helps."""
+    setting, top = story.setting, story.top
+    helps = story.advice
+    if setting is not None and top is not None and not top.is_over:
+        known = {
+            "setting": in_sentence(story.run.infos[setting.tag].title),
+            "before": numbers.plain(setting.before),
+            "step": numbers.step(setting.step),
+        }
+        helps = knowledge().restore.format(**known)
+    if story.crash is not None:
+        return helps
+    asked = dict.fromkeys(c.advice for c in story.complaints if c.advice)
+    return " ".join(filter(None, (*asked, _slowest(story), helps)))
+
+
+def _slowest(story: Story) -> str:
+    """ "Tool calls: 79 % of the average step."; "" for a story that no timer shows."""
+    run, lead = story.run, story.lead
+    if lead is None:
+        return ""
+    if lead.symptom.harm is Harm.COST and any(wasted := waste(run)):
+        text = "".join(wasted)
+        return f"{text[:1].upper()}{text[1:]}."
+    # of single slow steps the average one says nothing
+    tags = {f.tag for f in lead.findings if f.rule != "slow_steps"}
+    is_timed = any(run.infos[tag].part_of for tag in tags if tag in run.infos)
+    found = anatomy(run) if is_timed else None
+    if found is None:
+        return ""
+    stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
+    share = numbers.percent(found.share(stage), whole=True)
+    return f"{run.infos[stage.tag].title.capitalize()}: {share} of the average step."
+
+
+def complaint_words(story: Story) -> str:
+    """ "missing advantages for sample # (64 times)"; "" for none."""
+    found = story.complaints[:_COMPLAINTS]
+    told = ", ".join(f"{fit(c.text, _COMPLAINT_CELLS)} ({c.times} times)" for c in found)
+    return without_secrets(told)
+
+
+def title(story: Story, diagnosis: Diagnosis) -> str:
+    """ "learning rate × 200" for a setting that jumped, else the name of a symptom of the story."""
+    setting = story.setting if diagnosis.symptom.id == SETTING_CHANGED else None
+    if setting is None:
+        return diagnosis.symptom.title
+    return f"{story.run.infos[setting.tag].title} {change_words(setting)}"
+
+
+def summary(story: Story, diagnosis: Diagnosis | None = None) -> str:
+    """One sentence: a symptom, else what began the story, since when, and what it brought about:
+    only what began later came ``then``."""
+    diagnosis = diagnosis or (None if story.crash else story.top)
+    if diagnosis is None:
+        return headline(story)
+    setting = story.setting if diagnosis.symptom.id == SETTING_CHANGED else None
+    since, until = numbers.step(diagnosis.since_step), numbers.step(diagnosis.until_step)
+    if setting is not None:
+        text = f"{story.run.infos[setting.tag].title} {course_words(setting)}"
+        text += f" at step {numbers.step(setting.step)}"
+        text += f", until {until}" if diagnosis.is_over else ""
+    else:
+        text = diagnosis.symptom.title
+        if diagnosis.is_over:
+            text += f" at step {until}" if since == until else f" from step {since} to {until}"
+        elif diagnosis.since_step is not None:
+            text += f" since step {since}"
+
+    said = {f.title for f in diagnosis.findings}
+    effects: dict[str, list[str]] = {", with ": [], "; then ": []}
+    for effect in story.effects(diagnosis):
+        word = "; then " if _is_after(effect, diagnosis) else ", with "
+        for finding in effect.findings:
+            if finding.title not in said:
+                effects[word].append(finding.title)
+                said.add(finding.title)
+    return text + "".join(word + ", ".join(found) for word, found in effects.items() if found)
+
+
+def _is_after(effect: Diagnosis, cause: Diagnosis) -> bool:
+    """Whether the steps say that an effect came after its cause; a setting comes before what is
+    measured in its step."""
+    if effect.since_step is None or cause.since_step is None:
+        return False
+    first = cause.since_step + (cause.symptom.id != SETTING_CHANGED)
+    return effect.since_step >= first
+
+
+def began_words(story: Story, diagnosis: Diagnosis) -> str:
+    """What explains a symptom of a story: "learning rate × 100 at 61", "the policy moves too far
+    per update since 410"; "" where nothing else does."""
+    top = story.top
+    if top is None or diagnosis.explained_by is None:
+        return ""
+    name = title(story, top)
+    if top.is_over:
+        return f"{name}, {numbers.step_range(top.since_step, top.until_step)}"
+    when = "at" if top.symptom.id == SETTING_CHANGED else "since"
+    return name if top.since_step is None else f"{name} {when} {numbers.step(top.since_step)}"
+
+
+def cause_words(run: RunView, finding: Finding) -> str:
+    """What brought a finding about: see :func:`began_words`."""
+    story = story_of(run, finding)
+    own = next((d for d in story.diagnoses if finding in d.findings), None) if story else None
+    return began_words(story, own) if story is not None and own is not None else ""
+
+
+def headline(story: Story, *, short: bool = False) -> str:
+    """The symptom to begin with, or for a ``short`` one its first finding, behind what began it:
+    "learning rate × 200 at 30, then KL runs away"; without "then" where the steps do not say
+    so."""
+    top, lead = story.top, story.lead
+    if story.crash is not None:
+        return exit_words(story.crash)
+    if top is None or lead is None:
+        return story.rows[0].finding.title
+    name = lead.findings[0].title if short and lead.findings else title(story, lead)
+    if top is lead:
+        return name
+    return f"{began_words(story, lead)}{', then' if _is_after(lead, top) else ';'} {name}"
+
+
+def run_words(run: RunView) -> str:
+    """What a line says of a run: its first story, since when, and how many findings there are
+    besides; else why there is none."""
+    story = next((story for story in stories(run) if story.is_open), None)
+    if story is None:
+        return why_unknown(run) or calm_words(run)
+    first = next(iter(story.lead.findings if story.lead else ()), None)
+    first = first or (story.rows[0].finding if story.rows else None)
+    since = "" if first is None or story.since is None else f" {since_words(run, first)}"
+    rows = [row for each in stories(run) for row in each.rows if row.is_firing]
+    others = len(rows) - bool(story.rows)
+    return headline(story, short=True) + since + (f", and {others} more" if others else "")
+
+
+def row_words(run: RunView, row: FindingRow) -> str:
+    """One fact: its newest episode, when the others were, and other tags."""
+    finding = row.finding
+    when = when_words(run, finding)
+    if row.earlier:
+        spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
+        when = f"{row.times} times: {when}, and {', '.join(spans)}"
+    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
+    text = f"{finding.title}, {when}: {sentences.summary(finding)}{also}"
+    return text if finding.words is not None else without_secrets(text)
+
+
+def when_words(run: RunView, finding: Finding) -> str:
+    """The steps at which a finding held."""
+    if finding.since_step is not None and not finding.fires:
+        span = numbers.step_range(finding.since_step, finding.until_step)
+        return f"{span}, {finding.state.value}"
+    return since_words(run, finding) + certain_words(finding)
+
+
+def blame_words(story: Story, tag: str) -> str:
+    """Why a setting is the cause of a story: "usually ≤ 0.02: the likely cause of what fires"; ""
+    for any other tag."""
+    setting = story.setting
+    if setting is not None and setting.tag == tag:
+        at = f"{story.run.step_word} {numbers.step(setting.step)}"
+        return f"{change_words(setting)} at {at}: the cause of what fires"
+    suspect = next((s for s in story.suspects if s.tag == tag), None)
+    return f"{usually(suspect)}: the likely cause of what fires" if suspect else ""
+
+
+def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
+    """What is said of a story that holds below its evidence, in the order of :class:`Part`; those
+    without text are left out."""
+    if not story.is_open and story.crash is None:
+        return []
+    lead, top = story.lead, story.top
+    jumped = None if story.setting is None else story.setting.tag
+    logged = [item for item in story.checks if item.tag is not None]
+    causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
+    first = [i for i in logged if i.first and i not in causes]
+    rest = [i for i in logged if not i.first]
+    first = first or ([] if causes else [i for i in rest if not i.answer][:1])
+    missing = [i.title for i in story.checks if i.tag is None]
+
+    def told(item: CheckItem, remark: str) -> str:
+        """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it reads as a yes."""
+        badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
+        then = then_words(item)
+        value = numbers.value(item.value) + (f" now, {then}" if then else "")
+        return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
+
+    then = [told(i, i.hint or i.answer) for i in rest if i not in first]
+    then += [f"not logged: {sentences.listed(missing)}"] if missing else []
+    asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
+    began = top is not None and lead is not None and lead is not top and top.is_over
+
+    def moved(move: Move) -> str:
+        """ "learning rate at 30: 1e-6 → 1e-4 (× 100)"."""
+        where = f"{story.run.infos[move.tag].title} at {numbers.step(move.step)}"
+        return f"{where}: {course_words(move)}"
+
+    found = {
+        Part.NEXT: action(story),
+        Part.CHECKPOINT: checkpoint_words(story.run, story.checkpoint),
+        Part.LOG_SAYS: complaint_words(story),
+        Part.BEGAN_WITH: began_words(story, lead) if began and lead is not None else "",
+        Part.LIKELY_CAUSE: sentences.listed(told(i, i.hint) for i in causes),
+        Part.CHECK_FIRST: sentences.listed(asked),
+        Part.MOVED: "; ".join(map(moved, story.moves)),
+        Part.THEN: sentences.listed(then),
+        Part.CAUSES: "" if lead is None else lead.symptom.causes,
+    }
+    return [(part, text) for part, text in found.items() if text]
