@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,14 @@ from unittest.mock import patch
 from rltui.catalogue import dialect
 from rltui.core import yaml_document
 from rltui.core.installation import shipped
-from rltui.core.yaml_document import Node
+from rltui.core.yaml_document import Node, parse_document
+
+
+def nodes(values: Mapping[str, object]) -> dict[str, Node]:
+    """Values as a document has them, by key."""
+    text = json.dumps(values)
+    return dict(parse_document(text, Path("overrides.yaml")).table().pairs())
+
 
 _parse = yaml_document.parse_document
 _parse_once = cache(_parse)

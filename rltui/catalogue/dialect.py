@@ -16,7 +16,8 @@ from rltui.catalogue.model import Category, Metric, Metrics, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
-from rltui.core.yaml_document import Node, Table, parse_document, read_each, read_template
+from rltui.core.template import read_template
+from rltui.core.yaml_document import Node, Table, parse_document, read_each
 from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"

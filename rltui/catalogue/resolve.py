@@ -44,7 +44,7 @@ from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readin
 from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
 from rltui.catalogue.words import better, meant_by, words_of
 from rltui.core.level import Direction
-from rltui.core.yaml_document import fill
+from rltui.core.template import fill
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset(

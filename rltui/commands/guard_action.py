@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rltui.core.child_process import ChildProcess
 from rltui.core.errors import UsageError
 from rltui.core.level import choose
 from rltui.core.secrets import without_secrets
 from rltui.core.text import clean, fit, kept_clean
+from rltui.session.child_process import ChildProcess
 
 #: Seconds after which a command is ended, with its children.
 _PATIENCE_S = 600.0

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from rltui.core.level import Level
+from rltui.core.template import fill
 from rltui.core.text import clean, counted
-from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
 from rltui.session import RunView

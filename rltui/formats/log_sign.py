@@ -1,4 +1,4 @@
-"""What lines of a log mean: the documents below ``data/log_signs``, and how they are searched.
+"""Signs of what lines of a log mean: the documents below ``data/log_signs``, and their search.
 
 ``endings`` (why a run is over), ``complaints``, ``job_logs`` and ``phases`` are vocabularies of
 signs, ``lines`` the forms of lines that all of them know. Of several signs in a line the first

@@ -102,13 +102,13 @@ def _markers() -> Markers:
 
 
 class Complaint(NamedTuple):
-    """What a log says again and again while the training goes on."""
+    """A message that a log repeats while the training goes on."""
 
     text: str
     """Without the numbers that differ."""
     times: int
     advice: str
-    """What to do about it where that is known, else ""."""
+    """Its remedy where one is known, else ""."""
 
 
 @lru_cache(maxsize=16)

@@ -125,7 +125,7 @@ def exit_status(
 
 
 def advice_about(text: str) -> str:
-    """What to do about a complaint of the same as an ending; "" where that is not known."""
+    """Advice about a complaint of the same as an ending; "" where there is none."""
     return next((e.advice for e in _known().endings if first_match(e.says, text)), "")
 
 

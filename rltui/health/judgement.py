@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rltui.catalogue.model import Limits, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level
-from rltui.core.yaml_document import parts_of
+from rltui.core.template import parts_of
 from rltui.health.columns import lacking
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.model import Judgement, Limit

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each, read_template
+from rltui.core.template import read_template
+from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each
 from rltui.core.yaml_record import read_record, record_of, shipped_record
 from rltui.health.detectors import (  # noqa: F401
     levels,
@@ -50,7 +51,7 @@ _LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
 def load_rules(
     extra_files: Iterable[Path] = (),
     mute: Iterable[str] = (),
-    overrides: Mapping[str, Node | Mapping[str, object]] | None = None,
+    overrides: Mapping[str, Node] | None = None,
     metrics: Iterable[str] = (),
     add: Iterable[Node] = (),
     limits: Callable[[str], Farthest] | None = None,
@@ -60,14 +61,13 @@ def load_rules(
     A later rule of the same id replaces the earlier one.
 
     ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
-    or variant to new parameters (see :class:`~rltui.health.parameters.Override`); with document
-    nodes as values, errors name the line. ``metrics`` are the metric keys of the catalogue;
-    when given, a rule that names another key is rejected. ``limits``: those from healthy runs by
-    rule, instead of the shipped ones.
+    or variant to new parameters (see :class:`~rltui.health.parameters.Override`). ``metrics`` are
+    the metric keys of the catalogue; when given, a rule that names another key is rejected.
+    ``limits``: those from healthy runs by rule, instead of the shipped ones.
     Raises DocumentError.
     """
     known = frozenset(metrics)
-    nodes = {k: _as_node(v) for k, v in (overrides or {}).items()}
+    nodes = overrides or {}
     changes = read_each(nodes.items(), lambda _, node: Override(node))
     given = Given(known, changes, limits or healthy().of)
     rules: dict[str, Rule] = {}
@@ -83,18 +83,6 @@ def load_rules(
         else:
             override.check()
     return tuple(without(rules.values(), frozenset(mute)))
-
-
-def _as_node(value: object) -> Node:
-    if isinstance(value, Node):
-        return value
-    where = Path("overrides")
-    if isinstance(value, Mapping):
-        pairs = {Node(str(k), where, 1, 1): _as_node(v) for k, v in value.items()}
-        return Node(pairs, where, 1, 1)
-    if isinstance(value, (list, tuple)):
-        return Node([_as_node(v) for v in value], where, 1, 1)
-    return Node(value, where, 1, 1)
 
 
 def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:

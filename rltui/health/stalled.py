@@ -9,7 +9,8 @@ from typing import Annotated, NamedTuple
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.core.yaml_document import Node, fill, read_each
+from rltui.core.template import fill
+from rltui.core.yaml_document import Node, read_each
 from rltui.core.yaml_record import Keyed, Limit, shipped_record
 from rltui.health.rule import Rule, read_level
 

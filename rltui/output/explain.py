@@ -13,8 +13,9 @@ from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import Explanation, Recognition, Scope, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
+from rltui.core.template import parts_of
 from rltui.core.text import clean, hyperlink
-from rltui.core.yaml_document import nearest, parts_of
+from rltui.core.yaml_document import nearest
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
 from rltui.health.model import Limit

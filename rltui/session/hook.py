@@ -15,9 +15,9 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from rltui.config import HooksConfig
-from rltui.core.child_process import ChildProcess
 from rltui.core.clock import Clock
 from rltui.core.level import Level
+from rltui.session.child_process import ChildProcess
 from rltui.session.event import Event
 
 #: Most changes that wait; beyond that the oldest ones are dropped.

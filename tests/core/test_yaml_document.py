@@ -17,14 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.errors import DocumentError
-from rltui.core.yaml_document import (
-    Node,
-    fill,
-    parse_document,
-    parts_of,
-    read_document,
-    read_template,
-)
+from rltui.core.template import fill, parts_of, read_template
+from rltui.core.yaml_document import Node, parse_document, read_document
 from tests.places import FIXTURES, ROOT
 
 PATH = Path("some.yaml")

@@ -15,6 +15,7 @@ from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.session import RunView
 from tests.builders import a_batch
+from tests.documents import nodes
 from tests.fakes import a_session, grpo_tags
 
 RULES = load_rules()
@@ -89,13 +90,13 @@ def test_a_limit_of_the_user_that_nothing_can_reach_keeps_silent(
     healthy: RunView, high: float, rows: bool
 ) -> None:
     limits = {"watch": {"high": high}, "bad": {"high": high}}
-    rules = load_rules(overrides={"clipfrac_high": limits})
+    rules = load_rules(overrides=nodes({"clipfrac_high": limits}))
     trial = tried(healthy, "clip_fraction_high", rules)["clipfrac_high.token"]
     assert (trial.rows is not None) == rows
 
 
 def test_a_failure_goes_beyond_a_wide_limit_of_the_user(healthy: RunView) -> None:
-    rules = load_rules(overrides={"kl_blowup": {"bad": {"high": 40.0}}})
+    rules = load_rules(overrides=nodes({"kl_blowup": {"bad": {"high": 40.0}}}))
     assert tried(healthy, "kl_spike", rules)["kl_blowup.update"].level is Level.BAD
 
 

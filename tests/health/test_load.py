@@ -17,6 +17,7 @@ from rltui.health.cases import run_cases
 from rltui.health.limits import SettingLimits, movement
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules, unread_reasons, why_unread
+from tests.documents import nodes
 from tests.places import ROOT
 
 GOOD = """\
@@ -117,7 +118,9 @@ def test_mute() -> None:
 
 
 def test_overrides_reach_the_variant() -> None:
-    rules = load_rules(overrides={"kl_blowup.update": {"watch": {"high": 0.5}, "event": False}})
+    rules = load_rules(
+        overrides=nodes({"kl_blowup.update": {"watch": {"high": 0.5}, "event": False}})
+    )
     (rule,) = [r for r in rules if r.id == "kl_blowup"]
     by_id = {v.id: v for v in rule.variants}
     assert by_id["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.5
@@ -127,7 +130,7 @@ def test_overrides_reach_the_variant() -> None:
 
 
 def test_an_override_without_a_level_holds_for_both() -> None:
-    rules = load_rules(overrides={"entropy_collapse": {"share": 0.5, "bad": {"share": 0.3}}})
+    rules = load_rules(overrides=nodes({"entropy_collapse": {"share": 0.5, "bad": {"share": 0.3}}}))
     (rule,) = [r for r in rules if r.id == "entropy_collapse"]
     for variant in (v for v in rule.variants if "share" in v.detector.parameters):
         assert variant.levels[Level.WATCH]["share"] == 0.5
@@ -135,7 +138,7 @@ def test_an_override_without_a_level_holds_for_both() -> None:
 
 
 def test_an_override_reaches_the_variants_whose_detector_has_the_parameter() -> None:
-    rules = load_rules(overrides={"kl_blowup": {"high": 0.5}})
+    rules = load_rules(overrides=nodes({"kl_blowup": {"high": 0.5}}))
     (rule,) = [r for r in rules if r.id == "kl_blowup"]
     changed = {v.id for v in rule.variants if v.levels[Level.WATCH].get("high") == 0.5}
     assert changed == {v.id for v in rule.variants if "high" in v.detector.parameters}
@@ -173,7 +176,7 @@ def test_the_example_of_the_configuration_works(tmp_path: Path) -> None:
 
 def test_override_of_an_unknown_rule() -> None:
     with pytest.raises(DocumentError, match=r"unknown rule 'entropy_colapse'.*'entropy_collapse'"):
-        load_rules(overrides={"entropy_colapse": {"share": 0.2}})
+        load_rules(overrides=nodes({"entropy_colapse": {"share": 0.2}}))
 
 
 @pytest.mark.parametrize("text", ["1y9", "x9", "1..x3", "one"])
