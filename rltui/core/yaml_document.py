@@ -114,7 +114,7 @@ class Node:
         return self._need(list, "a list")
 
     def each(self, read: Callable[[Node], T]) -> list[T]:
-        """What ``read`` returns for the entries of a list."""
+        """Results of ``read`` for the entries of a list."""
         return list(read_each(enumerate(self.items()), lambda _, node: read(node)).values())
 
     def texts(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Table:
         return below if node is None or node.value is None else node
 
     def read(self, key: str, get: Callable[[Node], T], default: Any = None) -> Any:
-        """What ``get`` returns for the node under ``key``; ``default`` when it is absent."""
+        """Result of ``get`` for the node under ``key``; ``default`` when it is absent."""
         node = self.get(key)
         found = {} if node is None else read_each([(key, node)], lambda _, node: get(node))
         return found.get(key, default)
@@ -187,7 +187,7 @@ class Table:
         yield from self._entries.items()
 
     def each(self, read: Callable[[Node], T]) -> dict[str, T]:
-        """What ``read`` returns for each key of a free-form mapping."""
+        """Results of ``read`` for each key of a free-form mapping."""
         return read_each(self.pairs(), lambda _, node: read(node))
 
     def refuse(self, key: str, message: str) -> None:
@@ -211,7 +211,7 @@ class Table:
 
 
 def read_each(nodes: Iterable[tuple[Key, Node]], read: Callable[[Key, Node], T]) -> dict[Key, T]:
-    """What ``read`` returns for each key; where reading goes on, without those that are wrong."""
+    """Results of ``read`` for each key; where reading goes on, without those that are wrong."""
     found = {}
     for key, node in nodes:
         try:

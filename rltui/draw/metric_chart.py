@@ -145,21 +145,14 @@ def chart_of(
         return _with_path(chart, run, series, axis, view.axis, zoom)
     to_x, end = axis.place, chart.end
 
-    if ends is not None and is_live(run):
-        # space for new points, and for a projection of up to a third of the length
+    if ends is not None and is_live(run):  # space for new points
         end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
-        if projection is not None:
-            begin, newest = ends
-            latest = min(projection.latest, newest + (newest - begin) / 3)
-            end = max(end, padded_end(begin, latest))
+        end = end if projection is None else max(end, _end_with(projection, *ends))
     marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
-
-    # averages, quantiles and readings need every point, and so does a part that is enlarged
-    exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
 
     return replace(
         chart,
-        curve=_curve(run, series, band, axis, exact, view.axis),
+        curve=_curve(run, series, band, axis, _needs_all(view, zoom), view.axis),
         envelope=None if band else marked_runs.reference_envelope(run, series, axis, view.axis),
         end=end,
         window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
@@ -170,6 +163,17 @@ def chart_of(
         marks_title=marks_title,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
+
+
+def _needs_all(view: View, zoom: Zoom) -> bool:
+    """Averages, quantiles and readings need every point, and so does a part that is enlarged."""
+    return view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
+
+
+def _end_with(projection: Projection, begin: float, newest: float) -> float:
+    """The end of an axis that has space for a projection of up to a third of the length."""
+    latest = min(projection.latest, newest + (newest - begin) / 3)
+    return padded_end(begin, latest)
 
 
 def _with_path(

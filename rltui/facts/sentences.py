@@ -122,7 +122,7 @@ def healthy(judgement: Judgement) -> str:
 
 
 def healthy_short(judgement: Judgement) -> str:
-    """The same in at most 12 cells: "≥ 1.15"."""
+    """Healthy range in at most 12 cells: "≥ 1.15"."""
     return limit_short(judgement.limits[0]) if judgement.limits else ""
 
 

@@ -1,4 +1,4 @@
-"""What is wrong in a run, told once: each story with its cause, effects, evidence and one action.
+"""Stories, the one record of what is wrong in a run: cause, effects, evidence and one action.
 
 Every surface (text, brief, JSON, HTML, screens, notifications) renders these records, in their
 order. They hold ids and numbers; :mod:`rltui.facts.story_words` has the sentences.
@@ -32,7 +32,7 @@ class Story:
 
     run: RunView
     id: str
-    """Of the symptom to begin with; the rule, or the kind of end, where no symptom knows it."""
+    """Id of the symptom to begin with; the rule, or the kind of end, where no symptom knows it."""
     level: Level
     """Worst level of what holds; OK when all is over."""
     harm: Harm
@@ -95,7 +95,7 @@ class Story:
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """What moved first, in order of time."""
+        """Metrics that moved first, in order of time."""
         return diagnosed_in(self.run).moves if self.is_worst else ()
 
     def effects(self, of: Diagnosis) -> tuple[Diagnosis, ...]:
@@ -106,12 +106,12 @@ class Story:
 
     @cached_property
     def checks(self) -> tuple[CheckItem, ...]:
-        """What to check, in order."""
+        """Checks to make, in order."""
         return () if self.lead is None else tuple(check_items(self.run, self.lead))
 
     @cached_property
     def complaints(self) -> tuple[Complaint, ...]:
-        """What the console log says again and again, for the worst story."""
+        """Complaints that the console log repeats, for the worst story."""
         path = newest_log(self.run) if self.is_worst and self.is_open else None
         if path is None:
             return ()
@@ -122,7 +122,7 @@ class Story:
     @cached_property
     def checkpoint(self) -> LastGood | None:
         """The newest checkpoint from before it."""
-        from rltui.facts.checkpoint import last_good_checkpoint
+        from rltui.facts.checkpoint import last_good_checkpoint  # heavy
 
         return last_good_checkpoint(self.run) if self.is_worst else None
 
@@ -201,7 +201,7 @@ def _ended(run: RunView) -> Iterator[Story]:
 
 
 def main_story(run: RunView) -> Story | None:
-    """What to begin with: the first story that holds, but for an end that names no symptom the one
+    """Story to begin with: the first one that holds, but for an end that names no symptom the one
     that is as bad; None for a run without."""
     holding = [story for story in stories(run) if story.is_open]
     if len(holding) > 1 and holding[0].crash is not None and holding[0].lead is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
@@ -16,9 +17,8 @@ from rltui.facts.lanes import waste
 from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
 from rltui.facts.story import Story, stories, story_of
 from rltui.facts.timing import anatomy
-from rltui.health.diagnoses import in_sentence
 from rltui.health.model import Diagnosis, Finding, Move
-from rltui.health.symptoms import SETTING_CHANGED, Harm, knowledge
+from rltui.health.symptoms import SETTING_CHANGED, Harm, in_sentence, knowledge
 from rltui.session import RunView
 
 BadgeOf = Callable[[Level], str]
@@ -27,7 +27,7 @@ _COMPLAINTS, _COMPLAINT_CELLS = 3, 80
 
 
 class Part(Enum):
-    """What is said of a story below its evidence, in this order; people read the values."""
+    """Parts of a story below its evidence, in their order; people read the values."""
 
     NEXT = "next step"
     CHECKPOINT = "last good"
@@ -132,7 +132,7 @@ def _is_after(effect: Diagnosis, cause: Diagnosis) -> bool:
 
 
 def began_words(story: Story, diagnosis: Diagnosis) -> str:
-    """What explains a symptom of a story: "learning rate × 100 at 61", "the policy moves too far
+    """Explanation of a symptom of a story: "learning rate × 100 at 61", "the policy moves too far
     per update since 410"; "" where nothing else does."""
     top = story.top
     if top is None or diagnosis.explained_by is None:
@@ -145,7 +145,7 @@ def began_words(story: Story, diagnosis: Diagnosis) -> str:
 
 
 def cause_words(run: RunView, finding: Finding) -> str:
-    """What brought a finding about: see :func:`began_words`."""
+    """Cause of a finding: see :func:`began_words`."""
     story = story_of(run, finding)
     own = next((d for d in story.diagnoses if finding in d.findings), None) if story else None
     return began_words(story, own) if story is not None and own is not None else ""
@@ -167,7 +167,7 @@ def headline(story: Story, *, short: bool = False) -> str:
 
 
 def run_words(run: RunView) -> str:
-    """What a line says of a run: its first story, since when, and how many findings there are
+    """Line about a run: its first story, since when, and how many findings there are
     besides; else why there is none."""
     story = next((story for story in stories(run) if story.is_open), None)
     if story is None:
@@ -212,45 +212,73 @@ def blame_words(story: Story, tag: str) -> str:
 
 
 def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
-    """What is said of a story that holds below its evidence, in the order of :class:`Part`; those
+    """Words about a story that holds, below its evidence, in the order of :class:`Part`; those
     without text are left out."""
     if not story.is_open and story.crash is None:
         return []
     lead, top = story.lead, story.top
-    jumped = None if story.setting is None else story.setting.tag
-    logged = [item for item in story.checks if item.tag is not None]
-    causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
-    first = [i for i in logged if i.first and i not in causes]
-    rest = [i for i in logged if not i.first]
-    first = first or ([] if causes else [i for i in rest if not i.answer][:1])
-    missing = [i.title for i in story.checks if i.tag is None]
-
-    def told(item: CheckItem, remark: str) -> str:
-        """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it reads as a yes."""
-        badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
-        then = then_words(item)
-        value = numbers.value(item.value) + (f" now, {then}" if then else "")
-        return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
-
-    then = [told(i, i.hint or i.answer) for i in rest if i not in first]
-    then += [f"not logged: {sentences.listed(missing)}"] if missing else []
-    asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
     began = top is not None and lead is not None and lead is not top and top.is_over
-
-    def moved(move: Move) -> str:
-        """ "learning rate at 30: 1e-6 → 1e-4 (× 100)"."""
-        where = f"{story.run.infos[move.tag].title} at {numbers.step(move.step)}"
-        return f"{where}: {course_words(move)}"
-
     found = {
         Part.NEXT: action(story),
         Part.CHECKPOINT: checkpoint_words(story.run, story.checkpoint),
         Part.LOG_SAYS: complaint_words(story),
         Part.BEGAN_WITH: began_words(story, lead) if began and lead is not None else "",
-        Part.LIKELY_CAUSE: sentences.listed(told(i, i.hint) for i in causes),
-        Part.CHECK_FIRST: sentences.listed(asked),
-        Part.MOVED: "; ".join(map(moved, story.moves)),
-        Part.THEN: sentences.listed(then),
+        **_checks(story, badge_of),
+        Part.MOVED: "; ".join(_moved(story, move) for move in story.moves),
         Part.CAUSES: "" if lead is None else lead.symptom.causes,
     }
-    return [(part, text) for part, text in found.items() if text]
+    return [(part, found[part]) for part in Part if found.get(part)]
+
+
+def _checks(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
+    """Settings that are the likely cause, what to check first, and what then."""
+    causes, first, rest = _sorted(story)
+    missing = [item.title for item in story.checks if item.tag is None]
+    told = partial(_told, badge_of)
+    then = [told(item, item.hint or item.answer) for item in rest]
+    if missing:
+        then.append(f"not logged: {sentences.listed(missing)}")
+
+    return {
+        Part.LIKELY_CAUSE: sentences.listed(told(item, item.hint) for item in causes),
+        Part.CHECK_FIRST: sentences.listed(told(item, _question(story, item)) for item in first),
+        Part.THEN: sentences.listed(then),
+    }
+
+
+def _sorted(story: Story) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
+    """The logged checks of a story: likely causes, those to make first, the others."""
+    jumped = None if story.setting is None else story.setting.tag
+    causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
+    for item in story.checks:
+        if item.tag is None:
+            continue
+        if item.leads and item.is_setting and item.tag != jumped:
+            causes.append(item)
+        if item.first and item not in causes:
+            first.append(item)
+        elif not item.first:
+            rest.append(item)
+    if not first and not causes:
+        first = [item for item in rest if not item.answer][:1]
+
+    return causes, first, [item for item in rest if item not in first]
+
+
+def _question(story: Story, item: CheckItem) -> str:
+    jumped = None if story.setting is None else story.setting.tag
+    return item.ask if item.tag == jumped else item.hint or item.ask
+
+
+def _told(badge_of: BadgeOf, item: CheckItem, remark: str) -> str:
+    """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it reads as a yes."""
+    badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
+    then = then_words(item)
+    value = numbers.value(item.value) + (f" now, {then}" if then else "")
+    return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
+
+
+def _moved(story: Story, move: Move) -> str:
+    """ "learning rate at 30: 1e-6 → 1e-4 (× 100)"."""
+    where = f"{story.run.infos[move.tag].title} at {numbers.step(move.step)}"
+    return f"{where}: {course_words(move)}"

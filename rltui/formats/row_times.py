@@ -210,7 +210,7 @@ class RowClock:
         self.paced = False
         """Whether rows wait for :meth:`fill`: the pace of a bar tells the times of many."""
         self.numbers: list[int] = []
-        """Of the rows that wait, and where in the piece their lines end."""
+        """Numbers of the rows that wait, and where in the piece their lines end."""
         self.ends: list[int] = []
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
@@ -246,7 +246,7 @@ class RowClock:
 
     @property
     def prefix(self) -> bytes:
-        """What stood in front of the line that is read."""
+        """Prefix of the line that is read."""
         return self._prefixes.get(self.line[0], b"")
 
     def fill(self, walls: list[float], steps: Sequence[int]) -> None:
@@ -308,15 +308,22 @@ class RowClock:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
-        if moment is None and self._unit in (None, _BAR_UNIT) and b"<" in self._part(begin, end):
-            self._read_bars(end)
-            known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
-            if known and self._total in (None, *known):
-                self._total = self._total or max(known)
-                moment = _BAR_UNIT, self._bars[self._total].seconds
+        if moment is None and self._unit in (None, _BAR_UNIT):
+            moment = self._by_own_bar(begin, end)
         self._wall = math.nan if moment is None else self._settled(*moment)
 
         return self._wall
+
+    def _by_own_bar(self, begin: int, end: int) -> Moment | None:
+        """The time of the bar that stands in the line itself."""
+        if b"<" not in self._part(begin, end):
+            return None
+        self._read_bars(end)
+        known = {total for total, bar in self._bars.items() if bar.at >= self._begin + begin}
+        if not known or self._total not in (None, *known):
+            return None
+        self._total = self._total or max(known)
+        return _BAR_UNIT, self._bars[self._total].seconds
 
     def bar(self, step: int) -> float:
         """The time of a row of this step by the bar near the line that is read which counts the

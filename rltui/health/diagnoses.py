@@ -27,7 +27,7 @@ from rltui.health.model import (
     Suspect,
     harm_of,
 )
-from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
+from rltui.health.symptoms import SETTING_CHANGED, Symptom, in_sentence, knowledge, symptoms
 from rltui.store import RunData, Series
 
 #: How fast a run is and what it takes of the machine.
@@ -283,11 +283,6 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
             out.setdefault(tag, Suspect(tag, below, above, advice))
 
     return tuple(out.values())
-
-
-def in_sentence(title: str) -> str:
-    """A title that is no words, such as "lr, group 0", is quoted."""
-    return title if title.replace(" ", "").isalpha() else f'setting "{title}"'
 
 
 def _below_setting(

@@ -174,3 +174,8 @@ def symptoms() -> Mapping[str, Symptom]:
 def knowledge() -> Knowledge:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(Knowledge, "health", "data", "diagnoses.yaml")
+
+
+def in_sentence(title: str) -> str:
+    """A title that is no words, such as "lr, group 0", is quoted."""
+    return title if title.replace(" ", "").isalpha() else f'setting "{title}"'

@@ -135,7 +135,7 @@ def _headline(run: RunView) -> Json | None:
 
 
 def _story(story: Story) -> Json:
-    """What is wrong now, with its first evidence."""
+    """Stories that hold now, with their first evidence."""
     run = story.run
     found = [f for row in story.rows for f in (*row.findings, *row.earlier)]
     moves, saved = story.moves[:_FACTS], ""

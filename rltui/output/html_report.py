@@ -172,7 +172,7 @@ def _pairs(rows: Iterable[tuple[str, str]], most: int = _LONGEST, loud: str = ""
 
 
 def _parts(story: Story) -> str:
-    """What is said of a story, the next step first."""
+    """Lines about a story, the next step first."""
     told = story_words.parts(story, _GLYPHS.badge)
     return _pairs(((part.value, text) for part, text in told), loud=Part.NEXT.value)
 

@@ -225,7 +225,7 @@ def story_lines(story: Story) -> list[str]:
 
 
 def _further_lines(run: RunView) -> list[str]:
-    """What jumped at a restart; which metrics are guesses; what is to come."""
+    """Jumps at a restart; metrics that are guesses; limits to come."""
     lines = [f"    {words}"] if (words := seams.seam_words(run)) else []
     lines += [
         f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"

@@ -385,17 +385,24 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
-        # many a log has times at its start alone, and then runs on for days
-        sources = [f.source for f in files.by_path.values()]
-        near = [source for source in sources if source.clock.rows_behind <= _FEW_ROWS]
-        logs = (source for source in near if source.clock.newest > _DATED_S)
-        last = max(logs, key=lambda source: source.modified, default=None)
-        copied = last is not None and last.modified - last.clock.newest > _ZONES_S
-        own = last.clock.newest if copied and last is not None else None
+        own = _copied_at(run)
+        copied = own is not None
 
     times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
 
     return _newest(*files.grown, *times), copied
+
+
+def _copied_at(run: RunData) -> float | None:
+    """The newest time in the log that was written last, where the file was changed much later: it
+    was copied. Many a log has times at its start alone, and then runs on for days."""
+    sources = [file.source for file in run.files.by_path.values()]
+    near = [source for source in sources if source.clock.rows_behind <= _FEW_ROWS]
+    dated = (source for source in near if source.clock.newest > _DATED_S)
+    last = max(dated, key=lambda source: source.modified, default=None)
+    if last is None or last.modified - last.clock.newest <= _ZONES_S:
+        return None
+    return last.clock.newest
 
 
 def _completed(known: Progress, run: RunData) -> Progress:

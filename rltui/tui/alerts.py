@@ -41,7 +41,7 @@ class Alerts:
         if not events:
             return
         from rltui.output.json_document import event_message  # heavy
-        from rltui.output.text_report import event_words
+        from rltui.output.text_report import event_words  # heavy
 
         for event in events:
             if self._hook is not None and self._hook.wants(event):

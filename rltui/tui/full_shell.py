@@ -19,6 +19,11 @@ class FullShell(ShellApp[Result]):
 
         self.push_screen(HelpScreen(keys, place, title))
 
+    def action_command_palette(self) -> None:
+        """Search all that the screen offers."""
+        if (palette := getattr(self.screen, "palette", None)) is not None:
+            self.search([*palette()])
+
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         from rltui.tui.palette import PaletteScreen  # heavy
 

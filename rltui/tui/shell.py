@@ -134,11 +134,6 @@ class ShellApp(CellDiffApp[Result]):
         changed = {a: own.get(a) or _NO_KEY for a in shipped if own.get(a) != shipped[a]}
         self.set_keymap(changed)
 
-    def action_command_palette(self) -> None:
-        """Search all that the screen offers."""
-        if (palette := getattr(self.screen, "palette", None)) is not None:
-            self.search([*palette()])
-
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         """Show the palette, for a ``text`` only if that finds anything. Returns whether it did."""
         raise NotImplementedError

@@ -11,6 +11,7 @@ import pytest
 
 from rltui.core.level import Level
 from rltui.draw.line import plain
+from rltui.draw.metric_chart import chart_of
 from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.metrics import make_row
@@ -19,15 +20,14 @@ from rltui.facts.story_words import Part, action, headline, summary
 from rltui.health.model import Diagnosis, Limit
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.output.brief_entry import brief_entry
+from rltui.output.html_report import html_report
 from rltui.output.json_document import run_entry, snapshot_document
 from rltui.output.text_report import run_lines, story_lines
 from rltui.output.tool_answers import series_text
 from rltui.pages.findings import lines as pane
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_pane import finding_entries, row_of
-from rltui.pages.html_report import html_report
 from rltui.pages.metric.lines import explain_tag
-from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import columns_for, healthy_words
 from rltui.session import RunView, Session
 from tests.clock import ManualClock

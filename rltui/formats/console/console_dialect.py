@@ -47,7 +47,7 @@ class Row(NamedTuple):
     """The planned number of steps, where the line has it."""
 
     def at(self, step: int) -> Row:
-        """The same values at another step."""
+        """Values of this row at another step."""
         return Row(step, self.names, self.values, self.wall, self.total)
 
 

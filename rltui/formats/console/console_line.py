@@ -116,7 +116,7 @@ def simplified(line: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _simplifiers(special: bytes) -> tuple[Callable[[bytes], bytes], ...]:
-    """What simplifies a line with these bytes, in order."""
+    """Functions that simplify a line with these bytes, in order."""
     return tuple(one for marks, one in _SIMPLIFIERS if any(mark in special for mark in marks))
 
 

@@ -66,7 +66,7 @@ class LineDispatch:
         """The surest rank of these."""
         self._hits = 0
         self._known: Sequence[Dialect] = ()
-        """Those that the piece began with."""
+        """Dialects that the piece began with."""
         self._newest: Dialect | None = None
         """The one that found the newest row."""
         self._leader: tuple[Dialect, bytes] | None = None
@@ -109,11 +109,14 @@ class LineDispatch:
             opens = self._line(text[at:end], opened, dialects, at in led)
             if rows.count > count:
                 ends.append(end)
-                opens = True
-            if opens or (opened and not all(map(_is_open, opened))):
+            if opens or rows.count > count or (opened and not all(map(_is_open, opened))):
                 opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
         rows.end_piece(ends)
+        return self._last_end(text, ends)
+
+    def _last_end(self, text: bytes, ends: list[int]) -> int | None:
+        """Where the newest of some rows ends; its line may show the marker that leads."""
         if not ends:
             return None
         if self._leader is None:

@@ -64,7 +64,7 @@ class PhaseSearch:
         self.phase: Phase | None = None
         """The newest one that began after the newest row."""
         self._name = self._line = ""
-        """Of the newest phase, and the first line with it."""
+        """Name of the newest phase, and the first line with it."""
         self._times: list[int] = []
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}

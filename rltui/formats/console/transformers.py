@@ -137,8 +137,7 @@ class StepInference:
             self._begin(*self._other)
         # a bar that moves is redrawn after each row, or has moved before the first of many
         stands = train and bool(self._pending) and self._bar == self._first_bar
-        waits = stands and any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
-        still = self._still or waits
+        still = self._still or (stands and self._waits)
 
         if self.total is None:
             self._without_bar(kind, row, epoch)
@@ -162,6 +161,11 @@ class StepInference:
             late = self._buffered and kind is not RowKind.SUMMARY
             step = self.newest if late else max(self.newest, self._bar)
             self.ready.append(row.at(step))
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a row of the training waits for a bar."""
+        return any(kind is RowKind.TRAIN for kind, _ in self._pending)
 
     def end(self) -> None:
         """Count the rows that wait for a bar: none comes."""
@@ -268,7 +272,7 @@ class StepInference:
 
 
 class _Form(NamedTuple):
-    """What the names of a row say."""
+    """Meaning of the names of a row."""
 
     step: int
     """Position of the step of a loop of one's own, and of the epoch; -1 without one."""

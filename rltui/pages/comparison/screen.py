@@ -27,7 +27,8 @@ from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON
-from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
+from rltui.tui.run_actions import compare
+from rltui.tui.screen import LEAST, ChartOptions, ListScreen
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status

@@ -236,7 +236,7 @@ def verdict_lines(
     beside: Collection[Part] = (),
     in_lines: bool = True,
 ) -> Block:
-    """What is wrong in at most ``height`` lines: what began it, the findings with their evidence
+    """Findings in at most ``height`` lines: what began them, the findings with their evidence
     (in their lines, or below them), what to do; files that cannot be read. ``tallest``: lines that
     it may have where the next step would be cut."""
     heads = [line for s in stories(run) if s.is_open for _, line in head_lines(s, view, width)]

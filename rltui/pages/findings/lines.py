@@ -137,7 +137,7 @@ def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
 
 
 def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]]:
-    """What began a story and is no finding, in the colour of the story: how the run ended, the
+    """Heads of a story that are no findings, in the colour of the story: how the run ended, the
     setting that jumped, settings that are likely causes."""
     run, glyphs = story.run, view.glyphs
     look, mark = LEVEL_BOLD[story.level], glyphs.badge(story.level)
@@ -311,7 +311,7 @@ def story_lines(
     tallest: int = 0,
     beside: Collection[Part] = (),
 ) -> Block:
-    """What to do about a run in at most ``height`` lines: the next step, and below it as much as
+    """Advice about a run in at most ``height`` lines: the next step, and below it as much as
     fits of what else is said of the story, but for what stands ``beside`` it. ``tallest``: lines
     that it may have where the next step would be cut. Empty for a run without a finding."""
     story = main_story(run)

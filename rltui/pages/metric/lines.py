@@ -175,7 +175,7 @@ def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3
 
 
 def _blame(run: RunView, tag: str) -> str:
-    """What a metric without a rule has to do with a story."""
+    """Relation of a metric without a rule to a story."""
     story = story_blaming(run, tag)
     return "no rule judges it" if story is None else story_words.blame_words(story, tag)
 

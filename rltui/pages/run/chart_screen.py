@@ -18,12 +18,8 @@ from rltui.tui.crosshair import NO_METRIC, CrosshairKeys, typed_step
 from rltui.tui.full_shell import FullShell
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
-from rltui.tui.screen import (
-    ChartOptions,
-    ask_note,
-    compare,
-    keep_note,
-)
+from rltui.tui.run_actions import ask_note, compare, keep_note
+from rltui.tui.screen import ChartOptions
 from rltui.tui.shell import Offer, shell_of
 from rltui.tui.widgets.lines import Lines
 

@@ -407,8 +407,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_explain(self) -> None:
         """Explain the metric or finding at the cursor."""
         from rltui.pages.findings.findings_detail import detail_lines  # heavy
-        from rltui.pages.metric.lines import explain_tag
-        from rltui.tui.overlay import ExplainScreen
+        from rltui.pages.metric.lines import explain_tag  # heavy
+        from rltui.tui.overlay import ExplainScreen  # heavy
 
         run, tag = self.run, self.tag
         if tag is None and self.tab == FINDINGS_TAB:

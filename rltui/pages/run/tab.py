@@ -105,7 +105,7 @@ class OverviewEntries(list[Entry[str]]):
     """The list of Overview."""
 
     tells: Collection[Part] = ()
-    """What it says of a story: the findings beside it need not."""
+    """Parts of a story that it tells: the findings beside it need not."""
 
 
 def overview_entries(

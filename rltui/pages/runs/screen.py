@@ -27,7 +27,8 @@ from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.keys import RUNS
-from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen, ask_note, compare, keep_note
+from rltui.tui.run_actions import ask_note, compare, keep_note
+from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
 from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status

@@ -1,4 +1,4 @@
-"""What the processes of a cluster's reader tell each other, beside the frames of streams."""
+"""Messages between the processes of a cluster's reader, beside the frames of streams."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Node(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """What the session reads."""
+    """Logdirs and options of the session."""
 
     address: str
     """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
@@ -58,8 +58,8 @@ class Opening(NamedTuple):
 
 
 class NodeLook(NamedTuple):
-    """What a node has to read."""
+    """Logdirs that a node has to read."""
 
     roots: tuple[LogRoot, ...]
     version: str
-    """Of rltui on the node: it must be the one here."""
+    """Version of rltui on the node: it must be the one here."""

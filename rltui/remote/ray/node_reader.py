@@ -52,7 +52,7 @@ class NodeReader:
         self._channels: dict[str, Channel] = {}
 
     def look(self) -> NodeLook:
-        """What there is to read."""
+        """Bytes that wait to be read."""
         found: dict[tuple[int, str, str], LogRoot] = {}
         for number, text in enumerate(self._logdirs):
             if text:
@@ -74,7 +74,7 @@ class NodeReader:
             self._channels[channel].feed(data)
 
     def fetch(self, channel: str, patience_s: float) -> bytes | None:
-        """What a stream has written, none after ``patience_s`` seconds; None at its end."""
+        """Bytes that a stream has written, none after ``patience_s`` seconds; None at its end."""
         found = self._channels.get(channel)
         return None if found is None else found.fetch(patience_s)
 

@@ -126,7 +126,7 @@ class Nodes:
         return True
 
     def _ask(self, state: NodeState, method: str, *values: object, timeout_s: float) -> Any:
-        """What a method of a node's actor returns; the actor is dropped if it fails. Raises
+        """Call a method of a node's actor; the actor is dropped if it fails. Raises
         ClusterError."""
         with state.lock:
             if state.actor is None:

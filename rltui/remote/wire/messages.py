@@ -148,7 +148,7 @@ class Name(NamedTuple):
     name: Path
     sort: Sort
     size: int
-    """Of a file, bytes."""
+    """Size of a file, bytes."""
     modified_ns: ModifiedNs
     """Nanoseconds since the epoch."""
 
