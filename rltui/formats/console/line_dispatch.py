@@ -29,6 +29,8 @@ _GUESSED = 1 << 25
 _SETTLED = 20
 #: What is rare in most text, and in several markers: a byte is found many times as fast as a word.
 _RARE = (b"\xe2", b"\x1b", b"{", b"%", b"|", b"+", b"#", b"*", b"=", b"---")
+#: Markers that are few enough to be sought one by one.
+_SEVERAL = 5
 #: Lines are few enough to be searched one by one when there is at most one in this many bytes (a
 #: power of two), and a byte is rare.
 _FEW, _FEW_RARE = 8, 10
@@ -335,7 +337,7 @@ def _plan(markers: Markers) -> _Plan:
             for needle in needles[any_case]:
                 owners[needle, any_case] = owners.get((needle, any_case), 0) | 1 << number
     for rare in _RARE:
-        if len(owners) > len(_RARE) and any(rare in marker for marker, _ in owners):
+        if len(owners) > _SEVERAL and any(rare in marker for marker, _ in owners):
             owners.setdefault((rare, False), 0)
 
     searches: list[_Search] = []

@@ -23,9 +23,8 @@ _FOLDED = bytes.maketrans(
 )
 _CLOCK = re.compile(rb"\b((\d\d):(\d\d)):(\d\d)\b")
 _DAY_S = 86400
-#: Bytes of the end of a log that are looked at, of those before its newest row, or the last piece,
-#: and of a line.
-_END, _BEFORE, _WAITING, _LINE = 1 << 18, 1 << 15, 1 << 14, 400
+#: Bytes of the end of a log that are looked at, of those before its newest row, and of a line.
+_END, _BEFORE, _LINE = 1 << 18, 1 << 15, 400
 
 
 class _Document(NamedTuple):
@@ -69,7 +68,7 @@ class PhaseSearch:
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
-        self._waiting, self._any_row = b"", False
+        self._waiting = b""
         """What came after that row and was not looked at yet."""
 
     def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
@@ -77,15 +76,14 @@ class PhaseSearch:
         is before it; ``more``: whether others are known to follow, with which it may be read."""
         row = max(0, row_end or 0)
         if row_end is not None:
-            before = b"" if more else self._waiting + data[max(0, row - _BEFORE) : row]
-            self._search(before)
-            self._waiting, self._any_row = b"", True
-            self.phase, self._name, self._times = None, "", []
+            before = (self._waiting + data[max(0, row - _BEFORE) : row])[-_BEFORE:]
+            self._search(b"" if more else before)
+            self._waiting, self.phase, self._name, self._times = b"", None, "", []
         if not self._times:
             self._times = _times(data[row : row + _BEFORE].splitlines())
-        text, self._waiting = self._waiting + data[max(row, len(data) - _END) :], b""
-        if more and (len(text) < _WAITING or not self._any_row):
-            self._waiting = text[-_WAITING:]
+        text = (self._waiting + data[max(row, len(data) - _END) :])[-_END:]
+        self._waiting = text if more else b""
+        if more:
             return
         self._search(text)
         if self._times:
