@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.clock import skew
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.remote.wire import messages
@@ -21,8 +22,6 @@ from rltui.sources.options import ReaderOptions
 
 #: A batch, a message, an answer with its bytes, or the kind of a frame without content.
 Event = Batch | messages.Message | tuple[messages.Answer, bytes] | Kind
-#: Seconds by which the clocks of two hosts may differ.
-_SKEW_S = 60.0
 
 
 class StreamError(Exception):
@@ -275,11 +274,11 @@ class Conversation:
         self._transport.release()
 
 
-def clock_note(path: Path, host: str, least_s: float, most_s: float) -> tuple[Note, ...]:
-    """A note that a host's clock is wrong, if it certainly is: it is ahead of the local one by
-    ``least_s`` to ``most_s`` seconds."""
-    if least_s < _SKEW_S and most_s > -_SKEW_S:
+def clock_note(path: Path, host: str, ahead_s: float) -> tuple[Note, ...]:
+    """A note that a host's clock is wrong, if it is ahead of the local one by so much."""
+    wrong_s = skew(ahead_s)
+    if not wrong_s:
         return ()
-    side, seconds = ("ahead of", least_s) if least_s > 0 else ("behind", -most_s)
-    text = f"the clock of {host} is {seconds:.0f} s {side} the one here"
+    side = "ahead of" if wrong_s > 0 else "behind"
+    text = f"the clock of {host} is {abs(wrong_s):.0f} s {side} the one here"
     return (Note(path, None, Level.WATCH, text),)

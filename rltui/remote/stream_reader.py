@@ -223,11 +223,8 @@ class StreamReader(ThreadedReader):
             first = Note(self._logdirs[0], None, Level.WATCH, lost)
             notes = (first, *(n for n in notes if n.path != first.path))
         else:
-            clock_offset_s = self._clock_offset_s
-            notes = (
-                *clock_note(self._logdirs[0], self._host, clock_offset_s, clock_offset_s),
-                *notes,
-            )
+            wrong = clock_note(self._logdirs[0], self._host, self._clock_offset_s)
+            notes = (*wrong, *notes)
 
         return ReaderState(
             notes=notes,

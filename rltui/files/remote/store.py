@@ -21,7 +21,7 @@ from typing import Any
 
 from rltui.core.address import RemotePath, is_streamed
 from rltui.core.batch import Note
-from rltui.core.clock import Clock, SystemClock
+from rltui.core.clock import Clock, SystemClock, skew
 from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import clean
@@ -42,8 +42,6 @@ from rltui.files.remote.status import (
 )
 
 PACE_S = 5.0
-#: A server's clock that is off by more than this is noted and made up for, in seconds.
-_SKEW_S = 60.0
 #: Directories or files that are requested in one round.
 _ROUND = 128
 #: Beginnings of files that are kept, and bytes of each.
@@ -244,9 +242,10 @@ class RemoteStore:
         """Estimate the server's clock from a file that grew since the last listing, and whose new
         time of modification is ``modified``."""
         ahead = modified - self._server.clock.now()
-        off = abs(ahead) if ahead > 0 else max(0.0, -ahead - 2 * self.pace_s)
-        if off > _SKEW_S or (self.skew_s and abs(ahead - self.skew_s) > _SKEW_S):
-            self.skew_s = ahead if off > _SKEW_S else 0.0
+        late = min(0.0, ahead + 2 * self.pace_s)  # it may have grown some time before
+        off = skew(max(ahead, 0.0) or late)
+        if off or skew(ahead - self.skew_s):
+            self.skew_s = ahead if off else 0.0
 
     # -- asking -------------------------------------------------------------------------------
 

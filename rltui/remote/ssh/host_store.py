@@ -26,7 +26,7 @@ from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions
 
 #: Most seconds between two listings of a directory that changes, and of one that is quiet.
-_PACE_S, _MOST_PAUSE_S = 0.25, 5.0
+_PACE_S, _MOST_PAUSE_S = 0.1, 1.0
 _NEITHER = (
     "{host} has neither rltui nor python3 ({why}): copy its logs (scp -r), mount them (sshfs), or "
     "name one of the two where ssh does not find it (RLTUI_REMOTE_COMMAND, RLTUI_REMOTE_PYTHON)"
