@@ -18,16 +18,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe, table
 from rltui.core.address import parse_logdir
-from rltui.core.batch import Batch
 from rltui.remote import ReaderOptions, open_reader
-from rltui.remote.ray.messages import FromNode
-from rltui.remote.ray.roots import LogRoots
+from rltui.remote.ray.helper import SocketTransport
 
 NODES, RUNS, TAGS = 4, 50, 20
 _LOGS = "RLTUI_BENCH_LOGS"
@@ -111,23 +109,23 @@ def resident(pid: int) -> float:
     return next(int(x.split()[1]) for x in text.splitlines() if x.startswith("VmRSS")) / 1024
 
 
-def counted_news() -> list[tuple[int, int]]:
-    """A list that gets the number of batches and the bytes of each message with news."""
-    found: list[tuple[int, int]] = []
-    heard = LogRoots._heard
+def counted_bytes() -> list[int]:
+    """A list that gets the bytes of each piece that the session receives."""
+    found: list[int] = []
+    receive = SocketTransport.receive
 
-    def counted(roots: LogRoots, news: FromNode) -> Iterator[Batch]:
-        batches = list(heard(roots, news))
-        found.append((len(batches), len(news.data)))
-        yield from batches
+    def counted(transport: SocketTransport) -> bytes:
+        data = receive(transport)
+        found.append(len(data))
+        return data
 
-    LogRoots._heard = counted  # type: ignore[method-assign]
+    SocketTransport.receive = counted  # type: ignore[method-assign]
     return found
 
 
 def live(root: Path, seconds: float) -> list[str]:
     """Follow all logs for a while."""
-    writers, sizes = Writers(root), counted_news()
+    writers, sizes = Writers(root), counted_bytes()
     reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], ReaderOptions())
     begin = time.monotonic()
     reader.scan()
@@ -137,8 +135,8 @@ def live(root: Path, seconds: float) -> list[str]:
     while time.monotonic() < end:
         reader.wait(1)
         reader.drain()
-    drivers, actors = processes("rltui.remote.ray"), processes("ray::NodeReader")
-    before = [time.process_time(), *(sum(map(cpu_of, p)) for p in (drivers, actors))]
+    helpers, actors = processes("rltui.remote.ray"), processes("ray::NodeReader")
+    before = [time.process_time(), *(sum(map(cpu_of, p)) for p in (helpers, actors))]
     delays: list[float] = []
     sizes.clear()
     writers.start()
@@ -152,7 +150,7 @@ def live(root: Path, seconds: float) -> list[str]:
                 now - written[s] for b in batch.blocks for s in b.steps.tolist() if s in written
             ]
     took = time.monotonic() - begin
-    after = [time.process_time(), *(sum(map(cpu_of, p)) for p in (drivers, actors))]
+    after = [time.process_time(), *(sum(map(cpu_of, p)) for p in (helpers, actors))]
     memory = max(map(resident, actors))
     writers.stop()
     reader.stop()
@@ -168,11 +166,9 @@ def live(root: Path, seconds: float) -> list[str]:
                 f"{1000 * statistics.median(delays):.0f} ms",
             ),
             ("the same, 95 of 100", f"{1000 * delays[len(delays) * 95 // 100]:.0f} ms"),
-            ("batches", f"{sum(count for count, _ in sizes)}"),
-            ("bytes per batch", f"{sum(size for _, size in sizes) / sum(n for n, _ in sizes):.0f}"),
-            ("bytes sent per byte logged", f"{sum(size for _, size in sizes) / writers.bytes:.2f}"),
+            ("bytes sent per byte logged", f"{sum(sizes) / writers.bytes:.2f}"),
             ("CPU of the session's process and the writers, of a core", used[0]),
-            ("CPU of the driver", used[1]),
+            ("CPU of the process that speaks to Ray", used[1]),
             (f"CPU of all {len(actors)} actors", used[2]),
             ("resident memory of an actor, at most", f"{memory:.0f} MiB"),
             ("of an actor of Ray that does nothing", f"{idle_actor():.0f} MiB"),

@@ -24,7 +24,7 @@ from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
 from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.remote.ssh import reader as ssh_reader
-from rltui.remote.ssh.connection import SshProcess
+from rltui.remote.ssh.connection import CommandProcess
 
 _SSH = """#!/bin/sh
 while [ "$1" != -- ]; do shift; done
@@ -38,7 +38,7 @@ _HEAD = """\
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
-class CountedLink(SshProcess):
+class CountedLink(CommandProcess):
     """Counts what arrives."""
 
     received = 0
@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.2, help="of the logs that are read")
     parser.add_argument("--sets", default="a,b,j20", help="of benchmarks.data")
     options = parser.parse_args()
-    with patch.object(ssh_reader, "SshProcess", CountedLink):
+    with patch.object(ssh_reader, "CommandProcess", CountedLink):
         head = "log|points|MB|MB on the wire|bytes a point|factor|CPU s there|here|s|MiB there"
         _say(f"| {head.replace('|', ' | ')} |\n| --- |{' ---: |' * 9}")
         for name in filter(None, options.sets.split(",")):

@@ -60,7 +60,7 @@ def divided(
 def _on_cluster(
     session: Session, config: Config, choice: Choice, form: str
 ) -> Iterator[list[CheckedRun]]:
-    from rltui.remote.ray.survey import TaskCluster  # Ray is an extra
+    from rltui.remote.ray.tasks import TaskCluster  # Ray is an extra
 
     runs = session.found
     if runs is None:

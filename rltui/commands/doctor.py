@@ -126,7 +126,6 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
     facts = logdir_facts(
         *(path, step_keys), inotify=config.watch.inotify, remote_s=config.watch.remote_s
     )
-    cluster = facts.cluster
 
     return {
         "path": str(path),
@@ -154,11 +153,4 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
         "not_named": facts.more,
         "requests": None if facts.costs is None else asdict(facts.costs),
         "streamed": is_streamed(path),
-        "cluster": cluster
-        and {
-            "address": cluster.address,
-            "ray": cluster.version,
-            "nodes": [asdict(host) for host in cluster.hosts],
-            "bytes_received": cluster.received,
-        },
     }

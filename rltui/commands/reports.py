@@ -77,7 +77,7 @@ def report(options: argparse.Namespace) -> int:
     if not any(r.is_readable for r in session.runs()):
         return command.nothing_readable(options, session)
 
-    from rltui.pages.html_report import html_report  # for a report only
+    from rltui.output.html_report import html_report  # for a report only
 
     page = html_report(session).encode()
     if target is None:

@@ -146,6 +146,10 @@ class Lanes(NamedTuple):
 NO_LANES = Lanes()
 
 
+#: Lines or rows that are too many to be counted.
+MANY = 1000
+
+
 class LogClock(NamedTuple):
     """The clock of the times in a log."""
 
@@ -155,8 +159,20 @@ class LogClock(NamedTuple):
     """Its times are right up to a multiple of so many seconds, as one without a zone, or a date, or
     that counts from an unknown begin (1.0); 0.0: they are right, -1.0: they contradict each
     other."""
-    at_end: bool = False
-    """Whether the last line has a time: then the file changed at :attr:`newest`."""
+    lines_behind: int = MANY
+    """Lines behind that of this time, and"""
+    rows_behind: int = MANY
+    """rows among them."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether its times count from an unknown begin, as those of a bar."""
+        return self.unit == 1.0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last line has a time: then the file changed at :attr:`newest`."""
+        return self.lines_behind == 0
 
 
 NO_CLOCK = LogClock()

@@ -56,11 +56,12 @@ def short(finding: Finding) -> str:
 
 def _limit_named(finding: Finding, template: str) -> str:
     """The template with the level of its limit, where a rule has a limit for each level: rows and
-    charts show that of ``watch``."""
+    charts show that of ``watch``. A finding may be milder than its limit."""
     known = finding.evidence.facts
     if known.get("watch") is None or known.get("bad") is None:
         return template
-    word = finding.level.word
+    reached = (x for x in (Level.BAD, Level.WATCH) if known[x.word] == finding.evidence.threshold)
+    word = next(reached, finding.level).word
     return _LIMIT.sub(
         lambda found: f"{word} {'below' if found[1] == 'floor' else 'limit'}", template, count=1
     )

@@ -12,6 +12,7 @@ import math
 import re
 import time
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
@@ -183,16 +184,19 @@ class RowClock:
 
     def __init__(self) -> None:
         self._stamps = StampReader()
-        self._text = b""
-        """The last piece, behind the end of those before it."""
-        self._begin = self._lead = 0
-        """Where that text begins in the log, and where the piece begins in it."""
+        self._text = self._older = b""
+        """The piece, and the end of what came before it. Places are counted from the begin of the
+        piece, or from its end after it; those before it are negative."""
+        self._begin = 0
+        """Where in the log that is."""
         self._prefixes: dict[int, bytes] = {}
-        """Where a line begins, from the piece on -> what stood in front of it; in order."""
+        """Where a line begins -> what stood in front of it; in order."""
         self.line = 0, 0
-        """Where in the piece the line that is read begins and ends."""
+        """Where the line that is read begins and ends."""
         self.silent = False
         """Whether no further row has a time."""
+        self._row_ends: deque[int] = deque(maxlen=_LAST_LINES)
+        """Where in the log the lines of the last rows end."""
         self._row_end = self._bar_end = 0
         """Where in the log the line of the newest row ends, and where bars have been read."""
         self._bars: dict[int, _Bar] = {}
@@ -211,18 +215,27 @@ class RowClock:
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
         """Begin a piece of whole lines; ``prefixes``: begin of a line -> what stood before it."""
-        lead = len(self._text)
-        older = {at + self._lead - lead: prefix for at, prefix in self._prefixes.items()}
-        self._lead, self._prefixes = lead, {**older, **prefixes}
-        self._text += text
+        self._text = text
+        if self._prefixes or prefixes:
+            self._prefixes = {**self._prefixes, **prefixes}
 
-    def end(self) -> None:
-        """End the piece: keep what rows of the next one may need."""
-        gone = max(0, len(self._text) - _NEAR_BYTES)
-        self._text, self._begin = self._text[gone:], self._begin + gone
-        self._lead -= gone
-        near = takewhile((-self._lead).__le__, reversed(self._prefixes))
-        self._prefixes = {at: self._prefixes[at] for at in sorted(near)}
+    def end(self, rows: Sequence[int]) -> None:
+        """End the piece: keep what rows of the next one may need. ``rows``: where the lines of its
+        rows end."""
+        self._row_ends.extend(self._begin + end for end in rows[-_LAST_LINES:])
+        size = len(self._text)
+        self._older = self._part(size - _NEAR_BYTES, size)
+        near = takewhile((size - len(self._older)).__le__, reversed(self._prefixes))
+        self._prefixes = {at - size: self._prefixes[at] for at in sorted(near)}
+        self._text, self._begin = b"", self._begin + size
+        self.line = self.line[0] - size, self.line[1] - size
+
+    def _part(self, begin: int, end: int) -> bytes:
+        """The bytes between two places, as far as they are kept."""
+        if begin >= 0:
+            return self._text[begin:end]
+        size = len(self._older)
+        return (self._older + self._text[: max(end, 0)])[max(begin + size, 0) : end + size]
 
     def stamp(self) -> float:
         """The time of a row that ends with the line that is read: by a stamp or bar on it, or by a
@@ -241,15 +254,15 @@ class RowClock:
         numbers."""
         numbers, ends, now, at = self.numbers, self.ends, self.line, 0
         while at < len(ends):
-            near = self._bar_end + _NEAR_BYTES - self._begin - self._lead
+            near = self._bar_end + _NEAR_BYTES - self._begin
             till = bisect_left(ends, near, at) if self.paced else at
             if till > at and self._fill(walls, steps, numbers[at:till], ends[at:till]):
                 at = till
                 continue
             # one that is near a bar which was not read
             end = ends[at]
-            begin = self._text.rfind(b"\n", 0, self._lead + end) + 1 - self._lead
-            self.line = begin, end
+            line = self._part(end - _NEAR_BYTES, end)
+            self.line = end - len(line) + line.rfind(b"\n") + 1, end
             wall = self._stamp()
             walls[numbers[at]] = self.bar(steps[numbers[at]]) if math.isnan(wall) else wall
             at += 1
@@ -265,7 +278,7 @@ class RowClock:
         lowest, highest = min(steps), max(steps)
         if not bar.steps or highest > total + bar.base or len(steps) > len(numbers):
             return False
-        known = bar.at - self._begin - self._lead + 2 * _NEAR_BYTES
+        known = bar.at - self._begin + 2 * _NEAR_BYTES
         if known < ends[-1]:
             return known < ends[0]
         pace, oldest = bar.seconds / bar.steps, self._newest - _JITTER_S
@@ -280,7 +293,6 @@ class RowClock:
 
     def _stamp(self) -> float:
         begin, end = self.line
-        begin, end = begin + self._lead, end + self._lead
         lowest, self._row_end = self._row_end - self._begin, self._begin + end
         if end <= lowest:
             return self._wall
@@ -296,11 +308,7 @@ class RowClock:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
-        if (
-            moment is None
-            and self._unit in (None, _BAR_UNIT)
-            and self._text.find(b"<", begin, end) >= 0
-        ):
+        if moment is None and self._unit in (None, _BAR_UNIT) and b"<" in self._part(begin, end):
             self._read_bars(end)
             known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
             if known and self._total in (None, *known):
@@ -315,7 +323,7 @@ class RowClock:
         steps; NaN without one."""
         if self._unit not in (None, _BAR_UNIT) or self.silent:
             return math.nan
-        end = self._lead + self.line[1]
+        end = self.line[1]
         self._read_bars(end)
         if self._total is not None and step > self._total + self._bars[self._total].base:
             self._total = None
@@ -334,36 +342,45 @@ class RowClock:
 
     def clock(self) -> LogClock:
         """The clock of the rows so far, after the end of the piece."""
-        end, newest = len(self._text), self._newest
+        newest = self._newest
         if self._unit == _BAR_UNIT:
             known = self._bars.copy(), self._bar_end
-            self._read_bars(end, now=True)
+            self._read_bars(0, now=True)
             newest = self._bars[self._total].seconds if self._total else newest
             self._bars, self._bar_end = known  # the pieces decide nothing
             return LogClock(newest, _BAR_UNIT)
-        lowest = end
-        for _ in range(_LAST_LINES):
-            lowest = self._text.rfind(b"\n", 0, max(0, lowest - 1)) + 1
-        moment = self._between(lowest, end)
+        begins = self._begins(-_NEAR_BYTES, 0)[-_LAST_LINES:]
+        stamps = [self._moment(begin) for begin in begins]
+        behind = next((n for n, moment in enumerate(reversed(stamps)) if moment is not None), -1)
+        moment = stamps[-1 - behind] if behind >= 0 else None
         if moment is None or self._unit not in (None, moment[0]):
             return LogClock() if self._unit is None else LogClock(newest, self._unit)
-        at_end = self._moment(self._text.rfind(b"\n", 0, end - 1) + 1) is not None
+        after = self._begin + (begins[-behind] if behind else 0)
+        rows = sum(end >= after for end in self._row_ends)
 
-        return LogClock(max(self._resolved(*moment), newest), moment[0], at_end)
+        return LogClock(max(self._resolved(*moment), newest), moment[0], behind, rows)
 
     def _moment(self, begin: int) -> Moment | None:
-        head = self._text[begin : begin + _HEAD_BYTES]
+        head = self._part(begin, begin + _HEAD_BYTES)
         if self._prefixes:
-            head = self._prefixes.get(begin - self._lead, b"") + head
+            head = self._prefixes.get(begin, b"") + head
         return self._stamps.moment(head)
+
+    def _begins(self, lowest: int, end: int) -> list[int]:
+        """Where the lines between two places begin, as far as they are near the second."""
+        part = self._part(max(lowest, end - _NEAR_BYTES), end)
+        first = end - len(part)
+        begins = [first] if self._part(first - 1, first) in (b"", b"\n") and part else []
+        at = part.find(b"\n") + 1
+        while 0 < at < len(part):
+            begins.append(first + at)
+            at = part.find(b"\n", at) + 1
+
+        return begins
 
     def _between(self, lowest: int, end: int) -> Moment | None:
         """The last time on the lines between two places in the text."""
-        moment, lowest = None, max(0, lowest, end - _NEAR_BYTES)
-        while moment is None and end > lowest:
-            end = self._text.rfind(b"\n", 0, end - 1) + 1
-            moment = self._moment(end) if end >= lowest else None
-        return moment
+        return next(filter(None, map(self._moment, reversed(self._begins(lowest, end)))), None)
 
     def _resolved(self, unit: float, seconds: float) -> float:
         """A time with its day, where it has none: the next one, if it falls back."""
@@ -398,14 +415,15 @@ class RowClock:
         gone, many = self._begin + end - self._bar_end, self._rows > _MANY_ROWS
         if many and gone < _NEAR_BYTES and not now:
             return
-        begin = max(end - gone, end - _NEAR_BYTES, 0)
+        part = self._part(end - min(gone, _NEAR_BYTES) - _DONE_BYTES, end)
+        begin, lowest = end - len(part), max(0, len(part) - min(gone, _NEAR_BYTES))
         self._bar_end = max(self._bar_end, self._begin + end)
-        last = self._text.rfind(b"<", begin, end)
-        first = last if many else self._text.find(b"<", begin, end)
+        last = part.rfind(b"<", lowest)
+        first = last if many else part.find(b"<", lowest)
         if last < 0:
             return
-        for found in _BAR.finditer(self._text, max(begin, first - _HEAD_BYTES), last + 1):
-            before = self._text[max(0, found.start() - _DONE_BYTES) : found.start()]
+        for found in _BAR.finditer(part, max(lowest, first - _HEAD_BYTES), last + 1):
+            before = part[max(0, found.start() - _DONE_BYTES) : found.start()]
             printed = before[len(before.rstrip(_FIGURES)) :], *found.groups(b"")
             done, total, hours, minutes, seconds = [
                 int(number.replace(b",", b"") or 0) for number in printed
@@ -413,4 +431,5 @@ class RowClock:
             if total in self._bars or len(self._bars) < _MOST_BARS:
                 elapsed = hours * _HOUR_S + minutes * 60 + seconds
                 bar = self._bars.get(total, _Bar())
-                self._bars[total] = bar.drawn(self._begin + found.start(), done, elapsed)
+                at = self._begin + begin + found.start()
+                self._bars[total] = bar.drawn(at, done, elapsed)

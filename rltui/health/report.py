@@ -67,7 +67,7 @@ def make_report(
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
-    tags = _judgements(infos, answers, unfit)
+    tags = _judgements(infos, answers, unfit, findings)
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -247,10 +247,20 @@ def _each(answers: Answers) -> Iterable[tuple[Task, Answer]]:
             yield task, answer
 
 
-def _judgements(infos: Infos, answers: Answers, unfit: Collection[str]) -> dict[str, Judgement]:
+def _judgements(
+    infos: Infos, answers: Answers, unfit: Collection[str], findings: Iterable[Finding]
+) -> dict[str, Judgement]:
+    """The judgement of each tag; of equally bad ones that of the finding which is shown, so that
+    row and sentence have one limit."""
     tags: dict[str, Judgement] = {}
     compared: dict[str, Judgement] = {}
-    for task, answer in _each(answers):
+    shown = {id(f.evidence.row) for f in findings if f.fires}
+
+    def is_silent(case: tuple[Task, Answer]) -> bool:
+        said = case[1].outcome.findings if case[1].outcome else ()
+        return not any(id(f.evidence.row) in shown for f in said)
+
+    for task, answer in sorted(_each(answers), key=is_silent):
         if answer.outcome is not None and answer.outcome.judged:
             if answer.outcome.judgement.level is Level.OK and not task.variant.badge_ok:
                 continue
@@ -312,7 +322,7 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
     def rank(one: Judgement) -> tuple[Level, bool, bool, bool]:
         limited = one.low is not None or one.high is not None
         said = any(limit.words for limit in one.limits[:1])
-        return one.level, one.pending and limited, limited, said
+        return one.level, one.pending and limited, limited, said or one.level >= Level.WATCH
 
     chosen = new if rank(new) > rank(old) else old
     pending = chosen.level is Level.OK and (old.pending or new.pending)

@@ -101,9 +101,8 @@ def _config(facts: Mapping[str, Any]) -> list[str]:
 
 def _logdir(facts: Mapping[str, Any]) -> list[str]:
     lines = [facts["path"]]
-    cluster = _cluster(facts["cluster"]) if facts["cluster"] is not None else []
     if facts["error"]:
-        return [*lines, _wrong(facts["error"]), *cluster]
+        return [*lines, _wrong(facts["error"])]
     if facts["streamed"]:
         lines.append(_fact("read by", facts["why"]))
     else:
@@ -121,38 +120,10 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
         ]
         lines += _facts("requests", texts)
 
-    lines += cluster
     lines += _runs(facts["runs"])
     lines += [_wrong(f"no permission to read {path}") for path in facts["unreadable"]]
     unread = [f"{n['path']}: {n['reason']}" for n in facts["not_read"]]
     return lines + _facts("not read", unread, facts["not_named"], again=True)
-
-
-def _cluster(cluster: Mapping[str, Any]) -> list[str]:
-    """The nodes of a cluster, what was found on each, and what that cost."""
-    nodes = cluster["nodes"]
-    readers = [node for node in nodes if node["reader"]]
-    lines = [
-        _fact("cluster", f"{cluster['address']}, Ray {cluster['ray']}"),
-        _fact("nodes", f"{len(nodes)}, {len(readers)} of them with a reader"),
-    ]
-
-    for node in readers:
-        if not node["places"]:
-            found = "does not have the path"
-        elif not node["runs"]:
-            found = "no log"
-        else:
-            files, size = counted(node["files"], "file"), numbers.exact(node["size"])
-            found = f"{counted(node['runs'], 'run')}, from {files} with {size} bytes"
-        lines.append(_fact("", f"{node['name']}: {found}"))
-
-    lines += [_wrong(f"{n['name']}: {n['trouble']}") for n in nodes if n["trouble"]]
-
-    memory = max((node["memory_bytes"] for node in readers), default=0) >> 20
-    size = numbers.exact(cluster["bytes_received"])
-    actors = f"{counted(len(readers), 'actor')} without a CPU, each of at most {memory} MiB"
-    return [*lines, _fact("cost", f"{actors}; {size} bytes received for this search")]
 
 
 def _runs(runs: list[Mapping[str, Any]]) -> list[str]:

@@ -44,7 +44,7 @@ LATER = (
     "rltui.pages.media",
     "rltui.tui.writing",
     "rltui.output.brief",
-    "rltui.pages.html_report",
+    "rltui.output.html_report",
     "rltui.output.text_report",
     "rltui.output.json_document",
     "rltui.health.muting",

@@ -260,9 +260,10 @@ class Conversation:
     def _answer(self, event: object) -> None:
         """Say which of the runs that were found are to be read."""
         if isinstance(event, messages.Found):
-            choose = self._options.choose
-            chosen = set(choose(event.runs)) if choose is not None else set()
-            self.choose([n for n, key in enumerate(event.runs) if key in chosen])
+            assert self.paths is not None
+            choose, keys = self._options.choose, list(map(self.paths.key, event.runs))
+            chosen = set(choose(keys)) if choose is not None else set()
+            self.choose([n for n, key in enumerate(keys) if key in chosen])
 
     def close(self) -> None:
         """End it, from any thread."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from rltui.core.backoff import Backoff
 from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
@@ -20,8 +21,6 @@ from rltui.sources.options import ReaderOptions
 
 #: Hosts that are connected to at the same time.
 _MOST_AT_ONCE = 32
-#: Seconds until what could not be searched is searched again: the first time, and at most.
-_LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
 
 
 class GroupReader:
@@ -103,14 +102,13 @@ class GroupReader:
 
     def _search(self) -> None:
         """Search until something can be read; the body of the thread."""
-        pause = _LEAST_PAUSE_S
+        backoff = Backoff()
         try:
             if self.tried:
-                self._stopped.wait(pause)
+                self._stopped.wait(backoff.failed(0.0))
             while not self._stopped.is_set() and self.scan() is not None:
                 self._news()
-                self._stopped.wait(pause)
-                pause = min(2 * pause, _MOST_PAUSE_S)
+                self._stopped.wait(backoff.failed(0.0))
             with self._lock:  # against stop()
                 if not self._stopped.is_set():
                     self.reader.start()

@@ -1,30 +1,25 @@
 """Reads runs of one host again, over a second connection that is open only while needed.
 
-A thread does it, so that neither the main thread nor the connection that follows the logs, which
-may be busy for minutes, delays it or is delayed.
+Threads do it, so that neither the main thread nor the connection that follows the logs, which may
+be busy for minutes, delays it or is delayed.
 """
 
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
-from rltui.core.batch import Batch, RunKey, Sources
+from rltui.core.backoff import Backoff
+from rltui.core.batch import Batch, Sources
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.formats import ALL_FORMATS
 from rltui.remote.conversation import Conversation, Paths, StreamError
 from rltui.remote.wire.messages import Again, KnownFile
-from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
+from rltui.sources.follow.queued import Arriving, BatchQueue
 from rltui.sources.follow.resume import HandedOver, without_content
 
-#: Seconds without anything to do after which the connection ends.
-_IDLE_S = 60.0
-#: Seconds until a host that could not be reached is tried again.
-_PAUSE_S = 5.0
 #: Batches that may be queued: some megabytes.
 _MOST_WAITING = 4
 #: Logs that can be read again; stores of trackers cannot.
@@ -52,7 +47,7 @@ class ReadFiles:
         return what was read before, or the files are not of this host."""
         files = [self._files[path] for path in sources if path in self._files]
         lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
-        if lost or any(generations) or not _FILES.issuperset(s.format for s in sources.values()):
+        if lost or any(generations) or not _FILES.issuperset(b.source.format for b in files):
             return None
         return Again(
             files[0].run,
@@ -63,203 +58,125 @@ class ReadFiles:
         )
 
 
-class StreamedReader(ThreadedReader):
-    """A reader of ``rltui stream`` on other hosts, which can read runs again."""
-
-    @abstractmethod
-    def _again(
-        self, sources: Sources, generations: Iterable[int]
-    ) -> tuple[Rereading, Again] | None:
-        """The connection and the request that read these files of a run again; None where that
-        would not return what was read before. Raises UnreachableError while the host is away."""
-
-    @property
-    @abstractmethod
-    def _away(self) -> bool:
-        """Whether the host or cluster cannot be reached now."""
-
-    def read_again(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Sources,
-        generations: Iterable[int],
-    ) -> Iterator[Batch] | None:
-        """Read again what was read of a run, over a second connection; None where one of its files
-        was deleted or rewritten."""
-        try:
-            found = self._again(sources, generations)
-        except UnreachableError as error:
-            return Arriving(_failing(error), lambda: True)
-        return None if found is None else found[0].read(found[1])
-
-    def rereadable(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Sources,
-        generations: Iterable[int],
-    ) -> bool | None:
-        try:
-            return not self._away and self._again(sources, generations) is not None
-        except UnreachableError:
-            return False
-
-    @property
-    def ended(self) -> bool:
-        """False: what is elsewhere may always log more."""
-        return False
-
-
-def _failing(error: UnreachableError) -> Iterator[Batch]:
-    raise error
-    yield
-
-
 class EndError(Exception):
     """Queued after the last batch."""
 
 
-class _Job:
-    """One run to read."""
-
-    def __init__(self, wanted: Again, on_news: Callable[[], None]) -> None:
-        self.wanted = wanted
-        self.batches = BatchQueue(on_news, _MOST_WAITING)
-        self.cancelled = False
-        self.began = False
-        """Whether a batch has been handed over."""
-
-
 class Rereading:
-    """Asks one host to read runs again. For the main thread; the work is done in its own thread."""
+    """Asks one host to read runs again, one after the other, each in a thread."""
 
     def __init__(
         self, connect: Callable[[], Conversation], on_news: Callable[[], None], clock: Clock
     ) -> None:
         """``connect`` opens a connection and searches; it raises StreamError or SourceError.
-        ``on_news`` is called in the thread for each batch and for the end."""
+        ``on_news`` is called in a thread for each batch and for the end."""
         self._connect = connect
         self._on_news = on_news
         self._clock = clock
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._running = False
-        self._open: set[_Job] = set()
-        """Jobs that have not ended."""
+        self._asking = threading.Lock()
+        """Held by the thread that uses the connection."""
+        self._open: set[BatchQueue] = set()
+        """Queues of the runs that are still being read."""
         self._talk: Conversation | None = None
-        self._lost_at = -_PAUSE_S
+        """The connection, which the host ends when nothing is asked for a while."""
+        self._backoff = Backoff()
         self._why = ""
-        """Why the host could not be reached at ``_lost_at``."""
-
-    # -- the main thread --------------------------------------------------------------------
+        """Why the host could not be reached at the last attempt."""
 
     def read(self, wanted: Again) -> Arriving:
         """Begin to read files again; returns their batches as they arrive."""
-        job = _Job(wanted, self._on_news)
-
-        def batches() -> Iterator[Batch]:
-            while True:
-                job.batches.wait(None)
-                try:
-                    found = job.batches.drain(1)
-                except EndError:
-                    return
-                yield from found
-
-        with self._lock:
-            self._open.add(job)
-            self._jobs.put(job)
-            begin, self._running = not self._running, True
-        if begin:
-            threading.Thread(target=self._run, name="rltui-again", daemon=True).start()
-        return Arriving(batches(), lambda: job.batches.wait(0))
+        queue = BatchQueue(self._on_news, _MOST_WAITING)
+        self._open.add(queue)
+        threading.Thread(
+            target=self._run, args=(wanted, queue), name="rltui-again", daemon=True
+        ).start()
+        return Arriving(_batches_in(queue), lambda: queue.wait(0))
 
     def close(self) -> None:
-        """End the connection and fail all jobs. A later :meth:`read` opens another connection."""
-        with self._lock:
-            jobs, self._open = self._open, set()
-            talk = self._talk
-            if self._running:
-                self._jobs.put(None)
-        for job in jobs:
-            job.cancelled = True
-            job.batches.close()
-            job.batches.fail(UnreachableError(_STOPPED))
+        """End the connection and fail all runs. A later :meth:`read` opens another connection."""
+        queues, self._open = self._open, set()
+        for queue in queues:
+            queue.close()
+            queue.fail(UnreachableError(_STOPPED))
+        talk = self._talk
         if talk is not None:
             talk.close()
-
-    # -- the thread -------------------------------------------------------------------------
-
-    def _run(self) -> None:
-        while (job := self._next()) is not None:
-            error: Exception = EndError()
+        if self._asking.acquire(blocking=False):  # else the thread that asks hangs up
             try:
-                self._do(job)
+                self._hang_up()
+            finally:
+                self._asking.release()
+
+    def _run(self, wanted: Again, queue: BatchQueue) -> None:
+        """Read one run; the body of a thread."""
+        error: Exception = EndError()
+        with self._asking:
+            try:
+                self._read(wanted, queue)
             except VanishedError as failure:
                 error = failure
             except (StreamError, SourceError) as failure:
                 self._hang_up()
                 error = UnreachableError(str(failure))
-                if not job.cancelled:
-                    self._lost_at, self._why = self._clock.monotonic(), str(failure)
             except BaseException as failure:  # noqa: BLE001 - raised where the batches are taken
                 self._hang_up()
                 error = failure if isinstance(failure, Exception) else RuntimeError(str(failure))
-            with self._lock:
-                self._open.discard(job)
-            if not job.cancelled:
-                job.batches.fail(error)  # calls on_news
+        if queue in self._open:
+            self._open.discard(queue)
+            queue.fail(error)  # calls on_news
 
-    def _next(self) -> _Job | None:
-        """The next job; None, after closing the connection, when the thread is to end."""
-        try:
-            job = self._jobs.get(timeout=_IDLE_S)
-        except Empty:
-            job = None
-        with self._lock:
-            if job is None and not self._jobs.empty():
-                job = self._jobs.get()
-            self._running = job is not None
-            talk = self._talk
-            if job is not None:
-                return job
-            self._talk = None  # from here on another thread may work
-        if talk is not None:
-            talk.hang_up()
-        return None
-
-    def _do(self, job: _Job) -> None:
+    def _read(self, wanted: Again, queue: BatchQueue) -> None:
         """Raises StreamError, SourceError and VanishedError."""
-        if job.cancelled:
-            return
-        fresh = self._talk is None
-        try:
-            self._ask(job)
-        except StreamError:
-            self._hang_up()
-            if fresh or job.began or job.cancelled:
-                raise
-            self._ask(job)  # that connection had ended meanwhile
-
-    def _ask(self, job: _Job) -> None:
+        kept = None
+        if self._talk is not None:
+            try:
+                kept = self._talk.keeps(wanted)
+            except StreamError:
+                self._hang_up()  # that connection had ended meanwhile
         if self._talk is None:
-            if self._clock.monotonic() - self._lost_at < _PAUSE_S:
-                raise StreamError(self._why)
-            opened = self._connect()
-            with self._lock:
-                self._talk = opened
-        talk = self._talk
-        if job.cancelled:
-            raise StreamError(_STOPPED)
-        if not talk.keeps(job.wanted):
+            self._check(queue)
+            self._talk = self._connected()
+            self._check(queue)
+            kept = self._talk.keeps(wanted)
+        if not kept:
             raise VanishedError("its files do not hold it any more")
-        assert talk.paths is not None
-        for batch in talk.batches():
-            job.began = True
-            if not job.batches.put(talk.paths.batch(batch)):
-                raise StreamError(_STOPPED)
+        paths = self._talk.paths
+        assert paths is not None
+        for batch in self._talk.batches():
+            queue.put(paths.batch(batch))
+            self._check(queue)
+
+    def _check(self, queue: BatchQueue) -> None:
+        """Raise StreamError when nobody waits for a run any more."""
+        if queue not in self._open:
+            raise StreamError(_STOPPED)
+
+    def _connected(self) -> Conversation:
+        """A new connection. Raises StreamError and SourceError."""
+        now = self._clock.monotonic()
+        if self._backoff.waits(now):
+            raise StreamError(self._why)
+        try:
+            talk = self._connect()
+        except (StreamError, SourceError) as error:
+            self._backoff.failed(now)
+            self._why = str(error)
+            raise
+        self._backoff.succeeded()
+        return talk
 
     def _hang_up(self) -> None:
-        with self._lock:
-            talk, self._talk = self._talk, None
+        talk, self._talk = self._talk, None
         if talk is not None:
             talk.hang_up()
+
+
+def _batches_in(queue: BatchQueue) -> Iterator[Batch]:
+    """The batches of a run, as they arrive. Raises the error that ended it."""
+    while True:
+        queue.wait(None)
+        try:
+            found = queue.drain(1)
+        except EndError:
+            return
+        yield from found

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
-from rltui.core.errors import SourceError
+from rltui.core.errors import RltuiError, SourceError, VanishedError
 from rltui.remote import host_script
 from rltui.remote.wire import messages
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
@@ -24,6 +25,7 @@ from rltui.remote.wire.codec import WireError, dump, dump_json, load, record_of
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, OversizeError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.processes import look
+from rltui.sources.follow.queued import ThreadedReader
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
 from rltui.sources.options import ReaderOptions
@@ -48,16 +50,19 @@ class Stream:
         ends: EndSigns | None = None,
         clock: Clock | None = None,
         idle_s: float = IDLE_S,
-        prefix: str = "",
+        prefixes: Sequence[str] = (),
         budget_bytes: int = BUDGET_BYTES,
+        reader_of: Callable[[ReaderOptions, HandedOver], ThreadedReader] | None = None,
     ) -> None:
-        """``idle_s``: longest wait for the next question; ``prefix``: only runs whose names begin
-        with it are found; ``budget_bytes``: most bytes of a log in one batch."""
+        """``idle_s``: longest wait for the next question; ``prefixes``: only those runs of each
+        logdir are found whose names begin so; ``budget_bytes``: most bytes of a log in one batch;
+        ``reader_of`` makes another reader than that of this machine."""
         self._logdirs = tuple(path.expanduser() for path in logdirs)
         self._ends = ends
         self._clock = clock or SystemClock()
         self._idle_s = idle_s
-        self._prefix = prefix
+        self._prefixes = tuple(prefixes)
+        self._reader_of = reader_of or self._local_reader
         self._budget_bytes = budget_bytes
         self._incoming = FrameReader()
         self._asked: SimpleQueue[Frame | None] = SimpleQueue()
@@ -125,7 +130,7 @@ class Stream:
             for frame in self._encoder.frames(batch):
                 self._writer.put(frame)
 
-    def _send_state(self, reader: Reader) -> None:
+    def _send_state(self, reader: ThreadedReader) -> None:
         """Send what has changed in the state since the last call, and all batches before it."""
         own = reader.state
         state = messages.State(reader.progress(), own.run_count, own.notes, own.unclaimed)
@@ -156,6 +161,22 @@ class Stream:
         except OversizeError as error:
             self._send(messages.Error(str(error)))
 
+    def serve(self) -> Exception | None:
+        """:meth:`run`, and tell the other side what goes wrong; returns that."""
+        try:
+            self.run()
+        except OSError:
+            return None
+        except Exception as error:  # noqa: BLE001 - other streams of the process go on
+            known = isinstance(error, RltuiError)
+            with suppress(OSError):
+                self.fail(str(error) if known else f"{type(error).__name__}: {error}")
+            return error
+        return None
+
+    def _local_reader(self, options: ReaderOptions, known: HandedOver) -> Reader:
+        return Reader(self._logdirs, options, budget_bytes=self._budget_bytes, handed_over=known)
+
     def _read(self, request: messages.Request) -> None:
         decoder = BatchDecoder(len(self._logdirs))
         batches = (decoder.batch_of(self._next(Kind.BATCH)) for _ in range(request.known))
@@ -164,13 +185,13 @@ class Stream:
         options = ReaderOptions(
             clock=self._clock,
             watch=request.watch,
-            choose=self._choose if request.chooses or self._prefix else None,
+            choose=self._choose if request.chooses or any(self._prefixes) else None,
             step_keys=request.step_keys,
             ends=self._ends,
             verify=request.verify,
             waits=request.waits,
         )
-        reader = Reader(self._logdirs, options, budget_bytes=self._budget_bytes, handed_over=known)
+        reader = self._reader_of(options, known)
         try:
             reader.scan()
         except SourceError as error:
@@ -183,7 +204,7 @@ class Stream:
             self._read_again(reader, first)
             return
 
-        for batch in known.vanished():
+        for batch in reader.vanished():
             self._put_batch(batch)
         if not load(messages.Read, first.record).follow:
             for batch in filter(says_something, reader.read_all()):
@@ -202,7 +223,7 @@ class Stream:
         finally:
             reader.stop()
 
-    def _read_again(self, reader: Reader, frame: Frame | None) -> None:
+    def _read_again(self, reader: ThreadedReader, frame: Frame | None) -> None:
         """Serve requests to read runs again, each up to where the other side has read it."""
         scanned = self._clock.monotonic()
         while frame is not None:
@@ -212,12 +233,12 @@ class Stream:
                 f.path: SourceInfo(f.path, "", 0, f.offset, f.offset, 0, f.modified) for f in files
             }
             finished = {f.path for f in files if f.finished}
-            batches = reader.read_again(wanted.run, sources, (), finished)
+            batches = _begun(reader.read_again(wanted.run, sources, (), finished))
             if batches is None and self._clock.monotonic() - scanned > _FRESH_S:
                 with suppress(SourceError):
                     reader.scan()  # its files may be newer than the search
                 scanned = self._clock.monotonic()
-                batches = reader.read_again(wanted.run, sources, (), finished)
+                batches = _begun(reader.read_again(wanted.run, sources, (), finished))
             self._send(messages.Kept(batches is not None))
             if batches is not None:
                 for batch in batches:
@@ -227,7 +248,8 @@ class Stream:
 
     def _choose(self, keys: Collection[RunKey]) -> Collection[RunKey]:
         """Ask the other side which runs to read, unless they are the same as before."""
-        found = [key for key in keys if key.name.startswith(self._prefix)]
+        prefixes = self._prefixes or [""] * len(self._logdirs)
+        found = [key for key in keys if key.name.startswith(prefixes[key.logdir])]
         if not self._chooses:
             return found
         with self._choosing:
@@ -262,6 +284,17 @@ class Stream:
             if frame.kind != Kind.HEARTBEAT and frame.kind in set(Kind):
                 names = " or ".join(kind.name for kind in kinds)
                 raise WireError(f"a frame of kind {names} was expected")
+
+
+def _begun(batches: Iterator[Batch] | None) -> Iterator[Batch] | None:
+    """The batches, once the first has come; None where the files do not hold them any more."""
+    if batches is None:
+        return None
+    try:
+        first = list(islice(batches, 1))
+    except VanishedError:
+        return None
+    return chain(first, batches)
 
 
 def answer(question: messages.Question) -> tuple[Mapping[str, object], bytes]:

@@ -23,7 +23,6 @@ from rltui.sources.follow.notifier import Notifier
 
 if TYPE_CHECKING:
     from rltui.files.remote.server import RemoteCosts
-    from rltui.remote.ray.survey import ClusterFacts
 
 
 #: Files of runs whose first lines are read for what is wrong in them.
@@ -54,8 +53,6 @@ class LogdirFacts:
     """Whether its host or server cannot be reached, which says nothing about the path."""
     costs: RemoteCosts | None = None
     """What it takes to follow it, where that is on a server."""
-    cluster: ClusterFacts | None = None
-    """The nodes that were searched, where it is on a cluster of Ray."""
 
 
 def logdir_facts(
@@ -65,9 +62,7 @@ def logdir_facts(
     ``remote_s``: least seconds between two listings of a directory elsewhere."""
     facts, options = LogdirFacts(path), Options(step_keys=tuple(step_keys))
     try:
-        if isinstance(path, RemotePath) and path.scheme == RAY:
-            _look_at_cluster(facts, path, options)
-        elif is_streamed(path):
+        if is_streamed(path):
             _ask_host(facts, options)
         elif isinstance(path, RemotePath):
             _look_at_server(facts, path, options, remote_s)
@@ -118,13 +113,15 @@ def _look_at_server(facts: LogdirFacts, path: RemotePath, options: Options, pace
 def _ask_host(facts: LogdirFacts, options: Options) -> None:
     """Look on another host, by the rltui there if it has one."""
     path = facts.path
-    keys: list[RunKey] = []
+    keys: set[RunKey] = set()
 
     def choose(found: Collection[RunKey]) -> Collection[RunKey]:
-        keys.extend(found)
+        keys.update(found)
         return ()
 
-    facts.why = "the rltui on that host watches, and sends what is new"
+    on_nodes = isinstance(path, RemotePath) and path.scheme == RAY
+    watcher = "a reader on each node" if on_nodes else "the rltui on that host"
+    facts.why = f"{watcher} watches, and sends what is new"
     reader_options = ReaderOptions(choose=choose, step_keys=options.step_keys, ends=JobLogs())
     reader = open_reader([path], reader_options)
     try:
@@ -136,21 +133,8 @@ def _ask_host(facts: LogdirFacts, options: Options) -> None:
         facts.why = "that host has no rltui: a script that its python3 runs sends whole logs"
         _find(facts, path, options)
         return
-    facts.runs = tuple(RunFiles(key, path / key.name, ()) for key in keys)
+    facts.runs = tuple(RunFiles(key, path / key.name, ()) for key in sorted(keys))
     facts.not_read = (*state.notes, *state.unclaimed)
-
-
-def _look_at_cluster(facts: LogdirFacts, path: RemotePath, options: Options) -> None:
-    """Look on the nodes of a cluster."""
-    from rltui.remote.ray.reader import RayReader  # heavy: only where there is a cluster
-
-    facts.why = "a reader on each node watches, and sends what is new"
-    reader = RayReader([path], ReaderOptions(step_keys=options.step_keys, ends=JobLogs()))
-    cluster = facts.cluster = reader.survey()
-    facts.runs, facts.unreadable = cluster.runs, cluster.unreadable
-    facts.not_read = (*reader.state.notes, *reader.state.unclaimed)
-    if not any(host.places for host in cluster.hosts):
-        facts.error = "no node of the cluster has this path"
 
 
 def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:

@@ -45,6 +45,8 @@ _DATED_S = 1e8
 _INTERVALS = 5.0
 #: The same while there is no usual interval.
 _UNKNOWN_INTERVAL_S = 24 * 3600.0
+#: Rows behind a time in a log by which it still tells when that was written.
+_FEW_ROWS = 3
 #: A time without a zone is off by less than this, seconds.
 _ZONES_S = 26 * 3600.0
 #: Number of tags, the densest first, among which the run's own clock is searched.
@@ -372,17 +374,21 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
     # a time in the future is no time, nor one that counts from another begin
     walls = run.extent.last_wall_times
     walls = {p: t for p, t in walls.items() if _DATED_S < t <= now + _SKEW_S}
-    own = max(walls.values(), default=None)
+    # those that count from a begin lead up to the change of their file: they show no copy
+    counted = {p for p, f in files.by_path.items() if f.source.clock.counts or p in run.table.paced}
+    dated = {p: t for p, t in walls.items() if p not in counted}
+    own = max(dated.values(), default=None)
 
     if own is not None:
         allowed = _UNKNOWN_INTERVAL_S if interval is None else _INTERVALS * interval
-        newest = files.by_path.get(max(walls, key=lambda p: walls[p]))
+        newest = files.by_path.get(max(dated, key=lambda p: dated[p]))
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
         # many a log has times at its start alone, and then runs on for days
-        sources = [f.source for f in files.by_path.values() if f.source.clock.at_end]
-        logs = (source for source in sources if source.clock.newest > _DATED_S)
+        sources = [f.source for f in files.by_path.values()]
+        near = [source for source in sources if source.clock.rows_behind <= _FEW_ROWS]
+        logs = (source for source in near if source.clock.newest > _DATED_S)
         last = max(logs, key=lambda source: source.modified, default=None)
         copied = last is not None and last.modified - last.clock.newest > _ZONES_S
         own = last.clock.newest if copied and last is not None else None

@@ -22,7 +22,7 @@ _ROUNDED_S = 2.0
 def shift_of(source: SourceInfo, known: float | None) -> float:
     """Seconds from the times in a log to the true ones; ``known``: as of the newest batch before.
     NaN where they tell nothing."""
-    newest, unit, at_end = source.clock
+    newest, unit = source.clock.newest, source.clock.unit
     if unit == 0 or (known is not None and math.isnan(known)):
         return known or 0.0
     if unit < 0 or not source.modified:
@@ -39,7 +39,7 @@ def shift_of(source: SourceInfo, known: float | None) -> float:
     zones = round((behind - shift) / (2 * _QUARTER_S)) * 2 * _QUARTER_S
     if behind - shift < -BEHIND_S:
         zones = quarters(behind)
-    elif not at_end or abs(behind - shift - zones) > BEHIND_S:
+    elif not source.clock.at_end or abs(behind - shift - zones) > BEHIND_S:
         zones = 0.0
 
     return shift + (zones if abs(zones) <= most else 0.0)

@@ -15,11 +15,11 @@ from rich.style import Style
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 from rltui.files.disk import check_target, target_file
+from rltui.output.html_report import html_report
 from rltui.output.markdown import snapshot_markdown
 from rltui.output.points import CSV_HEAD, csv_lines, export_rows
 from rltui.output.svg import Cells, ground_of, svg
 from rltui.session import RunView, Session
-from rltui.tui import later
 from rltui.tui.shell import ShellApp
 
 #: Ending of a file -> what is written.
@@ -98,7 +98,7 @@ def _content(
     if ending in (".html", ".md"):
         if about is None:
             raise UsageError("there is no run here that a report could be about")
-        report = later.html_report if ending == ".html" else snapshot_markdown
+        report = html_report if ending == ".html" else snapshot_markdown
         yield report(*about).encode("utf-8", "backslashreplace")
         return
     if ending == ".csv":

@@ -11,8 +11,8 @@ from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
 from rltui.draw.chart.render import render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import line_width, plain
+from rltui.draw.metric_chart import chart_lines, chart_of
 from rltui.draw.view import View
-from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, a_source
 from tests.fakes import a_session, grpo_clock, grpo_tags

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from rltui.draw.line import plain
+from rltui.draw.metric_chart import chart_lines
 from rltui.draw.view import View
 from rltui.facts.timing import Load, loads
 from rltui.facts.x_axis import bundle, timeline
-from rltui.pages.metric.metric_chart import chart_lines
 from rltui.session import RunView
 from tests.builders import START, Tags, a_batch, a_block
 from tests.fakes import FakeReader, a_session

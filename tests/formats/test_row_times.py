@@ -191,10 +191,11 @@ def test_an_hour_that_comes_twice_costs_rows_of_that_hour_only() -> None:
 
 def test_the_clock_of_a_log_is_that_of_its_last_line() -> None:
     rows = "".join(f"2026-11-28 12:0{n}:03 step {n} loss 0.5\n" for n in range(1, 5))
-    assert clock(rows) == LogClock(HERE + 240, ZONELESS, at_end=True)
+    assert clock(rows) == LogClock(HERE + 240, ZONELESS, 0, 0)
     later = rows + "2026-11-28 12:09:03 INFO a health check\n"
-    assert clock(later) == LogClock(HERE + 540, ZONELESS, at_end=True)
-    assert clock(later + "bye\n") == LogClock(HERE + 540, ZONELESS)
+    assert clock(later) == LogClock(HERE + 540, ZONELESS, 0, 0)
+    assert clock(later + "bye\n") == LogClock(HERE + 540, ZONELESS, 1, 0)
+    assert clock(later + "bye\n" + "step 5 loss 0.5\n" * 3) == LogClock(HERE + 540, ZONELESS, 4, 3)
     bars = "".join(ROWS["bar before"].format(n=n, m=n) for n in (1, 2, 3))
     assert clock(bars + " 1%|# | 4/90 [04:30<10:00, 60s/it]\n") == LogClock(270, BAR)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rltui.core.text import cell_width
 from rltui.draw.line import Entry, Line, fit_line, plain
+from rltui.draw.metric_chart import WHOLE_RUN, Zoom
 from rltui.draw.view import View
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
@@ -19,7 +20,6 @@ from rltui.pages.findings.findings_pane import (
 )
 from rltui.pages.findings.lines import log_head, log_lines
 from rltui.pages.metric.lines import explain_tag, metric_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.grid import grid_lines
 from rltui.pages.run.grid_layout import grid_layout
 from rltui.pages.run.header import run_header, runs_header

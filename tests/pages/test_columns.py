@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.line import Line, line_width, plain
+from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, chart_of, statistics
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
@@ -26,7 +27,6 @@ from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.findings.lines import onset_words
 from rltui.pages.metric.lines import explain_tag
-from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, chart_of, statistics
 from rltui.pages.run.header import run_header, verdict_spans
 from rltui.pages.run.metric_table import (
     _row_line,

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rltui.draw.line import plain
+from rltui.draw.marked_runs import reading_lines
+from rltui.draw.metric_chart import Zoom
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.groups import Marked, toggled
 from rltui.pages.findings.lines import HeadId
-from rltui.pages.metric.metric_chart import Zoom
-from rltui.pages.metric.overlays import reading_lines
 from rltui.session import RunView
 from rltui.tui.crosshair import stepped
 from tests.builders import START, a_batch, a_block, steps

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from rltui.draw.line import line_width, plain
+from rltui.draw.metric_chart import WHOLE_RUN, statistics
 from rltui.draw.view import View
 from rltui.facts.figures import extent_between
 from rltui.pages.hyperparameters import HyperparametersScreen, Settings, setting_lines
 from rltui.pages.metric.lines import metric_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN, statistics
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
 from rltui.session import RunView

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, Note
 from rltui.core.level import Level
 from rltui.core.text import clean
+from rltui.draw.metric_chart import Zoom
 from rltui.draw.view import View
 from rltui.facts.metrics import TABS
-from rltui.pages.metric.metric_chart import Zoom
 from rltui.session import Session
 from tests.builders import LOGDIR, a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock

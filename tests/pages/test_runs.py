@@ -16,9 +16,9 @@ from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.runs import ListedRuns, runs_matching
+from rltui.output.html_report import html_report
 from rltui.output.json_document import run_entry
 from rltui.pages.app import RltuiApp
-from rltui.pages.html_report import html_report
 from rltui.pages.run.header import runs_header
 from rltui.pages.runs.lines import RunRows
 from rltui.session import Session, notes

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from rltui.core.level import Level
 from rltui.draw.line import Token, plain
+from rltui.draw.marked_runs import with_others
+from rltui.draw.metric_chart import WHOLE_RUN, Zoom, chart_lines, chart_of
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.facts.figures import episodes
@@ -22,8 +24,6 @@ from rltui.facts.groups import toggled
 from rltui.facts.numbers import short
 from rltui.facts.x_axis import against_words, axes_of, axis_of, padded_end, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom, chart_lines, chart_of
-from rltui.pages.metric.overlays import with_others
 from rltui.pages.run.metric_table import spark_line
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout

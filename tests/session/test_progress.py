@@ -11,7 +11,7 @@ import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.batch import Batch, LogTail, Phase
+from rltui.core.batch import MANY, Batch, LogClock, LogTail, Phase
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.formats.console import Console
@@ -479,3 +479,25 @@ def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: b
     block = a_block({"x": [1.0] * 5}, walls=[NAN] * 5)
     batch = replace(a_batch(block, source=source), tail=LogTail((line,), 0))
     assert progress_of(batch).state is (RunState.STOPPED if old else RunState.LIVE)
+
+
+@pytest.mark.parametrize(("rows_behind", "old"), [(0, True), (3, True), (4, False), (MANY, False)])
+def test_a_stamp_shows_a_copy_unless_many_rows_follow_it(rows_behind: int, old: bool) -> None:
+    """A log with times at its start alone runs on for days; one that ends in a traceback is as old
+    as its last time."""
+    clock = LogClock(START - 8 * DAY, 900.0, 5, rows_behind)
+    source = a_source("stdout.log", format="console", precision_rank=1, modified=START)
+    block = a_block({"x": [1.0] * 5}, walls=[NAN] * 5)
+    found = progress_of(a_batch(block, source=source._replace(clock=clock)))
+    assert found.state is (RunState.STOPPED if old else RunState.LIVE)
+    assert found.age_s == (8 * DAY if old else 0.0)
+
+
+def test_times_by_a_bar_hide_no_copy() -> None:
+    """The begin of a bar is reckoned from the change of its file, which is that of the copy."""
+    console = a_source("stdout.log", format="console", precision_rank=1, modified=START + 8 * DAY)
+    bars = a_block({"loss": [1.0] * 20}, walls=[10.0 * n for n in range(20)])
+    log = a_batch(bars, source=console._replace(clock=LogClock(190.0, 1.0)))
+    found = progress_of(copied(at=8 * DAY), log, at=8 * DAY)
+    assert found.written_at == START + 190.0
+    assert found.age_s == 7 * DAY

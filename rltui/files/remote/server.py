@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import math
 import random
 import threading
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rltui.core.address import RemotePath
+from rltui.core.backoff import Backoff
 from rltui.core.batch import Note
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
@@ -56,15 +56,11 @@ class RemoteServer:
         charge for these."""
         self._address = address
         self._open = open_filesystem
-        self._jitter = jitter
         self._fs: Any = None
         self._notes: tuple[Note, ...] = ()
         self._bounds: dict[Path, Note] = {}
         """Directories that are not listed completely."""
-        self._failures = 0
-        """Consecutive ones."""
-        self._retry_at = -math.inf
-        """When to try again (monotonic)."""
+        self._backoff = Backoff(1.0, _MOST_PAUSE_S, lambda: 0.5 + jitter())
         self._wrong = ""
         self._since = 0.0
         """When the present failure began, seconds since the epoch."""
@@ -125,7 +121,7 @@ class RemoteServer:
         Raises StoreError."""
         with self._lock:
             now = self.clock.monotonic()
-            if now < self._retry_at:
+            if self._backoff.waits(now):
                 raise StoreError(errno.EAGAIN, self._wrong)
             try:
                 found = self._answers(method, asked)
@@ -138,7 +134,7 @@ class RemoteServer:
             if len(found) < len(asked):
                 raise found[0] from None
 
-            self._failures, self._retry_at = 0, -math.inf
+            self._backoff.succeeded()
             if self._wrong:
                 self._wrong = ""
                 self._notes = (Note(self.root, None, Level.OK, READABLE),)
@@ -156,9 +152,7 @@ class RemoteServer:
 
     def _failed(self, failure: StoreError) -> None:
         """Note the failure; the next attempt is made after a pause that doubles."""
-        pause = min(_MOST_PAUSE_S, 2.0**self._failures) * (0.5 + self._jitter())
-        self._failures = min(self._failures + 1, 16)
-        self._retry_at = self.clock.monotonic() + pause
+        self._backoff.failed(self.clock.monotonic())
         if not self._wrong:
             self._since = self.clock.now()
         self._wrong = redacted(failure.strerror or str(failure))

@@ -116,10 +116,10 @@ class ConsoleRows:
         self._flush()
         return self._sink.take()
 
-    def end_piece(self) -> None:
-        """End the piece of the log that was read."""
+    def end_piece(self, ends: Sequence[int]) -> None:
+        """End the piece of the log that was read; ``ends``: of the lines with rows."""
         self.clock.fill(self._walls, self._steps)
-        self.clock.end()
+        self.clock.end(ends)
 
     def _flush(self) -> None:
         self.clock.fill(self._walls, self._steps)

@@ -77,7 +77,8 @@ class LineDispatch:
     def read(self, text: bytes, prefixes: Mapping[int, bytes], offset: int) -> int | None:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->
         what stood in front of it. Returns where the last line that completed a row ends."""
-        rows, size, last, left = self._rows, len(text), None, _GUESSED - offset
+        rows, size, left = self._rows, len(text), _GUESSED - offset
+        ends: list[int] = []
         clock = rows.clock
         clock.piece(text, prefixes)
         if left < 0:
@@ -107,14 +108,17 @@ class LineDispatch:
                 dialects = chosen[numbers] = [known[number] for number in numbers]
             opens = self._line(text[at:end], opened, dialects, at in led)
             if rows.count > count:
-                last, opens = end, True
+                ends.append(end)
+                opens = True
             if opens or (opened and not all(map(_is_open, opened))):
                 opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
-        rows.end_piece()
-        if last is not None and self._leader is None:
-            self._lead(text[text.rfind(b"\n", 0, last) + 1 : last + 1])
-        return last
+        rows.end_piece(ends)
+        if not ends:
+            return None
+        if self._leader is None:
+            self._lead(text[text.rfind(b"\n", 0, ends[-1]) + 1 : ends[-1] + 1])
+        return ends[-1]
 
     def _lead(self, line: bytes) -> None:
         """Let a marker of the newest row lead, which is in this line."""

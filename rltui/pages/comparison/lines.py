@@ -37,6 +37,7 @@ from rltui.draw.line import (
     style,
     with_ground,
 )
+from rltui.draw.marked_runs import Trace, band_of, trace_of, weight_of
 from rltui.draw.prose import distinct, paragraph
 from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
@@ -53,7 +54,6 @@ from rltui.facts.comparison import (
 )
 from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, against_words, axes_of, axis_of, bundle
-from rltui.pages.metric.overlays import Trace, band_of, trace_of, weight_of
 from rltui.store import Series
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.

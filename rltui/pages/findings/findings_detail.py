@@ -21,6 +21,7 @@ from rltui.draw.line import (
     line_width,
     style,
 )
+from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
@@ -29,22 +30,19 @@ from rltui.facts.metrics import fold
 from rltui.facts.story import Story, stories, story_blaming, story_of
 from rltui.facts.story_words import Part
 from rltui.health.model import Skipped
-from rltui.pages.findings.findings_pane import (
+from rltui.pages.findings.lines import (
     CalmId,
+    HeadId,
     ItemId,
     ProjectedId,
     SkippedId,
-    row_of,
-)
-from rltui.pages.findings.lines import (
-    HeadId,
     badge_of,
     evidence_facts,
     first_mover_lines,
     heading,
+    row_of,
     span_words,
 )
-from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
 from rltui.session import RunView
 

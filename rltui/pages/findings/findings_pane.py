@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -27,7 +26,6 @@ from rltui.draw.prose import note_lines, paragraph, trouble_line
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import sentences
 from rltui.facts.findings import (
-    FindingId,
     FindingRow,
     finding_rows,
     muted_rows,
@@ -40,7 +38,11 @@ from rltui.facts.story import Story, main_story, stories, story_blaming
 from rltui.facts.story_words import Part
 from rltui.health.model import Report
 from rltui.pages.findings.lines import (
+    CalmId,
     HeadId,
+    ItemId,
+    ProjectedId,
+    SkippedId,
     calm_lines,
     counts,
     finding_line,
@@ -48,32 +50,12 @@ from rltui.pages.findings.lines import (
     head_lines,
     heading,
     no_verdict,
+    row_of,
     story_lines,
 )
 from rltui.session import RunView
-from rltui.tui import later
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import LineList, Lines
-
-
-class CalmId(NamedTuple):
-    """Names what is said of a run in which nothing fires."""
-
-
-class SkippedId(NamedTuple):
-    """Names a rule that could not judge."""
-
-    rule: str
-
-
-class ProjectedId(NamedTuple):
-    """Names a metric that is going to cross its limit."""
-
-    tag: str
-
-
-#: What the cursor of the list stands on.
-ItemId = FindingId | CalmId | SkippedId | HeadId | ProjectedId
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
@@ -205,11 +187,6 @@ def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> l
         return []
     moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
     return [fixed(x) for x in indented([[], *moved] if moved else [], layout.margin)]
-
-
-def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
-    """The row of that id."""
-    return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
 
 def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
@@ -368,5 +345,7 @@ class FindingsPane(Container):
         run, view, layout = self._run, shell_of(self).view, self._layout
         margin = 1 if layout.side else layout.margin
         cells = layout.side or width - margin - 1
-        lines = later.detail_lines(run, self.findings.cursor, view, cells, height)
+        from rltui.pages.findings.findings_detail import detail_lines  # heavy
+
+        lines = detail_lines(run, self.findings.cursor, view, cells, height)
         return indented(lines, margin)

@@ -30,6 +30,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import paragraph, whole_clauses, wrap
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
+from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
 from rltui.facts.runs import (
     calm_words,
     certain_words,
@@ -42,9 +43,9 @@ from rltui.facts.runs import (
 )
 from rltui.facts.story import Story, main_story, stories
 from rltui.facts.story_words import Part
+from rltui.formats.log_sign import bare
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
-from rltui.tui import later
 
 #: Below this width there is one word for the change.
 _BOTH_VALUES = 58
@@ -108,6 +109,31 @@ class HeadId(NamedTuple):
     """Names the head of a story: a setting that is its cause, or with "" how the run ended."""
 
     tag: str
+
+
+class CalmId(NamedTuple):
+    """Names what is said of a run in which nothing fires."""
+
+
+class SkippedId(NamedTuple):
+    """Names a rule that could not judge."""
+
+    rule: str
+
+
+class ProjectedId(NamedTuple):
+    """Names a metric that is going to cross its limit."""
+
+    tag: str
+
+
+#: What the cursor of the list stands on.
+ItemId = FindingId | CalmId | SkippedId | HeadId | ProjectedId
+
+
+def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
+    """The row of that id."""
+    return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
 
 def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]]:
@@ -356,7 +382,7 @@ def log_lines(
 
     for at, line in enumerate(last_lines(run)):
         if words_match(line, text):
-            is_cause = bool(cause) and later.bare(line).startswith(cause)
+            is_cause = bool(cause) and bare(line).startswith(cause)
             look = ACCENT_BOLD if at == marked else TEXT
             look = style(Token.BAD, bold=True) if is_cause else look
             shown.append(fit_line([(glyphs.text(line)[shift:], look)], width))

@@ -28,6 +28,13 @@ from rltui.draw.line import (
     side_by_side,
     style,
 )
+from rltui.draw.marked_runs import told_lines
+from rltui.draw.metric_chart import (
+    Zoom,
+    chart_lines,
+    statistics,
+    statistics_in_line,
+)
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
@@ -46,13 +53,6 @@ from rltui.facts.story_words import Part
 from rltui.facts.x_axis import against_words, axis_of
 from rltui.health.model import Judgement
 from rltui.pages.findings.lines import finding_block, heading
-from rltui.pages.metric.metric_chart import (
-    Zoom,
-    chart_lines,
-    statistics,
-    statistics_in_line,
-)
-from rltui.pages.metric.overlays import told_lines
 from rltui.session import RunView
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample

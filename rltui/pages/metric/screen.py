@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 
 from rltui.core.block import IntArray
 from rltui.draw.line import Line
+from rltui.draw.metric_chart import WHOLE_RUN, Zoom
 from rltui.facts.metrics import tab_sections
 from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import axis_of, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session
 from rltui.tui.keys import METRIC

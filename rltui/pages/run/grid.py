@@ -35,14 +35,7 @@ from rltui.draw.line import (
     style,
     with_margin,
 )
-from rltui.draw.prose import distinct
-from rltui.draw.view import View
-from rltui.facts import numbers
-from rltui.facts.cache import is_kept, kept
-from rltui.facts.metrics import TagRow, make_row
-from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
-from rltui.pages.metric.metric_chart import chart_of
-from rltui.pages.metric.overlays import (
+from rltui.draw.marked_runs import (
     charted,
     has_others,
     marks_legend,
@@ -50,6 +43,13 @@ from rltui.pages.metric.overlays import (
     versions,
     with_others,
 )
+from rltui.draw.metric_chart import chart_of
+from rltui.draw.prose import distinct
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.cache import is_kept, kept
+from rltui.facts.metrics import TagRow, make_row
+from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView

@@ -15,7 +15,8 @@ from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
-from rltui.pages.findings.findings_pane import FindingsPane, row_of, step_at, tag_at
+from rltui.pages.findings.findings_pane import FindingsPane, step_at, tag_at
+from rltui.pages.findings.lines import row_of
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then, session_app
 from rltui.pages.run.grid import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane

@@ -27,6 +27,8 @@ from rltui.draw.line import (
     side_by_side,
     style,
 )
+from rltui.draw.marked_runs import told_lines
+from rltui.draw.metric_chart import Zoom, chart_lines
 from rltui.draw.prose import note_lines
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
@@ -41,12 +43,9 @@ from rltui.pages.findings.lines import (
     first_mover_lines,
     heading,
 )
-from rltui.pages.metric.metric_chart import Zoom, chart_lines
-from rltui.pages.metric.overlays import told_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
-from rltui.tui import later
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
@@ -157,7 +156,11 @@ def _below_overview(
     which parts of the story these are."""
     moved = first_mover_lines(run, view, width, min(room, 9) - 1) if room >= 4 else []
     lines, story = [[], *moved] if moved else [], main_story(run)
-    checks = later.check_table(story, view, width) if story is not None and story.checks else []
+    checks: Block = []
+    if story is not None and story.checks:
+        from rltui.pages.findings.findings_detail import check_table  # heavy
+
+        checks = check_table(story, view, width)
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
@@ -165,7 +168,11 @@ def _below_overview(
 
 def _blind_lines(run: RunView, view: View, width: int, room: int) -> Block:
     """What failures its names cannot show, if there is room for it."""
-    words = later.blind_words(run, width) if room >= 2 and run.report is not None else ""
+    if room < 2 or run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = blind_words(run, width)
     return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
@@ -300,8 +307,11 @@ def tags_beside(run: RunView, cursor: str, width: int) -> list[str]:
 def _linked(run: RunView, tag: str) -> list[str]:
     """The two tags that move with a tag most clearly; none for the first paint, which does not wait
     for it: before there is a verdict."""
-    found = later.related(run, tag) if run.report is not None else ()
-    return [r.tag for r in found if r.is_linked][:2]
+    if run.report is None:
+        return []
+    from rltui.pages.metric.lines import related  # heavy
+
+    return [other.tag for other in related(run, tag) if other.is_linked][:2]
 
 
 def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> Block:

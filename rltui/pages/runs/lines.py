@@ -36,6 +36,7 @@ from rltui.draw.line import (
     style,
     with_margin,
 )
+from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers
@@ -47,7 +48,6 @@ from rltui.facts.runs import ListedRun, Names, absent_words
 from rltui.facts.story import main_story
 from rltui.facts.story_words import run_words
 from rltui.pages.findings.findings_pane import findings_pane
-from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line
 from rltui.pages.run.tab import chart_title, companions, tag_to_chart

@@ -34,12 +34,12 @@ from rltui.draw.line import (
     style,
     with_margin,
 )
+from rltui.draw.metric_chart import chart_of
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
-from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import section_line, spark_head, spark_line
 from rltui.session import RunView
 from rltui.session.limits import session_limits

@@ -2,16 +2,13 @@
 
 ::
 
-    RayReader (session's process)  <--socket-->  driver (a process that speaks to Ray)
-                                                   |  per node one call for news at a time, and
-                                                   |  one for a request of the session
-                                                 NodeReader (an actor on each node) -> Streams
+    RayReader (session)  <--socket-->  Stream of a ClusterReader (a process that speaks to Ray)
+                                                   |  StreamReaders, one for each node
+                                                 Streams of NodeReader (an actor on each node)
 
-For each root that is read the session has a conversation with a stream on a node, as with another
-host; the driver assigns roots to nodes and forwards bytes. Every hop has back-pressure: the queue
-of the session bounds the socket, the driver calls a node again only when it has forwarded what that
-node sent, and a stream blocks when its buffer is full. The session's process knows how far each
-file was read, so a replacement of any part (actor, node, driver, head) resumes there.
+Every arrow carries the frames of ``rltui stream``, and who reads knows how far each file was read:
+a replacement of any part (actor, node, process, head) resumes there. Every hop has back-pressure:
+a stream blocks when its buffer is full.
 
 Ray may end or abort a process whose cluster fails; it also prints to the terminal and starts
 threads. So it runs in a process of its own, which is restarted when it ends.

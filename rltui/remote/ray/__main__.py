@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
-from multiprocessing.connection import Connection
 
 from rltui.remote.ray.cluster import Cluster
-from rltui.remote.ray.driver_process import serve
+from rltui.remote.ray.helper import serve
 
 #: Seconds to end the actors when the session's process has ended.
 _CLOSING_S = 3.0
@@ -16,7 +16,9 @@ _CLOSING_S = 3.0
 
 def main() -> None:
     """Serve the session's process at the file descriptor of the command line."""
-    serve(Connection(int(sys.argv[1])), Cluster, on_over=_end_soon)
+    with socket.socket(fileno=int(sys.argv[1])) as control:
+        serve(control, Cluster, on_over=_end_soon)
+    os._exit(0)  # whatever Ray and the threads wait for
 
 
 def _end_soon() -> None:

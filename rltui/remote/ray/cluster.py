@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RuntimeEnvSetupError
+from ray.exceptions import GetTimeoutError, RayActorError, RuntimeEnvSetupError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import rltui.version
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.messages import ClusterError, CodeMissingError, Node, Search, ToNode
+from rltui.remote.ray.messages import ClusterError, CodeMissingError, Node
 
 _CLIENT_PORT = 10001
 _NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"
 #: Seconds for the head to accept a connection; Ray itself would try for minutes.
 _CONNECT_S = 5.0
+#: Calls of an actor that may be under way.
+_CALLS = 64
 
 
 class Cluster:
@@ -106,17 +108,13 @@ class Cluster:
             "num_cpus": 0,
             "scheduling_strategy": where,
             "max_restarts": 0,
-            "max_concurrency": 2,  # fetch_news and handle
+            "max_concurrency": _CALLS,
         }
         return ray.remote(cls).options(**options).remote(*arguments)
 
-    def fetch_news(self, actor: Any, patience_s: float, *, looks: bool) -> Any:
-        """Begin a call of the actor's ``fetch_news``."""
-        return actor.fetch_news.remote(patience_s, looks=looks)
-
-    def handle(self, actor: Any, asked: ToNode | Search) -> Any:
-        """Begin a call of the actor's ``handle``."""
-        return actor.handle.remote(asked)
+    def call(self, actor: Any, method: str, values: Sequence[object], timeout_s: float) -> Any:
+        """What a method of an actor returns. Raises ClusterError with the reason, for people."""
+        return self.result(getattr(actor, method).remote(*values), timeout_s)
 
     def function(self, function: Any, num_cpus: float = 1.0) -> Any:
         """A remote function."""
@@ -133,10 +131,12 @@ class Cluster:
             return []
         return list(ray.wait(list(calls), num_returns=1, timeout=timeout_s)[0])
 
-    def result(self, call: Any) -> Any:
+    def result(self, call: Any, timeout_s: float | None = None) -> Any:
         """What a call returned. Raises ClusterError with the reason, for people."""
         try:
-            return ray.get(call)
+            return ray.get(call, timeout=timeout_s)
+        except GetTimeoutError as error:
+            raise ClusterError("it does not answer") from error
         except RuntimeEnvSetupError as error:
             raise ClusterError(f"Ray cannot copy rltui there: {_text(error)}") from error
         except Exception as error:

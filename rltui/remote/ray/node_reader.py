@@ -1,7 +1,7 @@
-"""Reads logs on one node. The driver makes it an actor; it knows nothing of Ray.
+"""Reads logs on one node as an actor of Ray, of which it knows nothing.
 
-Every call returns soon, and only one call of each method is under way at a time. Streams write into
-bounded buffers and block while these are full.
+A channel is one connection to a :class:`~rltui.remote.stream.Stream`, which blocks while its buffer
+is full.
 """
 
 from __future__ import annotations
@@ -10,26 +10,23 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rltui.core.errors import RltuiError
 from rltui.core.text import word_set
 from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging
-from rltui.remote.ray.messages import FromNode, LogRoot, NodeNews, Search, Searched, ToNode, Wanted
+from rltui.remote.ray.messages import LogRoot, NodeLook
 from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
-from rltui.remote.wire.messages import State
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.processes import Process, Processes
-from rltui.sources.follow.reader import Reader
-from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
-#: Least seconds from one answer with news to the next one, while more are gathered: a call costs
-#: more than what it carries.
+#: Least seconds from one answer to the next one of a channel: a call costs more than what it
+#: carries.
 _GATHER_S = 0.1
 #: Where Ray's workers write what they print.
 _SESSION_LOGS = Path("/tmp/ray/session_latest/logs")
@@ -48,52 +45,16 @@ _SHARED = word_set("nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs weka
 class NodeReader:
     """Serves the streams of one node; Ray starts a process for it."""
 
-    def __init__(self, reads: Wanted) -> None:
-        self._reads = reads
-        self._news = threading.Event()
-        self._returned = 0.0
-        self._channels: dict[int, Channel] = {}
+    def __init__(self, logdirs: Sequence[str], ends: EndSigns | None = None) -> None:
+        """``logdirs``: paths on the node; empty ones: what Ray's workers write."""
+        self._logdirs = tuple(logdirs)
+        self._ends = ends
+        self._channels: dict[str, Channel] = {}
 
-    def fetch_news(self, patience_s: float, *, looks: bool) -> NodeNews:
-        """Return the news of all channels. If ``looks``: at once and with the roots of the node;
-        else wait up to ``patience_s`` seconds for news."""
-        begun = time.time()
-        roots = self._roots() if looks else None
-        self._news.clear()
-        news = self._fetched()
-        if not (news or looks) and self._news.wait(patience_s):
-            time.sleep(max(0.0, self._returned + _GATHER_S - time.monotonic()))
-            news = self._fetched()
-        self._returned = time.monotonic()
-        return NodeNews(news, roots, __version__, (begun, time.time()), _resident())
-
-    def handle(self, asked: ToNode | Search) -> Searched | None:
-        """List the runs of a root, or feed bytes to a channel, while ``fetch_news`` waits."""
-        if isinstance(asked, Search):
-            return None if asked.at is None else _searched(asked.root, asked.at, self._reads)
-        channel = self._channels.get(asked.channel)
-        if channel is None and asked.at is not None:
-            channel = Channel(asked.channel, asked.at, self._reads, self._news)
-            self._channels[asked.channel] = channel
-        if channel is not None:
-            channel.feed(asked.data)
-        return None
-
-    def close(self) -> None:
-        """Stop reading, where the process goes on."""
-        for channel in self._channels.copy().values():
-            channel.close()
-
-    def _fetched(self) -> tuple[FromNode, ...]:
-        found = [channel.fetch() for channel in self._channels.copy().values()]
-        news = tuple(news for news in found if news is not None)
-        for ended in (n.channel for n in news if n.ended):
-            del self._channels[ended]
-        return news
-
-    def _roots(self) -> tuple[LogRoot, ...]:
+    def look(self) -> NodeLook:
+        """What there is to read."""
         found: dict[tuple[int, str, str], LogRoot] = {}
-        for number, text in enumerate(self._reads.logdirs):
+        for number, text in enumerate(self._logdirs):
             if text:
                 with suppress(OSError, RuntimeError):  # no such user, or links that go in circles
                     root = root_at(number, expanded(text))
@@ -101,37 +62,70 @@ class NodeReader:
                 continue
             for root in _written(number):
                 found.setdefault(root.key, root)
-        return tuple(found.values())
+        return NodeLook(tuple(found.values()), __version__)
+
+    def open(self, channel: str, roots: Sequence[LogRoot]) -> None:
+        """Begin a stream of some roots."""
+        self._channels[channel] = Channel(roots, self._ends)
+
+    def feed(self, channel: str, data: bytes) -> None:
+        """Feed bytes to a stream."""
+        if channel in self._channels:
+            self._channels[channel].feed(data)
+
+    def fetch(self, channel: str, patience_s: float) -> bytes | None:
+        """What a stream has written, none after ``patience_s`` seconds; None at its end."""
+        found = self._channels.get(channel)
+        return None if found is None else found.fetch(patience_s)
+
+    def end(self, channel: str) -> None:
+        """End a stream."""
+        found = self._channels.pop(channel, None)
+        if found is not None:
+            found.close()
+
+    def close(self) -> None:
+        """Stop reading, where the process goes on."""
+        for channel in list(self._channels):
+            self.end(channel)
 
 
 class Channel:
-    """A stream in a thread of its own, so that a hanging root delays no other one."""
+    """A stream in a thread of its own."""
 
-    def __init__(self, number: int, root: LogRoot, reads: Wanted, news: threading.Event) -> None:
-        """``news`` is set when :meth:`fetch` has some."""
-        self._number = number
-        self._news = news
+    def __init__(self, roots: Sequence[LogRoot], ends: EndSigns | None) -> None:
         self._lock = threading.Condition()
         self._waiting = b""
+        self._fetched = 0.0
+        """Monotonic time of the last answer."""
         self._ended = self._closed = False
         self._stream = Stream(
-            [root.path], self._write, reads.ends, prefix=root.prefix, budget_bytes=_BUDGET_BYTES
+            [root.path for root in roots],
+            self._write,
+            ends,
+            prefixes=[root.prefix for root in roots],
+            budget_bytes=_BUDGET_BYTES,
         )
-        threading.Thread(target=self._run, name="rltui-root", daemon=True).start()
+        threading.Thread(target=self._run, name="rltui-roots", daemon=True).start()
 
     def feed(self, data: bytes) -> None:
-        """Feed bytes of the session; malformed ones end the stream."""
+        """Feed bytes of the other side; malformed ones end the stream."""
         try:
             self._stream.feed(data)
         except WireError:
             self.close()
 
-    def fetch(self) -> FromNode | None:
-        """Return what the stream has written; None for nothing."""
+    def fetch(self, patience_s: float) -> bytes | None:
+        """See :meth:`NodeReader.fetch`."""
         with self._lock:
-            data, ended, self._waiting = self._waiting, self._ended, b""
+            self._lock.wait_for(lambda: self._waiting or self._ended, patience_s)
+            gather = self._fetched + _GATHER_S - time.monotonic()
+            if gather > 0:
+                self._lock.wait_for(lambda: self._ended, gather)
+            data, self._waiting = self._waiting, b""
+            self._fetched = time.monotonic()
             self._lock.notify_all()
-        return FromNode(self._number, data, ended) if data or ended else None
+            return None if self._ended and not data else data
 
     def close(self) -> None:
         """End the stream."""
@@ -146,44 +140,13 @@ class Channel:
             if self._closed:
                 raise BrokenPipeError
             self._waiting += data
-        self._news.set()
+            self._lock.notify_all()
 
     def _run(self) -> None:
-        try:
-            self._stream.run()
-        except OSError:
-            pass
-        except Exception as error:  # noqa: BLE001 - of this root; the others go on
-            with suppress(OSError):
-                known = isinstance(error, RltuiError)
-                self._stream.fail(str(error) if known else f"{type(error).__name__}: {error}")
+        self._stream.serve()
         with self._lock:
             self._ended = True
-        self._news.set()
-
-
-def _searched(number: int, root: LogRoot, reads: Wanted) -> Searched:
-    """The runs of a root, without reading them."""
-    reader = Reader([root.path], ReaderOptions(ends=reads.ends))
-    try:
-        found = reader.scan()
-    except RltuiError as error:
-        return Searched(number, failure=str(error))
-    runs = tuple(run for run in found if run.key.name.startswith(root.prefix))
-    files = dict.fromkeys(file.path for run in runs for file in run.files)
-    unreadable = tuple(path for path in files if not os.access(path, os.R_OK))
-    unclaimed = () if root.prefix else reader.state.unclaimed
-    state = State(notes=reader.state.notes, unclaimed=unclaimed)
-    return Searched(number, runs, unreadable, state)
-
-
-def _resident() -> int:
-    """Resident bytes of this process; 0 where unknown."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+            self._lock.notify_all()
 
 
 def _written(number: int) -> Iterator[LogRoot]:

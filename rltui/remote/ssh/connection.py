@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rltui.core.address import SSH, RemotePath
+from rltui.core.address import RemotePath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean, clean_bytes
 from rltui.remote import host_script
@@ -38,7 +38,7 @@ _LOADER = (
 _AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+))(?::(\d{1,5}))?")
 
 
-class SshProcess:
+class CommandProcess:
     """A :class:`~rltui.remote.conversation.Transport`: runs a command that connects."""
 
     def __init__(self, command: Sequence[str], first: bytes = b"") -> None:
@@ -162,21 +162,21 @@ def _ssh_command(authority: str, there: str, environ: Mapping[str, str]) -> list
     return [*words, *options, "--", address or name, there]
 
 
-class SshPaths(Paths):
-    """Paths of one host; those below a logdir begin with the logdir as the user named it."""
+class HostPaths(Paths):
+    """Paths of a host or cluster; those below a logdir begin with it as the user named it."""
 
     def __init__(self, logdirs: Sequence[RemotePath], there: Sequence[Path]) -> None:
         """``there``: the paths of the logdirs on that host."""
         super().__init__()
         self._pairs = list(zip(logdirs, there, strict=True))
-        self._authority = logdirs[0].authority
+        self._scheme, self._authority = logdirs[0].parts[0], logdirs[0].authority
 
     def translated(self, path: Path) -> Path:
         """The address of a path of the host."""
         for logdir, there in self._pairs:
             if path == there or there in path.parents:
                 return logdir / path.relative_to(there)
-        return RemotePath(f"{SSH}:", self._authority, str(path).lstrip("/"))
+        return RemotePath(self._scheme, self._authority, str(path).lstrip("/"))
 
     def there(self, path: Path) -> Path:
         """The path on the host that an address means."""

@@ -17,19 +17,20 @@ from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.address import RemotePath
+from rltui.core.backoff import Backoff
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, StreamError
 from rltui.remote.host_script import MOST_READ
-from rltui.remote.ssh.connection import SshPaths, SshProcess
+from rltui.remote.ssh.connection import CommandProcess, HostPaths
 from rltui.remote.wire.messages import Answer, Name, Question, Sort, What
 from rltui.sources.discovery.processes import Hold
 from rltui.sources.options import ReaderOptions
 
-#: Longest wait for an answer, and pause after a host did not answer, seconds.
-_PATIENCE_S, _PAUSE_S = 60.0, 5.0
+#: Longest wait for an answer, seconds.
+_PATIENCE_S = 60.0
 #: Questions sent at once: few enough to fit the buffers of pipe and socket.
 _TOGETHER = 100
 #: Bytes of a file that is read whole.
@@ -58,7 +59,7 @@ class SshFiles:
         """Answers fetched ahead by :meth:`expect`."""
         self._closes = 0
         """Number of calls of :meth:`close`."""
-        self._refused_at: float | None = None
+        self._backoff = Backoff()
         self._why = ""
         """Why the host did not answer the last question; empty when it did."""
 
@@ -159,8 +160,8 @@ class SshFiles:
 
     def _ask_together(self, questions: Sequence[Question]) -> list[_Answered]:
         with self._lock:
-            now, refused = self._clock.monotonic(), self._refused_at
-            if refused is not None and now - refused < _PAUSE_S:
+            now = self._clock.monotonic()
+            if self._backoff.waits(now):
                 raise OSError(errno.EHOSTUNREACH, self._why)
             closes, found = self._closes, None
             try:
@@ -172,15 +173,17 @@ class SshFiles:
                         if self._closes != closes:
                             raise
                 if found is None:
-                    link = SshProcess(self._command, self._first)
+                    link = CommandProcess(self._command, self._first)
                     options = ReaderOptions(clock=self._clock)
-                    self._talk = Conversation(link, 1, options, partial(SshPaths, [self.root]))
+                    self._talk = Conversation(link, 1, options, partial(HostPaths, [self.root]))
                     found = list(self._exchange(self._talk, questions))
             except StreamError as error:
                 self._hang_up()
-                self._refused_at, self._why, self.missing = now, str(error), error.missing
+                self._backoff.failed(now)
+                self._why, self.missing = str(error), error.missing
                 raise OSError(errno.EHOSTUNREACH, self._why) from None
-            self._refused_at, self._why = None, ""
+            self._backoff.succeeded()
+            self._why = ""
         return found
 
     def _exchange(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:

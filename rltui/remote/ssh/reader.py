@@ -1,308 +1,52 @@
-"""Reads the logdirs of one host through ``ssh HOST rltui stream``.
-
-The far side finds, reads and decodes logs and sends batches. When the connection is lost, its runs
-get a note and the reader reconnects: it tells the far side how much of each file has arrived, so
-that no point is lost and none comes twice.
-"""
+"""Reads the logdirs of one host through ``ssh HOST rltui stream``."""
 
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, Sources
-from rltui.core.errors import SourceError, UnreachableError
-from rltui.core.level import Level
+from rltui.core.errors import SourceError
 from rltui.files.disk import offer
-from rltui.files.trouble import Notes, Trouble
-from rltui.remote.conversation import (
-    Conversation,
-    NotInstalledError,
-    Paths,
-    StreamError,
-    clock_note,
-)
-from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
-from rltui.remote.ssh.connection import SshPaths, SshProcess, stream_command
+from rltui.remote.conversation import NotInstalledError, StreamError
+from rltui.remote.ssh.connection import CommandProcess, HostPaths, stream_command
 from rltui.remote.ssh.files import SshFiles
-from rltui.remote.wire.messages import Again, State
-from rltui.sources.discovery.run_files import EMPTY
-from rltui.sources.follow.queued import BatchQueue, ReaderState
+from rltui.remote.stream_reader import StreamReader
 from rltui.sources.options import ReaderOptions
 
 if TYPE_CHECKING:
     from rltui.remote.ssh.host_store import HostReader
 
-#: Seconds until a lost connection is tried again: the first time, and at most.
-_LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
-#: Attempts of a headless command to go on after its connection was lost.
-_ATTEMPTS = 3
-#: A connection that is lost for fewer seconds is not worth a note on every run.
-_NOTED_S = 10.0
 
-
-class SshReader(StreamedReader):
-    """Reads the logdirs of one host."""
+class SshReader(StreamReader):
+    """Reads the logdirs of one host. A search raises NotInstalledError where that has no rltui, or
+    one that speaks another version of the stream."""
 
     def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError for what is not a host."""
-        self._logdirs = tuple(logdirs)
-        self._host = logdirs[0].authority
-        super().__init__(BatchQueue(), f"rltui-ssh-{self._host}")
-        self._command = stream_command(self._host, [p.place for p in logdirs], os.environ)
-        # the far side then reports missing paths as notes, and the other logdirs are still read
-        partial = options.partial and len(logdirs) > 1
-        self._options = replace(options, waits=True) if partial else options
-        self._waits = options.waits
-        self._files = ReadFiles()
+        self._addresses = logdirs
+        host = logdirs[0].authority
+        command = stream_command(host, [p.place for p in logdirs], os.environ)
+        connect = partial(CommandProcess, command)
+        super().__init__(logdirs, options, host, connect, partial(HostPaths, logdirs))
         root = RemotePath(*logdirs[0].parts[:2])
-        command = stream_command(self._host, ["~"], os.environ)
-        self._store = SshFiles(root, command, options.clock)
+        self._store = SshFiles(root, stream_command(host, ["~"], os.environ), options.clock)
         offer(root, self._store)
-        self._rereading = Rereading(self._connected_again, self._queue.tell, options.clock)
-        self._outage = Outage(options)
-        self._talk: Conversation | None = None
-        self._last = State()
-        """Newest state of the connection before the present one."""
-        self._paths: Paths
-        self._clock_offset_s = 0.0
-        """Seconds by which the host's clock is ahead of the local one."""
-        self._tried = False
-        """Whether :meth:`scan` was called."""
-        self._opening = threading.Lock()
-        """Held while a connection is made, which :meth:`stop` then ends."""
-        self._searching = False
-        """Whether some thread waits for a search."""
 
-    # -- once ---------------------------------------------------------------------------------
-
-    def scan(self) -> None:
-        """Search for runs. Raises SourceError for a path that is missing or no log,
-        UnreachableError where the host cannot be reached, and NotInstalledError where it has no
-        rltui, or one that is too old."""
-        self._tried = True
-        try:
-            self._connected()
-        except StreamError as error:
-            if error.missing:
-                why = f"there is no rltui on {self._host}: {error}"
-                raise NotInstalledError(why, self._without_rltui) from None
-            self._outage.begin(str(error))
-            raise UnreachableError(f"{self._host}: {error}") from None
-        except SourceError as error:
-            text = str(error)  # names a path there: the logdir takes its place
-            for logdir in self._logdirs:
-                if text.startswith(f"{logdir.place}: "):
-                    rest = text.removeprefix(f"{logdir.place}: ")
-                    raise SourceError(f"{logdir}: {rest}") from None
-            raise SourceError(f"{self._host}: {text}") from None
+    def _unreachable(self, error: StreamError) -> SourceError:
+        if not error.missing:
+            return super()._unreachable(error)
+        return NotInstalledError(f"there is no rltui on {self._host}: {error}", self._without_rltui)
 
     def _without_rltui(self) -> HostReader:
         """A reader of the same logdirs that decodes here. Raises SourceError."""
         from rltui.remote.ssh.host_store import HostReader  # seldom needed
 
-        return HostReader(self._logdirs, replace(self._options, waits=self._waits))
-
-    def read_all(self) -> Iterator[Batch]:
-        """Read every source to its end. If the connection is lost several times, a note says so."""
-        if not self._tried:
-            self.scan()
-        for attempt in range(_ATTEMPTS):
-            try:
-                for batch in self._connected().read(follow=False):
-                    yield self._received(batch)
-            except StreamError as error:
-                self._outage.begin(str(error))
-            finally:
-                self._hang_up()
-            if not self._outage.message:
-                return
-            self._stopping.wait(_LEAST_PAUSE_S * 2**attempt)
-
-    def _again(
-        self, sources: Sources, generations: Iterable[int]
-    ) -> tuple[Rereading, Again] | None:
-        wanted = self._files.wanted(sources, generations, self._paths)
-        return None if wanted is None else (self._rereading, wanted)
-
-    @property
-    def _away(self) -> bool:
-        return bool(self._outage.message)
-
-    def _connected_again(self) -> Conversation:
-        """Another connection, after a search. Raises StreamError and SourceError."""
-        talk = self._conversation(replace(self._options, choose=None), State())
-        try:
-            talk.search(self._files.known)
-        except BaseException:
-            talk.hang_up()
-            raise
-        return talk
-
-    # -- live ---------------------------------------------------------------------------------
-
-    def _prepare(self) -> None:
-        if not self._tried:
-            self.scan()
+        return HostReader(self._addresses, replace(self._options, waits=self._waits))
 
     def _interrupt(self) -> None:
-        self._rereading.close()
         self._store.close()
-        with self._opening:
-            talk = self._talk
-        if talk is not None:
-            talk.close()
-        if self._thread is None and not self._searching:  # a search ends with an error
-            self._hang_up()
-
-    def _follow(self) -> None:
-        """Read until stopped; the body of the thread."""
-        pause = _LEAST_PAUSE_S
-        try:
-            while not self._stopping.is_set():
-                try:
-                    talk = self._connected()
-                    pause = _LEAST_PAUSE_S
-                    for batch in talk.read(follow=True):
-                        if not self._queue.put(self._received(batch)):
-                            break
-                except StreamError as error:
-                    if not self._stopping.is_set():
-                        self._outage.begin(str(error))
-                except SourceError as error:
-                    self._outage.begin(str(error), what="cannot be read")
-                self._hang_up()
-                self._note_runs(self._outage.for_runs())
-                self._stopping.wait(pause)
-                pause = min(2 * pause, _MOST_PAUSE_S)
-        finally:
-            self._hang_up()
-
-    def _note_runs(self, notes: Notes) -> None:
-        """Queue notes for every run."""
-        logdir = self._logdirs[0]
-        found = tuple(Note(logdir, None, level, message) for level, message in notes)
-        for _, batches in self._files.known.by_run() if found else ():
-            self._queue.put(replace(self._paths.batch(batches[-1]), notes=found))
-
-    # -- state --------------------------------------------------------------------------------
-
-    def progress(self) -> tuple[int, int]:
-        return self._far_state.progress or (0, 0)
-
-    @property
-    def _far_state(self) -> State:
-        talk = self._talk
-        return self._last if talk is None else talk.state
-
-    @property
-    def state(self) -> ReaderState:
-        """State of the far side, and whether it can be reached."""
-        far, talk, lost = self._far_state, self._talk, self._outage.message
-        notes, unclaimed = far.notes or (), far.unclaimed or ()
-        if lost:
-            first = Note(self._logdirs[0], None, Level.WATCH, lost)
-            notes = (first, *(n for n in notes if n.path != first.path))
-        else:
-            clock_offset_s = self._clock_offset_s
-            notes = (
-                *clock_note(self._logdirs[0], self._host, clock_offset_s, clock_offset_s),
-                *notes,
-            )
-
-        return ReaderState(
-            notes=notes,
-            unread=() if lost else self._unread(far),
-            unclaimed=unclaimed,
-            run_count=far.run_count or 0,
-            connecting=() if talk is not None and talk.paths is not None else self._logdirs,
-            out_of_reach=dict.fromkeys(self._logdirs, self._outage.since) if lost else {},
-        )
-
-    def _unread(self, far: State) -> tuple[Note, ...]:
-        """Logdirs that the far side cannot search, with the reason."""
-        failed = (n for n in far.notes or () if n.level >= Level.WATCH)
-        return tuple(
-            note._replace(level=Level.WATCH)
-            for note in (*failed, *(far.unclaimed or ()))
-            if note.path in self._logdirs and not (self._waits and note.message == EMPTY)
-        )
-
-    # -- the connection -----------------------------------------------------------------------
-
-    def _conversation(self, options: ReaderOptions, state: State) -> Conversation:
-        """Raises StreamError where the command cannot be run."""
-        paths_of = partial(SshPaths, self._logdirs)
-        return Conversation(SshProcess(self._command), len(self._logdirs), options, paths_of, state)
-
-    def _connected(self) -> Conversation:
-        """The connection, after a search. Raises StreamError, and SourceError for bad paths."""
-        if self._talk is not None:
-            return self._talk
-        with self._opening:
-            if self._stopping.is_set():
-                raise StreamError("stopped")
-            talk = self._talk = self._conversation(self._options, self._last)
-            self._searching = True
-        try:
-            talk.search(self._files.known)
-        except BaseException:
-            self._hang_up()
-            raise
-        finally:
-            self._searching = False
-        assert talk.paths is not None
-        self._paths, self._clock_offset_s = talk.paths, talk.clock_offset_s
-        self._note_runs(self._outage.end())
-        return talk
-
-    def _hang_up(self) -> None:
-        talk = self._talk
-        if talk is not None:
-            self._last, self._talk = talk.state, None
-            talk.hang_up()
-
-    def _received(self, there: Batch) -> Batch:
-        batch = self._paths.batch(there)
-        self._files.note(there, batch.source.path)
-        return batch
-
-
-class Outage:
-    """Tracks since when and why one host cannot be reached."""
-
-    def __init__(self, options: ReaderOptions) -> None:
-        self._clock = options.clock
-        self._trouble = Trouble()
-        self._began = 0.0
-        self.since: float | None = None
-        """When the outage was noticed, seconds since the epoch; None while there is none."""
-        self.message = ""
-        """Why and since when the host cannot be reached; empty while it can. The path that a note
-        shows before it names the host."""
-
-    def begin(self, why: str, what: str = "not reachable") -> None:
-        """Note a failed attempt."""
-        if self.since is None:
-            self.since = self._clock.now()
-            self._began = self._clock.monotonic()
-        at = time.strftime("%H:%M:%S", time.localtime(self.since))
-        self.message = f"{what} since {at}: {why}"
-
-    def for_runs(self) -> Notes:
-        """Notes for the runs of the host, once per outage, when it has lasted long enough."""
-        lasted = self._clock.monotonic() - self._began
-        if self.since is None or lasted < _NOTED_S or self._trouble.message:
-            return ()
-        return self._trouble.failed(self.message)
-
-    def end(self) -> Notes:
-        """End the outage; returns notes for the runs of the host."""
-        self.since, self.message = None, ""
-        return self._trouble.over()
+        super()._interrupt()

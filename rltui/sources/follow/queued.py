@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -161,10 +161,19 @@ class ThreadedReader(ABC):
 
     @abstractmethod
     def read_again(
-        self, key: RunKey, sources: Sources, generations: Iterable[int]
+        self,
+        key: RunKey,
+        sources: Sources,
+        generations: Iterable[int],
+        finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:
-        """Read again what was read of a run; None where its files no longer hold that. Batches of
-        another process are an :class:`Arriving`."""
+        """Read again what was read of a run, up to the offsets in ``sources``; None where its files
+        no longer hold that. Batches of another process are an :class:`Arriving`. ``finished``:
+        files whose last line another reader has read without its end."""
+
+    def vanished(self) -> Iterable[Batch]:
+        """A batch for each file that another reader handed over and that is gone."""
+        return ()
 
     def rereadable(self, key: RunKey, sources: Sources, generations: Iterable[int]) -> bool | None:
         """Whether :meth:`read_again` would return all of a run. None until its host answers:

@@ -129,11 +129,6 @@ class Reader(ThreadedReader):
         generations: Iterable[int],
         finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:
-        """Read a run again, up to the offsets in ``sources``.
-
-        None where its files no longer hold all of that. ``finished``: files whose last line
-        another reader has read without its end.
-        """
         known = {feed.file.path: feed.file for feed in self._feeds}
         files = [known[path] for path in sources if path in known]
         if not files or len(files) < len(sources) or any(f.format is None for f in files):
@@ -144,6 +139,9 @@ class Reader(ThreadedReader):
         run = RunFiles(key, files[0].path.parent, tuple(files))
         finished = {*finished, *(f.file.path for f in self._feeds if f.finished)}
         return read_again(run, sources, self._decoding, self._budget, finished)
+
+    def vanished(self) -> Iterable[Batch]:
+        return () if self._handed_over is None else self._handed_over.vanished()
 
     # -- live ---------------------------------------------------------------------------------
 

@@ -1,27 +1,23 @@
-"""A cluster whose nodes are directories, for the driver: actors run in this process, one call at a
-time, and die when the test says so."""
+"""A cluster whose nodes are directories. Actors live in this process, and die in tests."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+import socket
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rltui.remote.ray.messages import (
-    ClusterError,
-    Node,
-    NodeNews,
-    Search,
-    Searched,
-    ToNode,
-    Wanted,
-)
-from rltui.remote.ray.node_reader import NodeReader
-from tests.clock import ManualClock
+import pytest
 
-#: Seconds to wait for the thread of a reader.
-_NEWS_S = 0.02
+from rltui.remote.ray import nodes, reader
+from rltui.remote.ray.helper import HelperProcess, SocketTransport, serve
+from rltui.remote.ray.messages import ClusterError, Node
+from rltui.remote.ray.node_reader import NodeReader
+
+_PATIENCE_S = 20.0
 
 
 @dataclass(eq=False)
@@ -31,77 +27,44 @@ class Actor:
     alive: bool = True
 
 
-@dataclass(eq=False)
-class Call:
-    actor: Actor
-    looks: bool = False
-    request: ToNode | Search | None = None
-    done: bool = False
-    result: NodeNews | Searched | None = None
-
-
 @dataclass
 class SimulatedCluster:
     """Nodes by id; each has the logdirs below its own directory."""
 
     roots: dict[str, Path]
-    clock: ManualClock = field(default_factory=ManualClock)
     random: random.Random = field(default_factory=lambda: random.Random(1))
     deadly: float = 0.0
     """Chance that an actor dies in a call."""
     names: dict[str, str] = field(default_factory=dict)
-    clock_offsets: dict[str, float] = field(default_factory=dict)
-    """Seconds by which the clocks of nodes are ahead."""
     actors: list[Actor] = field(default_factory=list)
-    most_at_once: int = 0
-
-    address = "10.0.0.1:6379"
-    version = "2.60.0"
+    hanging: set[str] = field(default_factory=set)
+    """Nodes whose streams hear nothing."""
+    missing: str = ""
+    """Why there is no cluster."""
 
     def nodes(self) -> dict[str, Node]:
         return {id_: Node(id_, self.names.get(id_, id_)) for id_ in self.roots}
 
-    def actor(self, node: Node, cls: type[NodeReader], reads: Wanted) -> Actor:
-        root = self.roots[node.id]
-        reads = reads._replace(logdirs=tuple(f"{root}{p}" for p in reads.logdirs))
-        self.actors.append(Actor(node.id, cls(reads)))
+    def actor(self, node: Node, cls: type[NodeReader], logdirs: Sequence[str], ends: None) -> Actor:
+        root = self.roots.get(node.id, Path("/none"))
+        self.actors.append(Actor(node.id, cls([f"{root}{place}" for place in logdirs], ends)))
         return self.actors[-1]
 
-    def fetch_news(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
-        return Call(actor, looks)
-
-    def handle(self, actor: Actor, asked: ToNode | Search) -> Call:
-        return Call(actor, request=asked)
-
-    def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:
-        self.clock.advance(timeout_s)
-        if not calls:
-            return []
-        self.most_at_once = max(self.most_at_once, len(calls))
-        turns = [id(call.actor) for call in calls if call.request is None]
-        requests = [id(call.actor) for call in calls if call.request is not None]
-        for actors in (turns, requests):
-            assert len(set(actors)) == len(actors), "two calls of one kind to one node"
-        call = self.random.choice(calls)
+    def call(
+        self, actor: Actor, method: str, values: tuple[object, ...], timeout_s: float
+    ) -> object:
         if self.random.random() < self.deadly / 2:
-            self.kill(call.actor)
-        if self._works(call.actor):
-            call.result, call.done = self._done(call), True
-        if self.random.random() < self.deadly / 2:
-            self.kill(call.actor)
-        return [call]
-
-    def _done(self, call: Call) -> NodeNews | Searched | None:
-        if call.request is not None:
-            return call.actor.reader.handle(call.request)
-        fetched = call.actor.reader.fetch_news(_NEWS_S, looks=call.looks)
-        now = self.clock.now() + self.clock_offsets.get(call.actor.node, 0.0)
-        return fetched._replace(clock=(now, now))
-
-    def result(self, call: Call) -> NodeNews | Searched | None:
-        if not (call.done and self._works(call.actor)):
+            self.kill(actor)
+        if not self._works(actor):
             raise ClusterError("its reader ended")
-        return call.result
+        if method == "feed" and actor.node in self.hanging:
+            return None
+        found = getattr(actor.reader, method)(*values)
+        if self.random.random() < self.deadly / 2:
+            self.kill(actor)
+        if not self._works(actor):
+            raise ClusterError("its reader ended")
+        return found
 
     def end(self, actors: Collection[Actor]) -> None:
         for actor in actors:
@@ -119,3 +82,64 @@ class SimulatedCluster:
 
     def _works(self, actor: Actor) -> bool:
         return actor.alive and actor.node in self.roots
+
+
+class Rig:
+    """The helpers of a test, each a thread in place of a process, and what they connect to."""
+
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self.cluster = cluster
+        self.helpers: list[HelperProcess] = []
+        self.transports: list[SocketTransport] = []
+
+    def connect(self, _address: str) -> SimulatedCluster:
+        if self.cluster.missing:
+            raise ClusterError(self.cluster.missing)
+        return self.cluster
+
+    def cut(self) -> None:
+        """The newest helper ends as if its process had crashed."""
+        self.helpers[-1]._control.shutdown(socket.SHUT_RDWR)
+        for transport in self.transports:
+            transport.close()
+        for actor in self.cluster.actors:
+            self.cluster.kill(actor)
+
+
+@contextmanager
+def helper_threads(cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    """Readers of ``ray://`` read this cluster."""
+    rig = Rig(cluster)
+
+    class HelperThread(HelperProcess):
+        def connected(self) -> SocketTransport | None:
+            found = super().connected()
+            rig.transports += [found] if found is not None else []
+            return found
+
+        def _launch(self, there: socket.socket) -> None:
+            own = there.dup()
+            rig.helpers.append(self)
+            self._thread = threading.Thread(target=self._serve, args=(own,), daemon=True)
+            self._thread.start()
+
+        def _serve(self, own: socket.socket) -> None:
+            try:
+                with suppress(EOFError):
+                    serve(own, rig.connect)  # type: ignore[arg-type]
+            finally:
+                own.close()
+
+        def _reap(self, patience_s: float) -> None:
+            if patience_s:  # else it would be killed
+                self._thread.join(_PATIENCE_S)
+                assert not self._thread.is_alive()
+
+    monkeypatch.setattr(reader, "find_spec", lambda _: True)
+    monkeypatch.setattr(reader, "HelperProcess", HelperThread)
+    monkeypatch.setattr(nodes, "NODES_S", 0.05)
+    monkeypatch.setattr(nodes, "_ROOTS_S", 0.2)
+    monkeypatch.setattr(nodes, "_PATIENCE_S", 0.05)
+    yield rig
+    for helper in rig.helpers:
+        helper.end()

@@ -16,7 +16,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.remote.ssh.connection import SshPaths, stream_command
+from rltui.remote.ssh.connection import HostPaths, stream_command
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def a_note(path: str) -> Note:
 
 
 def test_paths_below_a_logdir_begin_as_it_does() -> None:
-    paths = SshPaths([LOGDIR], [Path("/data/runs")])
+    paths = HostPaths([LOGDIR], [Path("/data/runs")])
     found = paths.notes([a_note("/data/runs/a/x.jsonl"), a_note("/etc/x")])
     assert [str(note.path) for note in found] == ["node7:/runs/a/x.jsonl", "node7:/etc/x"]
     assert paths.there(LOGDIR / "a") == Path("/data/runs/a")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any
 
 import pytest
 
@@ -124,25 +121,8 @@ def test_a_last_line_without_its_end_comes_again(tmp_path: Path, far_host: FarHo
 
 # -- the end of a reader while a run is to be read again ------------------------------------------
 
-WANTED = Again(RunKey(0, "a"), ())
-THREAD = "rltui-again"
 
-
-class Observed(SimpleQueue[Any]):
-    """Lets something happen as soon as the thread of a :class:`Rereading` has taken a job."""
-
-    def __init__(self, on_taken: Callable[[], None]) -> None:
-        super().__init__()
-        self._on_taken = on_taken
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        found = super().get(block, timeout)
-        if found is not None and threading.current_thread().name == THREAD:
-            self._on_taken()
-        return found
-
-
-def test_a_job_that_was_just_taken_ends_with_the_reader() -> None:
+def test_a_run_that_was_just_asked_for_ends_with_the_reader() -> None:
     connected: list[bool] = []
 
     def connect() -> Conversation:
@@ -150,11 +130,12 @@ def test_a_job_that_was_just_taken_ends_with_the_reader() -> None:
         raise AssertionError("nobody wants this connection")
 
     rereading = Rereading(connect, lambda: None, ManualClock())
-    rereading._jobs = Observed(rereading.close)
-    batches = rereading.read(WANTED)
-    with pytest.raises(UnreachableError, match="stopped"):
-        next(batches)
+    with rereading._asking:  # another run is being read
+        batches = rereading.read(Again(RunKey(0, "a"), ()))
+        rereading.close()
+        with pytest.raises(UnreachableError, match="stopped"):
+            next(batches)
     for thread in threading.enumerate():
-        if thread.name == THREAD:
+        if thread.name == "rltui-again":
             thread.join(PATIENCE_S)
     assert not connected

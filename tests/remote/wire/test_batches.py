@@ -81,7 +81,7 @@ SOURCES = st.builds(
     TEXTS,
     TEXTS,
     st.builds(Lanes, *[st.frozensets(TEXTS, max_size=2)] * 3, local=st.booleans()),
-    st.builds(LogClock, FINITE, FINITE, st.booleans()),
+    st.builds(LogClock, FINITE, FINITE, *[st.integers(0, 9)] * 2),
 )
 BATCHES = st.builds(
     Batch,

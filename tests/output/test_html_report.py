@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from rltui.core.errors import UsageError
 from rltui.draw.line import Token
 from rltui.draw.theme import load_theme, rgb
-from rltui.pages.html_report import html_report
+from rltui.output.html_report import html_report
 from rltui.session import Session
 from tests.blocks import make_block
 from tests.builders import START, a_batch, steps
@@ -287,7 +287,7 @@ def test_it_is_written_whole_or_not_at_all(
     def fails(session: Session) -> str:
         raise UsageError("no room")
 
-    monkeypatch.setattr("rltui.pages.html_report.html_report", fails)
+    monkeypatch.setattr("rltui.output.html_report.html_report", fails)
     assert cli("report", bad_logs, "-o", target).code == 2
     assert target.read_bytes() == before
     assert not list(tmp_path.glob("*.part"))

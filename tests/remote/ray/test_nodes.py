@@ -1,7 +1,4 @@
-"""What the session's process makes of the messages of a driver.
-
-Tasks on a cluster; Ray is simulated.
-"""
+"""Names and directories of nodes; tasks on a cluster. Ray is simulated."""
 
 from __future__ import annotations
 
@@ -11,25 +8,18 @@ from typing import Any
 
 import pytest
 
-from rltui.core.address import parse_logdir
+from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UsageError
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.messages import (
-    CodeMissingError,
-    LogRoot,
-    Node,
-    NodeFacts,
-    NodeTrouble,
-    ToNode,
-    Wanted,
-)
+from rltui.remote.ray.cluster_reader import NodePaths, NodeRoot
+from rltui.remote.ray.messages import CodeMissingError, LogRoot
 from rltui.remote.ray.node_reader import NodeReader, expanded, root_at
-from rltui.remote.ray.roots import LogRoots, RootPaths
-from rltui.remote.ray.survey import TaskCluster
-from rltui.version import __version__
+from rltui.remote.ray.reader import RayPaths
+from rltui.remote.ray.tasks import TaskCluster
 
+ADDRESS = RemotePath("ray:", "auto")
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
 
 
@@ -52,36 +42,12 @@ def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> L
     ids=["below", "itself", "second", "shared", "root", "held-open", "worker", "escape"],
 )
 def test_names_of_runs(root: LogRoot, label: str, run: str, name: str) -> None:
-    paths = RootPaths("auto", root, label)
-    assert paths.key(RunKey(0, run)).name.replace("\\x1b", "�") == name
-    there = Path("/runs/a/x.jsonl")
-    assert paths.there(paths.translated(there)) == there
-
-
-def places_of(*messages: object) -> LogRoots:
-    roots = LogRoots("auto", ReaderOptions(), lambda _: True)
-    for message in messages:
-        assert not list(roots.receive(message))
-    return roots
-
-
-@pytest.mark.parametrize(
-    ("least", "most", "said"),
-    [
-        (70.0, 90.0, "the clock of n1 is 70 s ahead of the one here"),
-        (-400.0, -300.4, "the clock of n1 is 300 s behind the one here"),
-        (-5.0, 200.0, None),
-        (-200.0, 59.0, None),
-    ],
-    ids=["ahead", "behind", "slow-call", "nearly"],
-)
-def test_a_clock_that_certainly_differs_is_noted(
-    least: float, most: float, said: str | None
-) -> None:
-    roots = places_of(NodeFacts(Node("7", "n1"), 1, (least, most), 0))
-    assert [n.message for n in roots.notes] == ([said] if said else [])
-    roots.receive(NodeTrouble("n1", "has left the cluster"))
-    assert [n.message for n in roots.notes] == ["has left the cluster"]
+    paths = NodePaths([NodeRoot(a_place("/other"), "n9"), NodeRoot(root, label)])
+    key, log = paths.key(RunKey(1, run)), root.path / "a" / "x.jsonl"
+    assert RayPaths([ADDRESS], [Path("/")]).key(key).name.replace("\\x1b", "\ufffd") == name
+    here = paths.translated(log)
+    assert paths.there(here) == log
+    assert paths.key_there(key, here) == RunKey(1, run)
 
 
 def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,19 +78,13 @@ def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.Monke
     assert expanded("/$UNKNOWN/x") == Path("/$UNKNOWN/x")
 
 
-def test_a_place_that_is_not_read_here_is_no_error() -> None:
-    reader = NodeReader(Wanted(("/none",), __version__))
-    assert reader.handle(ToNode(0, 3, b"garbage")) is None
-    assert not reader.fetch_news(0.0, looks=False).news
-
-
 def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to("round")
     (tmp_path / "runs").mkdir()
     paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
-    fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
-    assert fetched.roots is not None
-    assert [root.logdir for root in fetched.roots] == [2]
+    found = NodeReader(paths)
+    assert [root.logdir for root in found.look().roots] == [2]
+    assert found.fetch("no-such-channel", 0.0) is None
 
 
 class MixedCluster:

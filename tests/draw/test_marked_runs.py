@@ -6,10 +6,10 @@ import numpy as np
 
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.line import Token, plain
+from rltui.draw.marked_runs import with_others
+from rltui.draw.metric_chart import chart_lines, chart_of
 from rltui.draw.view import View
 from rltui.facts.groups import Marked, toggled
-from rltui.pages.metric.metric_chart import chart_lines, chart_of
-from rltui.pages.metric.overlays import with_others
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_clock

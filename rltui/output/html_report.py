@@ -23,6 +23,7 @@ from rltui.core.secrets import masked, without_secrets
 from rltui.core.text import kept_clean
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import LEVEL_WORDS, Token
+from rltui.draw.metric_chart import chart_of
 from rltui.draw.prose import note_text
 from rltui.draw.theme import load_theme, mix
 from rltui.draw.view import View
@@ -40,7 +41,6 @@ from rltui.facts.timers import gpus
 from rltui.output.chart_svg import chart_svg
 from rltui.output.svg import escaped
 from rltui.output.text_report import standing_words
-from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView, Session
 from rltui.session.hyperparameters import value_text
 from rltui.session.notes import note_on

@@ -10,6 +10,7 @@ import numpy as np
 
 from rltui.core.level import Level
 from rltui.core.medians import median
+from rltui.draw import marked_runs
 from rltui.draw.chart.chart_model import XY, Bar, Chart, ChartMark, Continuation, Curve, Limit
 from rltui.draw.chart.foot import label_width
 from rltui.draw.chart.render import render
@@ -32,7 +33,6 @@ from rltui.facts.x_axis import (
 )
 from rltui.health import model as health
 from rltui.health.model import FindingState
-from rltui.pages.metric import overlays
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -86,13 +86,13 @@ def chart_lines(
     the zoom changes.
     """
     about = tag, band, zoom, stacked, small, x_axis, timeline, overview, told
-    key = "chart", width, height, view, about, span_of(run, tag)[2], overlays.versions(view)
+    key = "chart", width, height, view, about, span_of(run, tag)[2], marked_runs.versions(view)
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
         chart = chart_of(run, tag, view, band=band, zoom=zoom, continued=alone, small=small)
-        if overlays.has_others(tag, view):
-            chart = overlays.with_others(chart, run, tag, view)
+        if marked_runs.has_others(tag, view):
+            chart = marked_runs.with_others(chart, run, tag, view)
         first, last = chart.first, chart.end if chart.end is not None else chart.last
 
         if stacked:  # room for the names of the bars, which all charts of a run have alike
@@ -160,7 +160,7 @@ def chart_of(
     return replace(
         chart,
         curve=_curve(run, series, band, axis, exact, view.axis),
-        envelope=None if band else overlays.reference_envelope(run, series, axis, view.axis),
+        envelope=None if band else marked_runs.reference_envelope(run, series, axis, view.axis),
         end=end,
         window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
         continuation=_continuation(series, projection, run.infos[tag].sign),
@@ -178,7 +178,7 @@ def _with_path(
     """The chart with the points in the order of steps. Those beyond the steps that are enlarged are
     dimmed, else those of the reference run are."""
     steps, x, y = axis.placed(series)
-    old = overlays.reference_points(run, series, axis, axis_name)
+    old = marked_runs.reference_points(run, series, axis, axis_name)
     if zoom.window is not None:
         inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
         old = x[~inside], y[~inside]
@@ -225,7 +225,7 @@ def _curve(
     to_x, tag, judgement = axis.place, series.tag, run.verdict.judgement(series.tag)
 
     def drawn(points: Series) -> XY:
-        outline = None if exact else overlays.outline_of(run, points)
+        outline = None if exact else marked_runs.outline_of(run, points)
         if outline is None:
             return axis.places(points.steps), points.values
         return axis.places(points.steps[outline.index]), points.values[outline.index]
@@ -234,8 +234,8 @@ def _curve(
         steps, _, values = series.old_points
         old: XY | None = (axis.places(steps), values)
     else:
-        old = overlays.reference_points(run, series, axis, axis_name)
-    whole = None if exact else overlays.outline_of(run, series)
+        old = marked_runs.reference_points(run, series, axis, axis_name)
+    whole = None if exact else marked_runs.outline_of(run, series)
     ends = [drawn(run.shown(t)) for t in band] if band else []
     levels = [
         (to_x(since), None if until is None else to_x(until), level)
