@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from rltui.core.batch import LogTail
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
-from rltui.formats.log_sign import bare
 from rltui.health.crash import exit_status
 from rltui.health.job_log import JobLogs
 
@@ -74,21 +73,6 @@ def test_rare_ends(line: str, reason: str) -> None:
     found = exit_status(LogTail(lines, 4))
     assert found is not None
     assert found.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("line", "rest"),
-    [
-        ("(TaskRunner pid=1, ip=10.0.0.1) x", "x"),
-        ("[rank12]: x", "x"),
-        ("(WorkerDict pid=3) [rank0]:   x", "  x"),
-        ("3: x", "x"),
-        ("(raylet) x", "(raylet) x"),
-        ("plain", "plain"),
-    ],
-)
-def test_prefixes(line: str, rest: str) -> None:
-    assert bare(line) == rest
 
 
 def test_nothing_is_known_of_nothing() -> None:
