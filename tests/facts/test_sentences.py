@@ -215,7 +215,7 @@ def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) ->
     ("metric", "values", "expected"),
     [
         ("kl.old_new", "0.02x30", "watch above 0.1, bad above 0.2"),
-        ("entropy", "2x30", "watch below 21 % of start, bad below 15 % of start"),
+        ("entropy", "2x30", "watch below 0.42 (21 % of start), bad below 0.3 (15 % of start)"),
         ("value.q.mean", "1x30", "healthy ± 10000"),
     ],
 )
