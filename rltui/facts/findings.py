@@ -11,7 +11,7 @@ from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
 from rltui.facts.x_axis import has_own_axis, is_live
-from rltui.health.model import Diagnosed, Finding, FindingState, Move, Skipped, Suspect
+from rltui.health.model import Diagnosed, Finding, Move, Skipped, Suspect
 from rltui.session import RunView
 
 if TYPE_CHECKING:
@@ -30,20 +30,12 @@ class FindingId(NamedTuple):
 
 
 class FindingRow(NamedTuple):
-    """One fact, and all the findings that state it."""
+    """One fact: its newest episode."""
 
     id: FindingId
-    findings: tuple[Finding, ...]
-    """The worst first; more than one where tags with different steps show the same."""
-    is_repeat: bool
-    """Whether a row above it is about the same tag and shows the same symptom."""
+    finding: Finding
     earlier: tuple[Finding, ...] = ()
     """Other episodes of the same fact, the newest first."""
-
-    @property
-    def finding(self) -> Finding:
-        """The worst of them."""
-        return self.findings[0]
 
     @property
     def times(self) -> int:
@@ -53,7 +45,7 @@ class FindingRow(NamedTuple):
     @property
     def is_firing(self) -> bool:
         """Whether it holds now."""
-        return self.finding.state is FindingState.FIRING
+        return self.finding.fires
 
 
 @per_version
@@ -69,64 +61,27 @@ def muted_rows(run: RunView) -> Sequence[FindingRow]:
 
 
 def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
-    groups: list[list[Finding]] = []
-
+    """One row for each fact; tags of different axes are different facts."""
+    facts: dict[tuple[str, str, str | None], list[Finding]] = {}
     for finding in findings:
-        group = next((g for g in groups if _same_fact(g, finding)), None)
-        if group is None:
-            groups.append(group := [])
-        group.append(finding)
-
-    # The newest group of each fact is its row. Tags of different axes are different facts.
-    facts: dict[tuple[str, str, str | None], list[list[Finding]]] = {}
-
-    for group in groups:
-        group.sort(key=lambda f: (-f.level, f.since_step or 0))
-        first = group[0]
-        is_apart = first.tag in run.points.off_axis or first.error is not None
-        name = first.rule, first.title, first.tag if is_apart else None
-        facts.setdefault(name, []).append(group)
-
+        is_apart = finding.tag in run.points.off_axis or finding.error is not None
+        name = finding.rule, finding.title, finding.tag if is_apart else None
+        facts.setdefault(name, []).append(finding)
     for same in facts.values():
-        same.sort(key=_time)
+        same.sort(key=_time, reverse=True)
 
-    ids: dict[int, FindingId] = {}
+    ids: dict[tuple[str, str, str | None], FindingId] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    for rule, title, axis in sorted(facts, key=lambda name: _time(facts[name][-1])):
-        ids[id(facts[rule, title, axis])] = FindingId(rule, title, counts[rule, title])
-        counts[rule, title] += 1
+    for name in sorted(facts, key=lambda name: _time(facts[name][0])):
+        ids[name] = FindingId(*name[:2], counts[name[:2]])
+        counts[name[:2]] += 1
 
-    symptom = {id(f): d.symptom.id for d in diagnosed_in(run).diagnoses for f in d.findings}
-    shown: set[tuple[str, str | None]] = set()
-    rows = []
-
-    for same in facts.values():
-        first = same[-1][0]
-        about = symptom.get(id(first), first.rule), first.tag
-        earlier = tuple(g[0] for g in reversed(same[:-1]))
-        rows.append(FindingRow(ids[id(same)], tuple(same[-1]), about in shown, earlier))
-        shown.add(about)
-
-    return rows
+    return [FindingRow(ids[name], newest, tuple(e)) for name, (newest, *e) in facts.items()]
 
 
-def _time(group: Sequence[Finding]) -> tuple[bool, int]:
+def _time(finding: Finding) -> tuple[bool, int]:
     """The order in time of findings of one title: what fires is the newest."""
-    return group[0].state is FindingState.FIRING, group[0].since_step or 0
-
-
-def _same_fact(group: Sequence[Finding], other: Finding) -> bool:
-    """Whether a finding states what ``group`` states of other tags, at the same time."""
-    first = group[0]
-    if (first.rule, first.title, first.state) != (other.rule, other.title, other.state):
-        return False
-    if any(f.tag == other.tag for f in group):
-        return False
-    if first.state is FindingState.FIRING:
-        return True
-    ends = [f.until_step for f in (first, other) if f.until_step is not None]
-
-    return max(first.since_step or 0, other.since_step or 0) <= min(ends, default=0)
+    return finding.fires, finding.since_step or 0
 
 
 def marks(run: RunView) -> Counter[Level]:
@@ -141,13 +96,6 @@ def marks_words(run: RunView) -> str:
     """ "3 bad, 2 watch"; "" for none."""
     found = marks(run)
     return ", ".join(f"{found[x]} {x.word}" for x in (Level.BAD, Level.WATCH) if found[x])
-
-
-def worst_rows(rows: Sequence[FindingRow], most: int) -> list[FindingRow]:
-    """At most that many rows, in their order: firing first, what no other row says, the worst."""
-    ranked = sorted(rows, key=lambda r: (not r.is_firing, r.is_repeat, -r.finding.level))
-    kept = {r.id for r in ranked[:most]}
-    return [r for r in rows if r.id in kept]
 
 
 def diagnosed_in(run: RunView) -> Diagnosed:

@@ -200,6 +200,16 @@ def _ended(run: RunView) -> Iterator[Story]:
     yield Story(run, symptom.id, level, symptom.harm, diagnoses=(lead,), lead=lead, crash=crash)
 
 
+def rows_shown(run: RunView, most: int, *, firing: bool) -> list[FindingRow]:
+    """At most that many rows in the order of the stories, or of those that are ``firing``: first
+    what no other row of a story says, then the worst."""
+    known = [(row, n > 0) for story in stories(run) for n, row in enumerate(story.rows)]
+    known = [(row, repeats) for row, repeats in known if row.is_firing or not firing]
+    ranked = sorted(known, key=lambda x: (not x[0].is_firing, x[1], -x[0].finding.level))
+    kept = {row.id for row, _ in ranked[:most]}
+    return [row for row, _ in known if row.id in kept]
+
+
 def main_story(run: RunView) -> Story | None:
     """Story to begin with: the first one that holds, but for an end that names no symptom the one
     that is as bad; None for a run without."""
@@ -213,7 +223,7 @@ def main_story(run: RunView) -> Story | None:
 def story_of(run: RunView, finding: Finding) -> Story | None:
     """The story that a finding is part of; None for one that the user muted."""
     for story in stories(run):
-        rows = (f for row in story.rows for f in (*row.findings, *row.earlier))
+        rows = (f for row in story.rows for f in (row.finding, *row.earlier))
         if any(f is finding for f in rows) or any(finding in d.findings for d in story.diagnoses):
             return story
     return None

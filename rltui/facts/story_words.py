@@ -8,7 +8,7 @@ from functools import partial
 
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
-from rltui.core.text import fit
+from rltui.core.text import counted, fit
 from rltui.facts import numbers, sentences
 from rltui.facts.checkpoint import checkpoint_words
 from rltui.facts.checks import CheckItem, then_words
@@ -180,15 +180,20 @@ def run_words(run: RunView) -> str:
     return headline(story, short=True) + since + (f", and {others} more" if others else "")
 
 
+def judged_words(run: RunView) -> str:
+    """What is said of a run without a finding: why it has no verdict, or how many rules judged."""
+    judged = counted(len(run.report.judged) if run.report else 0, "rule")
+    return why_unknown(run) or f"{calm_words(run)}, {judged} judged"
+
+
 def row_words(run: RunView, row: FindingRow) -> str:
-    """One fact: its newest episode, when the others were, and other tags."""
+    """One fact: its newest episode, and when the others were."""
     finding = row.finding
     when = when_words(run, finding)
     if row.earlier:
         spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
         when = f"{row.times} times: {when}, and {', '.join(spans)}"
-    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
-    text = f"{finding.title}, {when}: {sentences.summary(finding)}{also}"
+    text = f"{finding.title}, {when}: {sentences.summary(finding)}"
     return text if finding.words is not None else without_secrets(text)
 
 

@@ -362,10 +362,3 @@ class Report:
     def firing(self) -> tuple[Finding, ...]:
         """Findings that hold now."""
         return tuple(f for f in self.findings if f.fires)
-
-    def worst(self, most: int) -> tuple[Finding, ...]:
-        """At most that many findings, the worst ones, in the order of ``findings``."""
-        firing = FindingState.FIRING
-        ranked = sorted(self.findings, key=lambda f: (f.state is not firing, -f.level))
-        kept = {id(f) for f in ranked[:most]}
-        return tuple(f for f in self.findings if id(f) in kept)

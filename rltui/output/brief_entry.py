@@ -137,7 +137,7 @@ def _headline(run: RunView) -> Json | None:
 def _story(story: Story) -> Json:
     """Stories that hold now, with their first evidence."""
     run = story.run
-    found = [f for row in story.rows for f in (*row.findings, *row.earlier)]
+    found = [f for row in story.rows for f in (row.finding, *row.earlier)]
     moves, saved = story.moves[:_FACTS], ""
     if story.checkpoint is not None:
         saved = f" Last good checkpoint: {numbers.step(story.checkpoint.step)}."

@@ -32,7 +32,7 @@ from rltui.facts.figures import episodes, newest_of
 from rltui.facts.findings import FindingRow
 from rltui.facts.metrics import TABS, tab_sections
 from rltui.facts.odd import odd_facts
-from rltui.facts.runs import by_verdict, calm_words, last_lines, why_unknown
+from rltui.facts.runs import by_verdict, last_lines
 from rltui.facts.samples import folders_of
 from rltui.facts.settings import main_settings, setting_groups, settings_changed, settings_of
 from rltui.facts.story import Story, stories
@@ -235,9 +235,8 @@ class _Page:
         if parts:
             yield _some(parts, len(parts), _STORIES + _CHARTS - self._room, "findings")
         else:
-            judged = len(run.report.judged) if run.report else 0
-            words = why_unknown(run) or f"{calm_words(run)}; {judged} rules judged"
-            yield _el("section", _el("p", _text(words)), look=f"story {run.verdict.mark.mark}")
+            words = _text(story_words.judged_words(run))
+            yield _el("section", _el("p", words), look=f"story {run.verdict.mark.mark}")
 
     def _story(self, story: Story) -> str:
         """A cause and what it brought about: evidence, what to do and to check, what moved first,
@@ -251,7 +250,7 @@ class _Page:
             tail = [story.crash.line, *(x for x in last_lines(run) if x.strip())][-_TAIL_LINES:]
         end = "\n".join(_text(without_secrets(line), 2 * _NAME) for line in tail)
         tags = [m.tag for m in story.moves if m.is_setting]
-        tags += [f.tag for row in story.rows for f in row.findings if f.tag is not None]
+        tags += [f.tag for f in (row.finding for row in story.rows) if f.tag is not None]
         return _el(
             "section",
             self._head(1, f"{mark} {_text(summary)}"),

@@ -23,7 +23,6 @@ from rltui.facts.runs import (
     calm_words,
     last_lines,
     state_words,
-    why_unknown,
 )
 from rltui.facts.story import Story, stories
 from rltui.session import RunView, Session
@@ -196,8 +195,7 @@ def _verdict_lines(run: RunView) -> list[str]:
 
     lines += _further_lines(run)
     if not report.findings:
-        judged = f"{calm_words(run)}, {counted(len(report.judged), 'rule')} judged"
-        lines.append(f"    {why_unknown(run) or judged}")
+        lines.append(f"    {story_words.judged_words(run)}")
     elif run.verdict.mark is Level.UNSURE:
         lines.append(f"    {calm_words(run)}")
     if report.skipped and report.judged:

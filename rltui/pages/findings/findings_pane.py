@@ -32,9 +32,8 @@ from rltui.facts.findings import (
     projections,
     steps_words,
     why_skipped,
-    worst_rows,
 )
-from rltui.facts.story import Story, main_story, stories, story_blaming
+from rltui.facts.story import Story, main_story, rows_shown, stories, story_blaming
 from rltui.facts.story_words import Part
 from rltui.health.model import Report
 from rltui.pages.findings.lines import (
@@ -112,7 +111,7 @@ class _Entries(list[Entry[ItemId]]):
         the user."""
         run, view, width = self._run, self._view, self._width
         firing = [story for story in stories(run) if any(row.is_firing for row in story.rows)]
-        self.head("Firing", counts(run).replace("  ", " ") if firing else "none")
+        self.head("Firing", counts(run) if firing else "none")
         for story in firing:
             heads = head_lines(story, view, width)
             rows = [row for row in story.rows if row.is_firing]
@@ -240,13 +239,12 @@ def verdict_lines(
     (in their lines, or below them), what to do; files that cannot be read. ``tallest``: lines that
     it may have where the next step would be cut."""
     heads = [line for s in stories(run) if s.is_open for _, line in head_lines(s, view, width)]
-    troubles, rows = file_lines(run, width, view), finding_rows(run)
+    troubles = file_lines(run, width, view)
+    rows = rows_shown(run, len(finding_rows(run)), firing=in_lines)
     if run.report is None:
         return [*heads, *troubles, [(no_verdict(run), MUTED)]]
-    if not rows:
+    if not finding_rows(run):
         heads += calm_lines(run, width, view)[: 1 if in_lines else None]
-    if in_lines:
-        rows = [row for row in rows if row.is_firing]
     room = height - len(heads) - len(troubles)
     each = 1 if in_lines else 3  # with evidence
     least = height * 2 // 5 if height >= 5 else min(2, room - 1)
@@ -269,7 +267,8 @@ def _listed(
     run: RunView, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
 ) -> Block:
     """The findings in ``room`` lines, with their evidence where it fits."""
-    rows = known if len(known) <= room else worst_rows(known, max(0, room - 1))
+    most = len(known) if len(known) <= room else max(0, room - 1)
+    rows = rows_shown(run, most, firing=in_lines)
     hidden = len(known) - len(rows)
     bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
     spare = 0 if in_lines else room - len(rows) - bool(hidden)

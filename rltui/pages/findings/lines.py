@@ -64,18 +64,14 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 
 
 def counts(run: RunView) -> str:
-    """ "3 bad  2 watch  1 resolved", or "none"."""
+    """ "3 bad, 2 watch, 1 resolved", or "none"."""
     if run.report is None:
         return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
-    found, over = findings.marks(run), [r.finding.state for r in findings.finding_rows(run)]
-    parts = [
-        (found[Level.BAD], "bad"),
-        (found[Level.WATCH], "watch"),
-        (over.count(FindingState.RESOLVED), "resolved"),
-    ]
-    words = [f"{n} {word}" for n, word in parts if n]
-
-    return "  ".join(x for x in (*words, muted_words(run)) if x) or "none"
+    over = sum(not row.is_firing for row in findings.finding_rows(run))
+    resolved = f"{over} resolved" if over else ""
+    return (
+        ", ".join(filter(None, (findings.marks_words(run), resolved, muted_words(run)))) or "none"
+    )
 
 
 def muted_words(run: RunView) -> str:
@@ -167,10 +163,8 @@ def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]
 
 
 def title_words(row: findings.FindingRow) -> str:
-    """ "reward dropped (2 tags, 3 times)"."""
-    counts = ((len(row.findings), "tags"), (row.times, "times"))
-    words = ", ".join(f"{count} {word}" for count, word in counts if count > 1)
-    return f"{row.finding.title} ({words})" if words else row.finding.title
+    """ "reward dropped (3 times)"."""
+    return f"{row.finding.title} ({row.times} times)" if row.times > 1 else row.finding.title
 
 
 def finding_line(
@@ -242,9 +236,7 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text = view.glyphs.text(sentences.summary(finding))
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
-    row = findings.FindingRow(
-        findings.FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False
-    )
+    row = findings.FindingRow(findings.FindingId(finding.rule, finding.title, 0), finding)
     return [finding_line(run, row, width, view), *evidence]
 
 
@@ -254,10 +246,9 @@ def evidence_facts(run: RunView, finding: Finding, *, whole: bool) -> list[tuple
     evidence = finding.evidence
     facts = [("since", onset_words(run, finding))]
     if whole and evidence.value is not None:
-        known = {word: evidence.facts.get(word) for word in ("watch", "bad")}
-        limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
         facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
-        facts.append(("limits", ", ".join(limits)))
+        judgement = run.verdict.judgement(finding.tag or "")
+        facts.append(("limits", sentences.limits(judgement)))
     facts.append(("tag", (finding.tag or "") if whole else ""))
     return [*facts, ("rule broke", finding.error or "")]
 

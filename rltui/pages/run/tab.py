@@ -219,7 +219,7 @@ def _worst_tag(run: RunView) -> str | None:
     story = main_story(run)
     if story is None:
         return None
-    firing = [f for row in story.rows if row.is_firing for f in row.findings]
+    firing = [row.finding for row in story.rows if row.is_firing]
     worst = max(firing, key=lambda f: f.level, default=None)
     setting = None if story.setting is None else story.setting.tag
     tag = setting or (worst.tag if worst is not None else None)
