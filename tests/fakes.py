@@ -20,6 +20,7 @@ from unittest.mock import patch
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.facts.groups import Marked, toggled
 from rltui.facts.story import main_story
 from rltui.facts.story_words import action
 from rltui.health.rule import Rule
@@ -264,3 +265,21 @@ def next_step(run: RunView) -> str:
     """The action of the story to begin with; "" for a run without one."""
     story = main_story(run)
     return "" if story is None else action(story)
+
+
+def runs_of(*levels: float, rows: int = 40) -> list[RunView]:
+    """Runs s1, s2, ... whose entropy rises by a hundredth a step from these levels."""
+    batches = []
+    for n, level in enumerate(levels, 1):
+        entropy = [level + step / 100 for step in range(1, rows + 1)]
+        block = steps(1, {"actor/entropy": entropy, "actor/grad_norm": [1.0] * rows})
+        named = {"run": f"exp_s{n}", "source": f"exp_s{n}/events.0"}
+        batches.append(a_batch(block, **named, hparams={"lr": 10.0**-n}))
+    return a_session(*batches, clock=grpo_clock()).runs()
+
+
+def marked(runs: list[RunView]) -> tuple[Marked, ...]:
+    found: tuple[Marked, ...] = ()
+    for run in runs:
+        found = toggled(found, run)
+    return found

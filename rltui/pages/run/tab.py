@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
-from rltui.core.text import cell_width, clean, fit
+from rltui.core.text import clean, fit
 from rltui.draw.line import (
     ACCENT,
     LEVEL_BOLD,
@@ -43,7 +43,7 @@ from rltui.pages.findings.lines import (
     first_mover_lines,
     heading,
 )
-from rltui.pages.run.metric_table import columns_of, fitted, section_entries
+from rltui.pages.run.metric_table import chart_title, columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
 
@@ -347,18 +347,6 @@ def companions(run: RunView, cursor: str) -> list[str]:
     """The other vital signs than that at the cursor: the worst first, then in their order."""
     rows = [r for s in metrics.overview_sections(run) for r in s.rows if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
-
-
-def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
-    """Title, rule, unit and tag above a chart."""
-    info = run.infos[tag]
-    words = view.glyphs.text
-    title = words(info.title)
-    room = width - cell_width(title) - 4
-    note = "   ".join(x for x in (words(info.unit), info.tag) if x)
-    if cell_width(note) > room:
-        note = words(info.unit)
-    return heading(title, width, view, note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ from rltui.facts.story import main_story
 from rltui.facts.story_words import run_words
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.run.header import run_header, state_spans
-from rltui.pages.run.metric_table import spark_line
-from rltui.pages.run.tab import chart_title, companions, tag_to_chart
+from rltui.pages.run.metric_table import chart_title, spark_line
+from rltui.pages.run.tab import companions, tag_to_chart
 from rltui.pages.runs.columns import WIDE, RunColumns
 from rltui.session import RunView
 from rltui.session.notes import note_on
