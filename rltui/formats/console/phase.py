@@ -104,9 +104,9 @@ class PhaseSearch:
         if not self._times:
             self._times = _times(data[row : row + _BEFORE].splitlines())
         text = data[max(row, len(data) - _END) :]
-        if not more or len(self._waiting) + len(text) < _WAITING:
+        if not (more and self._any_row) or len(self._waiting) + len(text) < _WAITING:
             text = self._waiting + text
-        elif self._any_row:
+        else:
             self._look(self._waiting)  # no row has made it old
         if more:
             self._waiting = text if self._any_row else text[-_WAITING:]
