@@ -1,4 +1,7 @@
-"""Pairs that stand on lines of their own, below a heading with the counter of the training."""
+"""Pairs below headings: ManiSkill's ``Epoch: 1, global_step=25600`` above ``SPS: 1211,
+pg_loss=-0.0057``, PyMARL's ``t_env: 10000 | Episode: 200`` above two columns, ``Epoch 1 complete:``
+above one pair per line.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,7 @@ _DIGITS = b"0123456789"
 
 
 class HeadingBlock:
-    """Collects the pairs below headings: ManiSkill's ``Epoch: 1, global_step=25600`` above
-    ``SPS: 1211, pg_loss=-0.0057``, PyMARL's ``t_env: 10000 | Episode: 200`` above two columns,
-    ``Epoch 1 complete:`` above one pair per line.
+    """Collects the pairs below headings.
 
     A name is believed when it stands below two headings of different steps, once below each.
     """

@@ -23,8 +23,9 @@ _FOLDED = bytes.maketrans(
 )
 _CLOCK = re.compile(rb"\b((\d\d):(\d\d)):(\d\d)\b")
 _DAY_S = 86400
-#: Bytes of the end of a log that are looked at, of those before its newest row, and of a line.
-_END, _BEFORE, _LINE = 1 << 18, 1 << 15, 400
+#: Bytes of the end of a log that are looked at, of those before its newest row, of small pieces
+#: that are joined, and of a line.
+_END, _BEFORE, _WAITING, _LINE = 1 << 18, 1 << 15, 1 << 14, 400
 
 
 class _Document(NamedTuple):
@@ -68,8 +69,8 @@ class PhaseSearch:
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
-        self._waiting = b""
-        """What came after that row and was not looked at yet."""
+        self._waiting, self._any_row = b"", False
+        """What came after that row and was not looked at yet: a row may make it old."""
 
     def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
         """Look at the next piece; ``row_end``: where the newest row in it ends, negative when that
@@ -78,13 +79,23 @@ class PhaseSearch:
         if row_end is not None:
             before = (self._waiting + data[max(0, row - _BEFORE) : row])[-_BEFORE:]
             self._search(b"" if more else before)
-            self._waiting, self.phase, self._name, self._times = b"", None, "", []
+            self._waiting, self._any_row = b"", True
+            self.phase, self._name, self._times = None, "", []
         if not self._times:
             self._times = _times(data[row : row + _BEFORE].splitlines())
-        text = (self._waiting + data[max(row, len(data) - _END) :])[-_END:]
-        self._waiting = text if more else b""
+        text = data[max(row, len(data) - _END) :]
+        if not (more and self._any_row) or len(self._waiting) + len(text) < _WAITING:
+            text = self._waiting + text
+        else:
+            self._look(self._waiting)  # no row has made it old
         if more:
+            self._waiting = text if self._any_row else text[-_WAITING:]
             return
+        self._waiting = b""
+        self._look(text)
+
+    def _look(self, text: bytes) -> None:
+        """Look at what came after the newest row."""
         self._search(text)
         if self._times:
             self._times[1:] = _times(reversed(text.splitlines())) or self._times[1:]
