@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from rltui.pages.html_report import html_report
+from rltui.pages.metric.metric_chart import chart_of
 
 from rltui.core.level import Level
 from rltui.draw.line import plain
@@ -25,9 +27,7 @@ from rltui.output.tool_answers import series_text
 from rltui.pages.findings import lines as pane
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_pane import finding_entries, row_of
-from rltui.pages.html_report import html_report
 from rltui.pages.metric.lines import explain_tag
-from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import columns_for, healthy_words
 from rltui.session import RunView, Session
 from tests.clock import ManualClock
