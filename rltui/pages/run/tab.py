@@ -32,7 +32,7 @@ from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
 from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
-from rltui.facts.story import main_story
+from rltui.facts.story import main_story, stories
 from rltui.facts.story_words import Part
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
 from rltui.pages.findings.lines import (
@@ -155,9 +155,13 @@ def _below_overview(
 ) -> tuple[Block, Collection[Part]]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
     which parts of the story these are."""
-    moved = first_mover_lines(run, view, width, min(room, 9) - 1) if room >= 4 else []
-    lines, story = [[], *moved] if moved else [], main_story(run)
-    checks = later.check_table(story, view, width) if story is not None and story.checks else []
+    story = main_story(run)
+    if story is None:
+        return [], ()
+    moving = next((s for s in stories(run) if s.moves), story)
+    moved = first_mover_lines(moving, view, width, min(room, 9) - 1) if room >= 4 else []
+    lines = [[], *moved] if moved else []
+    checks = later.check_table(story, view, width) if story.checks else []
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
