@@ -11,13 +11,11 @@ from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
 from rltui.facts.x_axis import has_own_axis, is_live
-from rltui.health.model import Diagnosed, Finding, Move, Skipped, Suspect
+from rltui.health.model import NOTHING_DIAGNOSED, Diagnosed, Finding, Move, Skipped, Suspect
 from rltui.session import RunView
 
 if TYPE_CHECKING:
     from rltui.health.projection import Projection
-
-_NOTHING = Diagnosed()
 
 
 class FindingId(NamedTuple):
@@ -100,7 +98,7 @@ def marks_words(run: RunView) -> str:
 
 def diagnosed_in(run: RunView) -> Diagnosed:
     """The findings of a run as stories; empty before it is judged."""
-    return run.report.diagnosed if run.report else _NOTHING
+    return run.report.diagnosed if run.report else NOTHING_DIAGNOSED
 
 
 def cause_of(run: RunView) -> Move | None:

@@ -108,8 +108,7 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if step is None:
         return Diagnosed(tuple(ordered))
     moves = _moves(settings, step, facts, _stories(found)[0], present)
-    begun = min((step, *(m.step for m in moves))) if moves else None
-    return Diagnosed(tuple(ordered), moves, begun)
+    return Diagnosed(tuple(ordered), moves)
 
 
 def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:

@@ -261,8 +261,6 @@ class Diagnosed(NamedTuple):
     """Story by story, the worst first; in a story the cause first."""
     moves: tuple[Move, ...] = ()
     """What moved first in the worst story, in order of time."""
-    step: int | None = None
-    """The step around which moves were searched."""
     suspects: tuple[Suspect, ...] = ()
     """Settings that are the likely cause of the worst story although none of them jumped."""
 

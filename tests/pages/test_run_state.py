@@ -14,7 +14,6 @@ from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.findings import finding_rows
 from rltui.facts.runs import ListedRuns
-from rltui.facts.story import rows_shown
 from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.output.text_report import check_text, run_lines, snapshot_text
 from rltui.pages.findings.findings_detail import detail_lines
@@ -152,11 +151,3 @@ def test_episodes_of_one_fact_are_one_row() -> None:
     since, certain = row.finding.since_step, row.finding.certain_step
     when = f"since {since}, certain at {certain}"
     assert f"entropy collapse, 3 times: {when}, and 10 to 12, 3 to 5" in run_text(run)
-
-
-def test_what_no_other_row_says_comes_before_repeats() -> None:
-    run, finding = a_run()
-    again = finding._replace(title="the same in other words")
-    other = finding._replace(title="another fact", tag="other")
-    with_findings(run, finding, again, other)
-    assert "another fact" in [r.finding.title for r in rows_shown(run, 3, firing=True)]

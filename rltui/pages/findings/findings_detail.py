@@ -54,8 +54,8 @@ from rltui.session import RunView
 
 #: Look of what stands out although its metric is ok.
 _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
-#: Cells of the names of facts, with a blank.
-_NAMES = 13
+#: Cells of the names of facts, with a blank, and lines for what stands above and below the story.
+_NAMES, _BELOW = 13, 12
 
 
 def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, height: int) -> Block:
@@ -167,12 +167,10 @@ class _Detail:
         else:
             lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
             lines += self._text(story_words.blame_words(story, tag), look)
-        lines += self._told(story)
-        moved = first_mover_lines(run, view, width, min(7, self._height - len(lines) - 10))
-        return self._chart(tag, [*lines, *([[], *moved] if moved else [])])
+        return self._chart(tag, [*lines, *self._told(story)])
 
     def _told(self, story: Story, facts: Iterable[tuple[str, str]] = ()) -> Block:
-        """The next step, facts, what to check in order, and usual causes."""
+        """The next step, facts, what to check in order, usual causes, and what moved first."""
         width = self._width
         told = dict(story_words.parts(story, self._view.glyphs.badge))
         named = [(part.value, told.get(part, "")) for part in (Part.CHECKPOINT, Part.LOG_SAYS)]
@@ -184,7 +182,10 @@ class _Detail:
             return lines
         causes = [(Part.CAUSES.value, self._words(story.lead.symptom.causes))]
         table = check_table(story, self._view, width)
-        return [*lines, [], *table, *fact_table(causes, width, _NAMES)]
+        lines += [[], *table, *fact_table(causes, width, _NAMES)]
+        room = min(7, self._height - len(lines) - _BELOW)
+        moved = first_mover_lines(story, self._view, width, room)
+        return [*lines, *([[], *moved] if moved else [])]
 
     def _finding(self, row: findings.FindingRow) -> Block:
         run, view, finding = self._run, self._view, row.finding

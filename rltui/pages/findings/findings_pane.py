@@ -33,7 +33,7 @@ from rltui.facts.findings import (
     steps_words,
     why_skipped,
 )
-from rltui.facts.story import Story, main_story, rows_shown, stories, story_blaming
+from rltui.facts.story import Story, rows_shown, stories, story_blaming
 from rltui.facts.story_words import Part
 from rltui.health.model import Report
 from rltui.pages.findings.lines import (
@@ -45,7 +45,6 @@ from rltui.pages.findings.lines import (
     calm_lines,
     counts,
     finding_line,
-    first_mover_lines,
     head_lines,
     heading,
     no_verdict,
@@ -176,16 +175,6 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
         entries.rest(report)
 
     return entries
-
-
-def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> list[Entry[ItemId]]:
-    """The section on what moved first, as far as it fits under a list of ``above`` lines; that of a
-    cause is in its detail."""
-    room, story = layout.list_height - above, main_story(run)
-    if room < 4 or story is None or story.setting is not None:
-        return []
-    moved = first_mover_lines(run, view, layout.rows, min(room - 1, 9))
-    return [fixed(x) for x in indented([[], *moved] if moved else [], layout.margin)]
 
 
 def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
@@ -322,9 +311,7 @@ class FindingsPane(Container):
         layout = findings_layout(size.width, size.height, 0, alone)
         entries = finding_entries(run, view, layout.rows, layout.margin)
 
-        if wide:
-            entries += entries_below(run, view, layout, sum(e.height for e in entries))
-        else:
+        if not wide:
             height = sum(e.height for e in entries)
             layout = findings_layout(size.width, size.height, height, alone)
         self._layout = layout

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, fit_middle, pad, words_match
+from rltui.core.text import cell_width, clean, counted, fit_middle, pad, words_match
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -24,10 +24,11 @@ from rltui.draw.line import (
     Token,
     column,
     fit_line,
+    indented,
     line_width,
     style,
 )
-from rltui.draw.prose import paragraph, whole_clauses, wrap
+from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -200,36 +201,26 @@ def calm_lines(run: RunView, width: int, view: View) -> Block:
     report, glyphs = run.report, view.glyphs
     if report is None:
         return []
+    is_unknown = report.calm is Level.UNKNOWN
+    mark = Level.UNKNOWN if is_unknown or run.verdict.crash is not None else run.verdict.mark
+    said = why_unknown(run) if is_unknown else ""
+    first, *more = wrap(glyphs.text(said or calm_words(run)), width - 2, 2)
+    lines: Block = [[(f"{glyphs.badge(mark)} ", LEVEL_LOOK[mark]), (first, TEXT)]]
+    lines += ([(f"  {text}", TEXT)] for text in more)
 
-    def fact(name: str, text: str) -> Line:
-        words = fit(glyphs.text(text), width - 14)
-        return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
-
-    if report.calm is Level.UNKNOWN:
-        why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
-        marks = (f"{glyphs.unknown} ", "  ")
-        lines: Block = [
-            [(mark, MUTED), (text, TEXT)] for mark, text in zip(marks, why, strict=False)
-        ]
-    else:
-        first, last, count = run.data.first_step, run.data.last_step, len(report.judged)
-        judged = f"{count} {'rule' if count == 1 else 'rules'}"
-        if first is not None:
-            judged += f", {run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-        mark = run.verdict.mark if run.verdict.crash is None else Level.UNKNOWN
-        said = fit(glyphs.text(calm_words(run)), width - 2)
-        lines = [
-            [(f"{glyphs.badge(mark)} ", LEVEL_LOOK[mark]), (said, TEXT)],
-            fact("judged", judged),
-        ]
-
-    if report.skipped:
-        names = ", ".join(s.title for s in report.skipped)
-        if cell_width(names) > width - 14:
-            names = f"{len(report.skipped)} rules, listed on Findings"
-        lines.append(fact("not judged", names))
-
-    return lines
+    judged, begin, end = (
+        counted(len(report.judged), "rule"),
+        run.data.first_step,
+        run.data.last_step,
+    )
+    if begin is not None:
+        judged += f", {run.step_word}s {numbers.step(begin)} to {numbers.step(end)}"
+    names = ", ".join(s.title for s in report.skipped)
+    if cell_width(names) > width - 14:
+        names = f"{len(report.skipped)} rules, listed on Findings"
+    facts = [("judged", "" if is_unknown else judged), ("not judged", names)]
+    words = ((name, glyphs.text(text)) for name, text in facts)
+    return [*lines, *indented(fact_table(words, width - 2, 12), 2)]
 
 
 def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> Block:
@@ -265,14 +256,12 @@ def onset_words(run: RunView, finding: Finding) -> str:
     return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"
 
 
-def first_mover_lines(run: RunView, view: View, width: int, height: int) -> Block:
+def first_mover_lines(story: Story, view: View, width: int, height: int) -> Block:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
-    diagnosed = findings.diagnosed_in(run)
-    step, moves = diagnosed.step, diagnosed.moves
-    if step is None or not moves or height < 2:
+    run, moves, glyphs = story.run, story.moves, view.glyphs
+    if not moves or height < 2:
         return []
-    glyphs = view.glyphs
-    note = f"around {run.step_word} {numbers.step(step)}"
+    note = f"around {run.step_word} {numbers.step(moves[0].step)}"
     lines = [heading("What moved first", width, view, note)]
 
     for rank, move in enumerate(moves[: height - 1], 1):

@@ -34,7 +34,7 @@ from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
 from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
-from rltui.facts.story import main_story
+from rltui.facts.story import main_story, stories
 from rltui.facts.story_words import Part
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
 from rltui.pages.findings.lines import (
@@ -154,10 +154,14 @@ def _below_overview(
 ) -> tuple[Block, Collection[Part]]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
     which parts of the story these are."""
-    moved = first_mover_lines(run, view, width, min(room, 9) - 1) if room >= 4 else []
-    lines, story = [[], *moved] if moved else [], main_story(run)
+    story = main_story(run)
+    if story is None:
+        return [], ()
+    moving = next((s for s in stories(run) if s.moves), story)
+    moved = first_mover_lines(moving, view, width, min(room, 9) - 1) if room >= 4 else []
+    lines = [[], *moved] if moved else []
     checks: Block = []
-    if story is not None and story.checks:
+    if story.checks:
         from rltui.pages.findings.findings_detail import check_table  # heavy
 
         checks = check_table(story, view, width)
