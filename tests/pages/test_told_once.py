@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from rltui.pages.html_report import html_report
-from rltui.pages.metric.metric_chart import chart_of
 
 from rltui.core.level import Level
 from rltui.draw.line import plain
