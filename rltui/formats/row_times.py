@@ -114,8 +114,19 @@ class StampReader:
         front = _LEAD.match(line)
         if front is not None and found.start() > front.end() + _LEAD_BYTES:
             return None
+        moment = self._printed(found)
+        if moment is not None:
+            at, end = found.start("hour"), found.end("second")
+            clock_s = _seconds_of(*found.group("hour", "minute", "second"))
+            behind = line[end : found.end() + 1]
+            self._form = line[:at], behind, end, moment[0], moment[1] - clock_s
+
+        return moment
+
+    def _printed(self, found: re.Match[bytes]) -> Moment | None:
+        """The time of a stamp; None where there is no such day."""
         hour, minute, second, zone = found.group("hour", "minute", "second", "zone")
-        clock_s = seconds = _seconds_of(hour, minute, second)
+        seconds = _seconds_of(hour, minute, second)
         printed = tuple(next(filter(None, found.group(*names)), b"") for names in _PARTS)
         if printed not in self._days:
             self._days[printed] = self._day_of(*printed) if printed[1] else _EPOCH_DAY
@@ -126,16 +137,12 @@ class StampReader:
         seconds += (day - _EPOCH_DAY) * _DAY_S
         if zone:
             east = int(zone[1:3]) * _HOUR_S + int(zone[-2:]) * 60 if zone[:1] in b"+-" else 0.0
-            unit, seconds = 0.0, seconds + east if zone[:1] == b"-" else seconds - east
-        elif self._east is None:
+            return 0.0, seconds + east if zone[:1] == b"-" else seconds - east
+        if self._east is None:
             offset = datetime.fromtimestamp(seconds or time.time()).astimezone().utcoffset()
             self._east = 0.0 if offset is None else offset.total_seconds()
-        if not zone:
-            unit, seconds = _ZONELESS if printed[1] else _DAY_S, seconds - (self._east or 0.0)
-        at, end = found.start("hour"), found.end("second")
-        self._form = line[:at], line[end : found.end() + 1], end, unit, seconds - clock_s
 
-        return unit, seconds
+        return _ZONELESS if printed[1] else _DAY_S, seconds - self._east
 
     def _day_of(self, year: bytes, month: bytes, day: bytes) -> int:
         """The ordinal of a day, 0 where there is none. Without a year it is in the one that is
@@ -308,15 +315,22 @@ class RowClock:
                 return self._wall
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
-        if moment is None and self._unit in (None, _BAR_UNIT) and b"<" in self._part(begin, end):
-            self._read_bars(end)
-            known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
-            if known and self._total in (None, *known):
-                self._total = self._total or max(known)
-                moment = _BAR_UNIT, self._bars[self._total].seconds
+        if moment is None and self._unit in (None, _BAR_UNIT):
+            moment = self._barred(begin, end)
         self._wall = math.nan if moment is None else self._settled(*moment)
 
         return self._wall
+
+    def _barred(self, begin: int, end: int) -> Moment | None:
+        """The time of the training's bar on a line that has one."""
+        if b"<" not in self._part(begin, end):
+            return None
+        self._read_bars(end)
+        known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
+        if not known or self._total not in (None, *known):
+            return None
+        self._total = self._total or max(known)
+        return _BAR_UNIT, self._bars[self._total].seconds
 
     def bar(self, step: int) -> float:
         """The time of a row of this step by the bar near the line that is read which counts the
