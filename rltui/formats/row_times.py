@@ -114,8 +114,19 @@ class StampReader:
         front = _LEAD.match(line)
         if front is not None and found.start() > front.end() + _LEAD_BYTES:
             return None
+        moment = self._printed(found)
+        if moment is not None:
+            at, end = found.start("hour"), found.end("second")
+            clock_s = _seconds_of(*found.group("hour", "minute", "second"))
+            behind = line[end : found.end() + 1]
+            self._form = line[:at], behind, end, moment[0], moment[1] - clock_s
+
+        return moment
+
+    def _printed(self, found: re.Match[bytes]) -> Moment | None:
+        """The time of a stamp; None where there is no such day."""
         hour, minute, second, zone = found.group("hour", "minute", "second", "zone")
-        clock_s = seconds = _seconds_of(hour, minute, second)
+        seconds = _seconds_of(hour, minute, second)
         printed = tuple(next(filter(None, found.group(*names)), b"") for names in _PARTS)
         if printed not in self._days:
             self._days[printed] = self._day_of(*printed) if printed[1] else _EPOCH_DAY
@@ -126,16 +137,12 @@ class StampReader:
         seconds += (day - _EPOCH_DAY) * _DAY_S
         if zone:
             east = int(zone[1:3]) * _HOUR_S + int(zone[-2:]) * 60 if zone[:1] in b"+-" else 0.0
-            unit, seconds = 0.0, seconds + east if zone[:1] == b"-" else seconds - east
-        elif self._east is None:
+            return 0.0, seconds + east if zone[:1] == b"-" else seconds - east
+        if self._east is None:
             offset = datetime.fromtimestamp(seconds or time.time()).astimezone().utcoffset()
             self._east = 0.0 if offset is None else offset.total_seconds()
-        if not zone:
-            unit, seconds = _ZONELESS if printed[1] else _DAY_S, seconds - (self._east or 0.0)
-        at, end = found.start("hour"), found.end("second")
-        self._form = line[:at], line[end : found.end() + 1], end, unit, seconds - clock_s
 
-        return unit, seconds
+        return _ZONELESS if printed[1] else _DAY_S, seconds - self._east
 
     def _day_of(self, year: bytes, month: bytes, day: bytes) -> int:
         """The ordinal of a day, 0 where there is none. Without a year it is in the one that is
@@ -210,7 +217,7 @@ class RowClock:
         self.paced = False
         """Whether rows wait for :meth:`fill`: the pace of a bar tells the times of many."""
         self.numbers: list[int] = []
-        """Numbers of the rows that wait, and where in the piece their lines end."""
+        """Of the rows that wait, and where in the piece their lines end."""
         self.ends: list[int] = []
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
@@ -246,7 +253,7 @@ class RowClock:
 
     @property
     def prefix(self) -> bytes:
-        """Prefix of the line that is read."""
+        """What stood in front of the line that is read."""
         return self._prefixes.get(self.line[0], b"")
 
     def fill(self, walls: list[float], steps: Sequence[int]) -> None:
@@ -309,17 +316,17 @@ class RowClock:
             self._streak = self._streak + 1 if moment is not None else 0
             moment = moment if self._streak > _STREAK else None
         if moment is None and self._unit in (None, _BAR_UNIT):
-            moment = self._by_own_bar(begin, end)
+            moment = self._barred(begin, end)
         self._wall = math.nan if moment is None else self._settled(*moment)
 
         return self._wall
 
-    def _by_own_bar(self, begin: int, end: int) -> Moment | None:
-        """The time of the bar that stands in the line itself."""
+    def _barred(self, begin: int, end: int) -> Moment | None:
+        """The time of the training's bar on a line that has one."""
         if b"<" not in self._part(begin, end):
             return None
         self._read_bars(end)
-        known = {total for total, bar in self._bars.items() if bar.at >= self._begin + begin}
+        known = {total for total, b in self._bars.items() if b.at >= self._begin + begin}
         if not known or self._total not in (None, *known):
             return None
         self._total = self._total or max(known)

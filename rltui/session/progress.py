@@ -12,13 +12,13 @@ while it is watched is alive, whatever they say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rltui.catalogue.model import Category, Infos, Roles, tags_of
-from rltui.core.batch import LogTail, Phase
+from rltui.core.batch import LogTail, Phase, SourceInfo
 from rltui.core.block import MACHINE, FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
@@ -385,7 +385,7 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
-        own = _copied_at(run)
+        own = _copied_stamp([f.source for f in files.by_path.values()])
         copied = own is not None
 
     times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
@@ -393,13 +393,12 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
     return _newest(*files.grown, *times), copied
 
 
-def _copied_at(run: RunData) -> float | None:
-    """The newest time in the log that was written last, where the file was changed much later: it
-    was copied. Many a log has times at its start alone, and then runs on for days."""
-    sources = [file.source for file in run.files.by_path.values()]
+def _copied_stamp(sources: Sequence[SourceInfo]) -> float | None:
+    """The newest time in logs whose rows have none, if it shows that they are copies: many a log
+    has times at its start alone, and then runs on for days."""
     near = [source for source in sources if source.clock.rows_behind <= _FEW_ROWS]
-    dated = (source for source in near if source.clock.newest > _DATED_S)
-    last = max(dated, key=lambda source: source.modified, default=None)
+    logs = [source for source in near if source.clock.newest > _DATED_S]
+    last = max(logs, key=lambda source: source.modified, default=None)
     if last is None or last.modified - last.clock.newest <= _ZONES_S:
         return None
     return last.clock.newest

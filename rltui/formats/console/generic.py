@@ -78,6 +78,7 @@ _BARRED = re.compile(
 #: The times of a progress bar, whose counters are those of another dialect.
 _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 _NUMBER = re.compile(rb"\d{1,15}")
+_GOES_ON = re.compile(rb"[.\w]")
 #: Numbers that are part of what stands before them.
 _STICKS = re.compile(rb",[-+]?\d|/[-+]?\d")
 #: Names of a row without the name of a usual metric.
@@ -170,19 +171,12 @@ class Generic(Dialect):
         if position is not None:
             names, values = self._known(text[position.end :])
             self._learn(text, line, names, position)
-        if not names and (
-            is_dump(text) or ((b"%" in text or b"it [" in text) and _BAR.search(text))
-        ):
+        if not names and _is_other(text):
             return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
 
-        extras, other = Row(0, (), []), None
-        if position is None or (not names and may_have_counter(text, position.end)):
-            other = _anywhere(text)
-        elif position.rank > BATCH and may_have_counter(text, position.end):
-            other = _anywhere(text)
-            other = other if other is not None and other[0].rank == FINE else None
+        extras, other = Row(0, (), []), _among_pairs(text, position, named=bool(names))
         if other is not None:
             found, pairs, is_row = other
             if position is None or found.rank <= position.rank or is_row:
@@ -209,6 +203,8 @@ class Generic(Dialect):
         if _NUMBER.search(before) or _STICKS.search(text) or has_counters(text[position.end :]):
             return
         middle = text[counter.end() : position.end]
+        if int(counter[0]) != position.step or _GOES_ON.match(middle):  # 1.5k
+            return
         pattern = re.escape(text[: counter.start()]) + rb"(\d{1,15})" + re.escape(middle)
         whole = re.compile(pattern + self._patterns[0][0].pattern)
         self._lines.append((whole, names, replace(position)))
@@ -324,6 +320,25 @@ def _quantities(texts: Sequence[bytes]) -> list[float]:
         return list(map(float, texts))
     except ValueError:
         return list(map(quantity, texts))
+
+
+def _is_other(text: bytes) -> bool:
+    """Whether a line is a dump of settings, or a bar."""
+    barred = b"%" in text or b"it [" in text
+    return is_dump(text) or (barred and _BAR.search(text) is not None)
+
+
+def _among_pairs(
+    text: bytes, position: Position | None, *, named: bool
+) -> tuple[Position, Row, bool] | None:
+    """What :func:`_anywhere` finds, where a finer counter may stand behind ``position``; ``named``:
+    whether values stand behind that."""
+    if position is None:
+        return _anywhere(text)
+    if (named and position.rank <= BATCH) or not may_have_counter(text, position.end):
+        return None
+    found = _anywhere(text)
+    return None if named and found is not None and found[0].rank != FINE else found
 
 
 def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:

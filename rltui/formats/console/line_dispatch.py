@@ -41,6 +41,8 @@ _MOST_LEADERS = 3
 
 Line = tuple[int, int]
 """Where a line begins and ends, without the end of the line."""
+Marked = tuple[int, tuple[int, ...]]
+"""Where a line begins, and the numbers of the dialects that have a marker in it."""
 Markers = tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]
 """The markers of several dialects, as they are and in any case."""
 
@@ -68,7 +70,7 @@ class LineDispatch:
         """The surest rank of these."""
         self._hits = 0
         self._known: Sequence[Dialect] = ()
-        """Dialects that the piece began with."""
+        """Those that the piece began with."""
         self._newest: Dialect | None = None
         """The one that found the newest row."""
         self._leader: tuple[Dialect, bytes] | None = None
@@ -86,9 +88,10 @@ class LineDispatch:
         if left < 0:
             self._drop_guesses()
         known = self._known = tuple(self._dialects)
+        if self._leader is not None and self._leader[0] not in known:
+            self._leader = None
         marks, led = self._marks(text, known)
-        marked = [(begin, _numbers(owners)) for begin, owners in sorted(marks.items())]
-        marked.append((size, ()))
+        marked = [*_in_order(marks), (size, ())]
         opened = [dialect for dialect in known if dialect.open]
         chosen: dict[tuple[int, ...], list[Dialect]] = {}
 
@@ -105,31 +108,26 @@ class LineDispatch:
 
             end = text.find(b"\n", at)
             count, clock.line = rows.count, (at, end)
-            dialects = chosen.get(numbers)
-            if dialects is None:
-                dialects = chosen[numbers] = [known[number] for number in numbers]
-            opens = self._line(text[at:end], opened, dialects, at in led)
+            if numbers not in chosen:
+                chosen[numbers] = [known[number] for number in numbers]
+            opens = self._line(text[at:end], opened, chosen[numbers], at in led)
             if rows.count > count:
                 ends.append(end)
-            if opens or rows.count > count or (opened and not all(map(_is_open, opened))):
+                opens = True
+            if opens or (opened and not all(map(_is_open, opened))):
                 opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
         rows.end_piece(ends)
-        return self._last_end(text, ends)
+        self._lead(text, ends[-1:])
 
-    def _last_end(self, text: bytes, ends: list[int]) -> int | None:
-        """Where the newest of some rows ends; its line may show the marker that leads."""
-        if not ends:
-            return None
-        if self._leader is None:
-            self._lead(text[text.rfind(b"\n", 0, ends[-1]) + 1 : ends[-1] + 1])
-        return ends[-1]
+        return ends[-1] if ends else None
 
-    def _lead(self, line: bytes) -> None:
-        """Let a marker of the newest row lead, which is in this line."""
-        dialect = self._newest
-        if dialect is None or self._hits <= _SETTLED or self._leaders >= _MOST_LEADERS:
+    def _lead(self, text: bytes, ends: list[int]) -> None:
+        """Let a marker of the newest row lead; ``ends``: where its line ends, if it is here."""
+        dialect, tried = self._newest, self._leaders >= _MOST_LEADERS
+        if not ends or dialect is None or self._leader or self._hits <= _SETTLED or tried:
             return
+        line = text[text.rfind(b"\n", 0, ends[0]) + 1 : ends[0] + 1]
         self._leaders += 1
         lower = line.lower()
         found = [marker for marker in dialect.markers if marker in line]
@@ -246,10 +244,14 @@ class LineDispatch:
         self._dialects = wanted
 
 
-def marked_lines(text: bytes, markers: Markers) -> list[tuple[int, tuple[int, ...]]]:
+def marked_lines(text: bytes, markers: Markers) -> list[Marked]:
     """Where the lines with markers begin, in order, each with the numbers of those that have one
     in it; ``text`` ends with the end of a line."""
-    return [(begin, _numbers(owners)) for begin, owners in sorted(_marks(text, markers).items())]
+    return _in_order(_marks(text, markers))
+
+
+def _in_order(marks: Mapping[int, int]) -> list[Marked]:
+    return [(begin, _numbers(owners)) for begin, owners in sorted(marks.items())]
 
 
 def _markers(dialects: Sequence[Dialect]) -> Markers:

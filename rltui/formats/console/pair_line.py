@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -332,9 +332,23 @@ def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
         epoch, epochs, *place = (int(g) if g else None for g in within.groups())
         step, total = place[:2] if within[3] else place[2:]
         return Position(STEP, step or 0, total, epoch, epochs, end=within.end())
+    several = list(_counters(head))
+    if several:
+        return _finest(several, none)
+    behind = _BEHIND.search(head) if _MAY_BE_BEHIND.search(head) else None
+    if behind is None:
+        return None
+    step = int(quantity(behind[1].upper()))
+
+    return Position(_ORDER[behind[2][:4]], step, begin=behind.start(), end=behind.end())
+
+
+def _finest(
+    several: Sequence[tuple[int, re.Match[bytes]]], none: Collection[bytes]
+) -> Position | None:
+    """The finest of several counters."""
     best: Position | None = None
     epoch = epochs = None
-    several = list(_counters(head))
     counters = _within_epoch(several) if len(several) > 1 else None
     for rank, found in several:
         step = int(found[2] if found[2].isdigit() else quantity(found[2].upper()))
@@ -350,10 +364,6 @@ def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
                 best = Position(rank, step, total, None, None, begin, end, found[1], counters)
         else:
             best.end = max(best.end, found.end())
-    behind = _BEHIND.search(head) if best is None and _MAY_BE_BEHIND.search(head) else None
-    if behind:
-        step = int(quantity(behind[1].upper()))
-        best = Position(_ORDER[behind[2][:4]], step, begin=behind.start(), end=behind.end())
     if best is not None and best.rank < EPOCH:
         best.epoch, best.epochs = epoch, epochs
 
@@ -375,7 +385,7 @@ def bare_position(text: bytes) -> Position | None:
     return Position(STEP, int(step), int(total) if total else None, None, None, *place)
 
 
-def _within_epoch(several: list[tuple[int, re.Match[bytes]]]) -> dict[bytes, int]:
+def _within_epoch(several: Sequence[tuple[int, re.Match[bytes]]]) -> dict[bytes, int]:
     whole = ((found[1], found[2]) for rank, found in several if rank < EPOCH)
     return {word: int(text) for word, text in whole if text.isdigit()}
 

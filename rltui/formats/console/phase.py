@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rltui.core.batch import Phase
 from rltui.core.text import clean
 from rltui.formats.console.console_line import ANSI
-from rltui.formats.console.line_dispatch import Markers, marked_lines
+from rltui.formats.console.line_dispatch import Marked, Markers, marked_lines
 from rltui.formats.log_sign import Sign, first_match, signs
 
 #: Capitals are small letters, and digits are "#".
@@ -111,13 +111,7 @@ class PhaseSearch:
             text = ANSI.sub(b"", text)
         text = text.replace(b"\r", b"\n") + b"\n"
         marked = marked_lines(text.translate(_FOLDED), _known().markers)
-        ended: dict[str, int] = {}
-        for begin, numbers in marked:
-            if numbers[0] < _known().ends and (found := _found(text, begin, numbers)):
-                name = found["what"].strip()
-                if "took" in found.re.groupindex:
-                    self._took[name], ended[name] = float(found["took"]), begin
-
+        ended = self._ended(text, marked)
         newest, before = None, self._name
         for begin, numbers in reversed(marked):
             found = _found(text, begin, numbers)
@@ -136,6 +130,17 @@ class PhaseSearch:
         if before != self._name or before in ended:
             self._line = line
         self.phase = self._phase(newest.groupdict())
+
+    def _ended(self, text: bytes, marked: Sequence[Marked]) -> dict[str, int]:
+        """Where the phases that end last did so."""
+        ended: dict[str, int] = {}
+        for begin, numbers in marked:
+            found = _found(text, begin, numbers) if numbers[0] < _known().ends else None
+            if found is not None and "took" in found.re.groupindex:
+                name = found["what"].strip()
+                self._took[name], ended[name] = float(found["took"]), begin
+
+        return ended
 
     def _phase(self, parts: Mapping[str, str | None]) -> Phase:
         """The newest phase, as far as it has come."""

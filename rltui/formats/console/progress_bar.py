@@ -132,20 +132,25 @@ class ProgressBar(Dialect):
         names = tuple(bar.prefix + pair.name for pair in pairs)
         row = Row(step, names, [pair.value for pair in pairs], self.rows.clock.stamp())
         if bar.prefix == _EVAL:
-            return self._give(row._replace(step=self._newest))
+            return self._give(row.at(self._newest))
         if counter is None and not step and not total and epoch is not None:
             taken = self._settle(epoch)
             self._waiting = epoch, row
             return taken
-        if epochs and total:
-            total = total * int(epochs[2]) if epochs[2] else None
-        elif bar.base:  # it has begun again: its end is not that of the training
-            if total is not None and self.rows.total == total:
-                self.rows.total = 0
-            total = None
         self._newest = step
 
-        return self._give(row._replace(total=total))
+        return self._give(row._replace(total=self._planned(bar, epochs, total)))
+
+    def _planned(self, bar: _Bar, epochs: re.Match[bytes] | None, total: int | None) -> int | None:
+        """The planned steps of the training, by the end of a bar."""
+        if epochs and total:
+            return total * int(epochs[2]) if epochs[2] else None
+        if not bar.base:
+            return total
+        # it has begun again: its end is not that of the training
+        if total is not None and self.rows.total == total:
+            self.rows.total = 0
+        return None
 
     def _bar_of(self, about: bytes, pairs: list[_Value]) -> _Bar | None:
         """The state of the bars with this description."""

@@ -104,6 +104,12 @@ class StepInference:
         """Whether the bar ended before the first row."""
         return self._bar == self.total and self._buffered is None
 
+    @property
+    def _waits(self) -> bool:
+        """Whether a row of the training waits, and the bar stands where it began."""
+        stands = self._bar == self._first_bar
+        return stands and any(kind is RowKind.TRAIN for kind, _ in self._pending)
+
     def bar(self, done: int, total: int, torn: bool) -> None:
         """The bar is at ``done`` of ``total``; ``torn``: half a row precedes it."""
         if done >= total and len(self._ended) < _MAX_ENDED:
@@ -136,8 +142,7 @@ class StepInference:
             # the bar of this training has ended, and another one runs
             self._begin(*self._other)
         # a bar that moves is redrawn after each row, or has moved before the first of many
-        stands = train and bool(self._pending) and self._bar == self._first_bar
-        still = self._still or (stands and self._waits)
+        still = self._still or (train and bool(self._pending) and self._waits)
 
         if self.total is None:
             self._without_bar(kind, row, epoch)
@@ -161,11 +166,6 @@ class StepInference:
             late = self._buffered and kind is not RowKind.SUMMARY
             step = self.newest if late else max(self.newest, self._bar)
             self.ready.append(row.at(step))
-
-    @property
-    def _waits(self) -> bool:
-        """Whether a row of the training waits for a bar."""
-        return any(kind is RowKind.TRAIN for kind, _ in self._pending)
 
     def end(self) -> None:
         """Count the rows that wait for a bar: none comes."""
@@ -272,7 +272,7 @@ class StepInference:
 
 
 class _Form(NamedTuple):
-    """Meaning of the names of a row."""
+    """What the names of a row say."""
 
     step: int
     """Position of the step of a loop of one's own, and of the epoch; -1 without one."""
@@ -392,10 +392,11 @@ class Transformers(Dialect):
         prefix = plain(line[after:begin]) if begin > after else b""
         if found is None or (self._bare and prefix.endswith(b">>")):
             return False
-        if _QUOTED.match(line, end) and not {*_STEPS}.isdisjoint(found[0]):
+        if _form_of(found[0]).step >= 0 and _QUOTED.match(line, end):
             return False
-        self._bare = self._bare or not prefix
-        if prefix and b"epoch" in found[0]:
+        if not prefix:
+            self._bare = True
+        elif b"epoch" in found[0]:
             self._heading(prefix)
             self.open = False
         return self._row(line, begin, found)
