@@ -16,7 +16,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
 from rltui.remote.conversation import Conversation, Paths
-from rltui.remote.ray.messages import LogRoot
+from rltui.remote.ray.node_reader import LogRoot
 from rltui.remote.ray.nodes import NODES_S, Nodes
 from rltui.remote.stream_reader import StreamReader
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader

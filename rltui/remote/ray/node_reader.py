@@ -13,12 +13,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.text import word_set
 from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging
-from rltui.remote.ray.messages import LogRoot, NodeLook
 from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
 from rltui.sources.discovery.log_head import EndSigns
@@ -40,6 +40,36 @@ _BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 #: File systems that other hosts see, too.
 _SHARED = word_set("nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse")
+
+
+class LogRoot(NamedTuple):
+    """A directory or file of logs on one node, or on all that share its file system."""
+
+    logdir: int
+    """Number of the logdir that it belongs to."""
+    path: Path
+    """Absolute, on the node."""
+    identity: str
+    """The same for all nodes that see the same directory, different for all others."""
+    shared: bool
+    """Whether it lies on a file system of the network, so that no node owns it."""
+    inside: str = ""
+    """Prefix of its runs' names, which tells apart the roots of one logdir on the node."""
+    prefix: str = ""
+    """Only runs whose name begins so are read."""
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Equal for one root seen from several nodes."""
+        return self.logdir, self.inside, self.identity
+
+
+class NodeLook(NamedTuple):
+    """What a node has to read."""
+
+    roots: tuple[LogRoot, ...]
+    version: str
+    """Of rltui on the node: it must be the one here."""
 
 
 class NodeReader:

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from rltui.core.clock import Clock
+from rltui.core.errors import RltuiError
 from rltui.remote.conversation import StreamError
-from rltui.remote.ray.messages import ClusterError, CodeMissingError, LogRoot, Node, Opening
-from rltui.remote.ray.node_reader import NodeReader
+from rltui.remote.ray.node_reader import LogRoot, NodeReader
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.version import __version__
 
 if TYPE_CHECKING:
@@ -28,6 +29,32 @@ _PATIENCE_S, _ANSWER_S = 2.0, 30.0
 #: Nodes that are asked at once.
 _TOGETHER = 32
 _LEFT = "has left the cluster"
+
+
+class ClusterError(RltuiError):
+    """The cluster cannot be reached, or does not run what it is asked to; text for people."""
+
+
+class CodeMissingError(ClusterError):
+    """rltui is not installed on a node, in another version, or lacks a package."""
+
+
+class Node(NamedTuple):
+    """A node that is alive."""
+
+    id: str
+    name: str
+    """As Ray was told, else the name of the host."""
+
+
+class Opening(NamedTuple):
+    """What the session reads."""
+
+    address: str
+    """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
+    logdirs: tuple[str, ...]
+    """Paths on the nodes; empty: what Ray's workers write."""
+    ends: EndSigns | None = None
 
 
 @dataclass(slots=True)

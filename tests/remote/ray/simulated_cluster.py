@@ -14,8 +14,8 @@ import pytest
 
 from rltui.remote.ray import nodes, reader
 from rltui.remote.ray.helper import HelperProcess, SocketTransport, serve
-from rltui.remote.ray.messages import ClusterError, Node
 from rltui.remote.ray.node_reader import NodeReader
+from rltui.remote.ray.nodes import ClusterError, Node
 
 _PATIENCE_S = 20.0
 
