@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from rltui.core.errors import RltuiError
 from rltui.core.text import word_set
 from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS
@@ -40,6 +41,22 @@ _BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 #: File systems that other hosts see, too.
 _SHARED = word_set("nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse")
+
+
+class ClusterError(RltuiError):
+    """The cluster cannot be reached, or does not run what it is asked to; text for people."""
+
+
+class CodeMissingError(ClusterError):
+    """rltui is not installed on a node, in another version, or lacks a package."""
+
+
+class Node(NamedTuple):
+    """A node that is alive."""
+
+    id: str
+    name: str
+    """As Ray was told, else the name of the host."""
 
 
 class LogRoot(NamedTuple):

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from rltui.core.clock import Clock
-from rltui.core.errors import RltuiError
 from rltui.remote.conversation import StreamError
-from rltui.remote.ray.node_reader import LogRoot, NodeReader
+from rltui.remote.ray.node_reader import (
+    ClusterError,
+    CodeMissingError,
+    LogRoot,
+    Node,
+    NodeReader,
+)
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.version import __version__
 
@@ -29,22 +34,6 @@ _PATIENCE_S, _ANSWER_S = 2.0, 30.0
 #: Nodes that are asked at once.
 _TOGETHER = 32
 _LEFT = "has left the cluster"
-
-
-class ClusterError(RltuiError):
-    """The cluster cannot be reached, or does not run what it is asked to; text for people."""
-
-
-class CodeMissingError(ClusterError):
-    """rltui is not installed on a node, in another version, or lacks a package."""
-
-
-class Node(NamedTuple):
-    """A node that is alive."""
-
-    id: str
-    name: str
-    """As Ray was told, else the name of the host."""
 
 
 class Opening(NamedTuple):
