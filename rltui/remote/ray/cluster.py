@@ -113,7 +113,7 @@ class Cluster:
         return ray.remote(cls).options(**options).remote(*arguments)
 
     def call(self, actor: Any, method: str, values: Sequence[object], timeout_s: float) -> Any:
-        """What a method of an actor returns. Raises ClusterError with the reason, for people."""
+        """Call a method of an actor. Raises ClusterError with the reason, for people."""
         return self.result(getattr(actor, method).remote(*values), timeout_s)
 
     def function(self, function: Any, num_cpus: float = 1.0) -> Any:

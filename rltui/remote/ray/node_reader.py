@@ -82,11 +82,11 @@ class LogRoot(NamedTuple):
 
 
 class NodeLook(NamedTuple):
-    """What a node has to read."""
+    """Roots of a node."""
 
     roots: tuple[LogRoot, ...]
     version: str
-    """Of rltui on the node: it must be the one here."""
+    """Version of rltui on the node: it must be the one here."""
 
 
 class NodeReader:
@@ -99,7 +99,7 @@ class NodeReader:
         self._channels: dict[str, Channel] = {}
 
     def look(self) -> NodeLook:
-        """What there is to read."""
+        """Search for roots."""
         found: dict[tuple[int, str, str], LogRoot] = {}
         for number, text in enumerate(self._logdirs):
             if text:
@@ -121,7 +121,7 @@ class NodeReader:
             self._channels[channel].feed(data)
 
     def fetch(self, channel: str, patience_s: float) -> bytes | None:
-        """What a stream has written, none after ``patience_s`` seconds; None at its end."""
+        """Take what a stream has written, none after ``patience_s`` seconds; None at its end."""
         found = self._channels.get(channel)
         return None if found is None else found.fetch(patience_s)
 

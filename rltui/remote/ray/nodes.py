@@ -37,7 +37,7 @@ _LEFT = "has left the cluster"
 
 
 class Opening(NamedTuple):
-    """What the session reads."""
+    """Task of the process that speaks to Ray."""
 
     address: str
     """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
@@ -142,7 +142,7 @@ class Nodes:
         return True
 
     def _ask(self, state: NodeState, method: str, *values: object, timeout_s: float) -> Any:
-        """What a method of a node's actor returns; the actor is dropped if it fails. Raises
+        """Call a method of a node's actor, which is dropped if that fails. Raises
         ClusterError."""
         with state.lock:
             if state.actor is None:

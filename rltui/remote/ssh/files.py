@@ -292,7 +292,7 @@ class HostServer(RemoteServer):
 
 
 def _info(name: str, found: Answer | Name) -> Info:
-    """What fsspec would say of a file or directory."""
+    """Description of a file or directory as fsspec gives it."""
     kind, modified = found.sort.value, found.modified_ns / 1e9
     return {"name": name, "type": kind, "size": found.size, "mtime": modified}
 
