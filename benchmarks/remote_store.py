@@ -34,7 +34,7 @@ from benchmarks.machine import describe, median, percentile, short, table
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.clock import SystemClock
 from rltui.files import disk
-from rltui.remote.ssh.host_store import HostStore
+from rltui.remote.ssh.files import HostStore
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals, ReaderOptions
 from tests.remote.ssh.far_host import ssh_of_this_machine

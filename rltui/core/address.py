@@ -21,12 +21,12 @@ PIPE, PIPE_NAME = Path("-"), "standard input"
 SSH, RAY, AUTO = "ssh", "ray", "auto"
 #: Schemes of logs that an rltui reads where they are.
 _STREAMED = (SSH, RAY)
-#: A directory as a web server lists it can be followed only with a request for each name.
-_WEB = ("http", "https")
-_INSTEAD = "logs of a web server are not read: name HOST:PATH (ssh), s3://.. or gs://.. instead"
+#: Reading over these costs a request for each name; ssh tells more of a host.
+_UNREAD = ("http", "https", "sftp")
+_INSTEAD = "is not read over {}: name HOST:PATH (ssh), s3://.. or gs://.. instead"
 #: Protocols that are written with two slashes: no host is called like them.
 _PROTOCOLS = (
-    *(*_WEB, *_STREAMED, "sftp", "s3", "s3a", "gs", "gcs"),
+    *(*_UNREAD, *_STREAMED, "s3", "s3a", "gs", "gcs"),
     *("az", "abfs", "abfss", "hdfs", "hf"),
 )
 #: An address as the socket module has it; of IPv6 with flow and scope.
@@ -151,11 +151,8 @@ def _check(scheme: str, authority: str, text: str) -> None:
             f"{scheme}://{clean(authority.rpartition('@')[2])}: a password in an address is seen "
             "by everyone on this machine; use a key, or the configuration of the protocol"
         )
-    if scheme in _WEB:
-        raise UsageError(f"{clean(text.partition('?')[0])}: {_INSTEAD}")
-    if scheme == "sftp":
-        meant = f"{SSH}{text[len(scheme) :]}"
-        raise UsageError(f"{clean(text)}: sftp is not read; name {clean(meant)} instead")
+    if scheme in _UNREAD:
+        raise UsageError(f"{clean(text.partition('?')[0])}: {_INSTEAD.format(scheme)}")
     if not authority and scheme == SSH:
         raise UsageError(f"{clean(text)}: has no host")
 

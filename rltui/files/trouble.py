@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,6 +35,10 @@ _REPORTED = 6
 _LEAST_RETRY_S = 0.5
 _MOST_RETRY_S = 5.0
 _RETRY_SHARE = 0.25
+#: Pauses between attempts to reach a host or server: the first, and the longest, seconds.
+_LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
+#: Seconds by which two clocks may differ before one of them counts as wrong.
+_SKEW_S = 60.0
 
 
 def lasting(notes: Iterable[Note]) -> list[Note]:
@@ -156,3 +160,43 @@ class TroubledPaths:
             else:
                 del self._notes[path]
         self._notes.update(troubled)
+
+
+# -- hosts and servers --------------------------------------------------------------------------
+
+
+def skew(ahead_s: float) -> float:
+    """How far another clock is ahead, seconds; 0.0 where it may well be right."""
+    return ahead_s if abs(ahead_s) > _SKEW_S else 0.0
+
+
+class Backoff:
+    """Says when to try again: after a pause that doubles with each failure. Knows no clock."""
+
+    def __init__(
+        self,
+        least_s: float = _LEAST_PAUSE_S,
+        most_s: float = _MOST_PAUSE_S,
+        stretch: Callable[[], float] = lambda: 1.0,
+    ) -> None:
+        """``stretch``: factor of the next pause, by which many readers differ."""
+        self._least_s = least_s
+        self._most_s = most_s
+        self._stretch = stretch
+        self._failures = 0
+        self._at = -math.inf
+
+    def failed(self, now: float) -> float:
+        """Note a failed attempt at ``now`` (monotonic); returns the pause, seconds."""
+        pause = min(self._most_s, self._least_s * 2.0 ** min(self._failures, 16)) * self._stretch()
+        self._failures += 1
+        self._at = now + pause
+        return pause
+
+    def succeeded(self) -> None:
+        """Note an attempt that did not fail: the next pause is short again."""
+        self._failures, self._at = 0, -math.inf
+
+    def waits(self, now: float) -> bool:
+        """Whether it is too early to try again."""
+        return now < self._at

@@ -217,7 +217,7 @@ class RowClock:
         self.paced = False
         """Whether rows wait for :meth:`fill`: the pace of a bar tells the times of many."""
         self.numbers: list[int] = []
-        """Of the rows that wait, and where in the piece their lines end."""
+        """Numbers of the rows that wait, and where in the piece their lines end."""
         self.ends: list[int] = []
 
     def piece(self, text: bytes, prefixes: Mapping[int, bytes]) -> None:
@@ -253,7 +253,7 @@ class RowClock:
 
     @property
     def prefix(self) -> bytes:
-        """What stood in front of the line that is read."""
+        """Prefix of the line that is read."""
         return self._prefixes.get(self.line[0], b"")
 
     def fill(self, walls: list[float], steps: Sequence[int]) -> None:

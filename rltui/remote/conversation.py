@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from rltui.core.batch import Batch, Note, RunKey
-from rltui.core.clock import skew
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
+from rltui.files.trouble import skew
 from rltui.remote.wire import messages
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import WireError, dump

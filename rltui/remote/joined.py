@@ -11,10 +11,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rltui.core.backoff import Backoff
 from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
+from rltui.files.trouble import Backoff
 from rltui.remote.conversation import NotInstalledError
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from rltui.core.backoff import Backoff
 from rltui.core.batch import Batch, Sources
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
+from rltui.files.trouble import Backoff
 from rltui.formats import ALL_FORMATS
 from rltui.remote.conversation import Conversation, Paths, StreamError
 from rltui.remote.wire.messages import Again, KnownFile

@@ -204,7 +204,7 @@ class Stream:
             self._read_again(reader, first)
             return
 
-        for batch in reader.vanished():
+        for batch in known.vanished() if isinstance(reader, Reader) else ():
             self._put_batch(batch)
         if not load(messages.Read, first.record).follow:
             for batch in filter(says_something, reader.read_all()):

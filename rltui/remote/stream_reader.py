@@ -14,11 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.backoff import Backoff
 from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
-from rltui.files.trouble import Notes, Trouble
+from rltui.files.trouble import Backoff, Notes, Trouble
 from rltui.remote.conversation import Conversation, Paths, StreamError, Transport, clock_note
 from rltui.remote.rereading import ReadFiles, Rereading
 from rltui.remote.wire.messages import Again, State

@@ -96,7 +96,7 @@ def test_a_host_is_needed() -> None:
 
 
 def test_sftp_names_the_address_to_use_instead() -> None:
-    with pytest.raises(UsageError, match=r"sftp is not read; name ssh://me@node7:22/data instead"):
+    with pytest.raises(UsageError, match=r"is not read over sftp: name HOST:PATH \(ssh\)"):
         parse_logdir("sftp://me@node7:22/data")
 
 

@@ -17,7 +17,7 @@ from rltui.core.clock import SystemClock
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.files import disk
-from rltui.remote.ssh.host_store import HostStore
+from rltui.remote.ssh.files import HostStore
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import Intervals, ReaderOptions
 from tests.remote.hub import hub_server

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from rltui.core.address import RemotePath
-from rltui.core.backoff import Backoff
 from rltui.core.batch import Note
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.remote.errors import StoreError, redacted, translated
-from rltui.files.trouble import READABLE
+from rltui.files.trouble import READABLE, Backoff
 
 #: Requests that are under way at the same time.
 _TOGETHER = 16

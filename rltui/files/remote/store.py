@@ -21,7 +21,7 @@ from typing import Any
 
 from rltui.core.address import RemotePath, is_streamed
 from rltui.core.batch import Note
-from rltui.core.clock import Clock, SystemClock, skew
+from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import clean
@@ -40,6 +40,7 @@ from rltui.files.remote.status import (
     status_of,
     top_of,
 )
+from rltui.files.trouble import skew
 
 PACE_S = 5.0
 #: Directories or files that are requested in one round.

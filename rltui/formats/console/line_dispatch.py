@@ -70,7 +70,7 @@ class LineDispatch:
         """The surest rank of these."""
         self._hits = 0
         self._known: Sequence[Dialect] = ()
-        """Those that the piece began with."""
+        """Dialects that the piece began with."""
         self._newest: Dialect | None = None
         """The one that found the newest row."""
         self._leader: tuple[Dialect, bytes] | None = None

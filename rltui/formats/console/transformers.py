@@ -272,7 +272,7 @@ class StepInference:
 
 
 class _Form(NamedTuple):
-    """What the names of a row say."""
+    """Meaning of the names of a row."""
 
     step: int
     """Position of the step of a loop of one's own, and of the epoch; -1 without one."""

@@ -18,7 +18,7 @@ import rltui.version
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.messages import ClusterError, CodeMissingError, Node
+from rltui.remote.ray.node_reader import ClusterError, CodeMissingError, Node
 
 _CLIENT_PORT = 10001
 _NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"

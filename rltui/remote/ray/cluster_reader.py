@@ -16,7 +16,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
 from rltui.remote.conversation import Conversation, Paths
-from rltui.remote.ray.messages import LogRoot
+from rltui.remote.ray.node_reader import LogRoot
 from rltui.remote.ray.nodes import NODES_S, Nodes
 from rltui.remote.stream_reader import StreamReader
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
@@ -36,11 +36,11 @@ class NodeRoot:
 
     root: LogRoot
     label: str
-    """Prefix of names and paths of its runs; empty where no node owns it."""
+    """First part of names and paths of its runs; empty where no node owns it."""
 
     @property
     def front(self) -> str:
-        """Prefix of the names of its runs."""
+        """First parts of the names of its runs."""
         return "/".join(clean(part) for part in (self.label, self.root.inside.strip("/")) if part)
 
 
@@ -83,7 +83,7 @@ class NodePaths(Paths):
         return None
 
     def known(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Batches of files of the node, as it knows them."""
+        """Batches of files of the node, with its own names."""
         for batch in batches:
             key = self.key_there(batch.run, batch.source.path)
             if key is not None:
@@ -102,7 +102,7 @@ class NodeStream(StreamReader):
         return
 
     def _connected(self) -> Conversation:
-        """State once a search under way has ended."""
+        """Connection after a search; waits for one under way. Raises as the method above."""
         with self._alone:
             return super()._connected()
 
@@ -122,7 +122,7 @@ class ClusterReader(ThreadedReader):
         self._readers: dict[str, StreamReader] = {}
         """By the label of the node."""
         self._roots: dict[str, tuple[NodeRoot, ...]] = {}
-        """Batches of all readers."""
+        """Roots of each reader."""
         self._owners: dict[tuple[int, str, str], NodeRoot] = {}
         """All roots, with the node that gave its name to their runs."""
         self._reads: dict[tuple[int, str, str], str] = {}
@@ -336,7 +336,7 @@ class Choice:
             self._lock.notify_all()
 
     def of(self, label: str, keys: Collection[RunKey]) -> Collection[RunKey]:
-        """Runs of a node that are to be read."""
+        """Choose among the runs of a node."""
         assert self._choose is not None
         with self._lock:
             self._keys[label] = frozenset(keys)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from rltui.core.clock import Clock, SystemClock
 from rltui.remote.conversation import StreamError
 from rltui.remote.ray.cluster_reader import ClusterReader
-from rltui.remote.ray.messages import ClusterError, Opening
-from rltui.remote.ray.nodes import Nodes
+from rltui.remote.ray.node_reader import ClusterError
+from rltui.remote.ray.nodes import Nodes, Opening
 from rltui.remote.ssh.connection import SILENCE_S
 from rltui.remote.stream import HEARTBEAT_S, Stream
 from rltui.remote.wire.codec import WireError

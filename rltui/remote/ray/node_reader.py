@@ -13,12 +13,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
+from rltui.core.errors import RltuiError
 from rltui.core.text import word_set
 from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Belonging
-from rltui.remote.ray.messages import LogRoot, NodeLook
 from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
 from rltui.sources.discovery.log_head import EndSigns
@@ -42,6 +43,52 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _SHARED = word_set("nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse")
 
 
+class ClusterError(RltuiError):
+    """The cluster cannot be reached, or does not run what it is asked to; text for people."""
+
+
+class CodeMissingError(ClusterError):
+    """rltui is not installed on a node, in another version, or lacks a package."""
+
+
+class Node(NamedTuple):
+    """A node that is alive."""
+
+    id: str
+    name: str
+    """As Ray was told, else the name of the host."""
+
+
+class LogRoot(NamedTuple):
+    """A directory or file of logs on one node, or on all that share its file system."""
+
+    logdir: int
+    """Number of the logdir that it belongs to."""
+    path: Path
+    """Absolute, on the node."""
+    identity: str
+    """The same for all nodes that see the same directory, different for all others."""
+    shared: bool
+    """Whether it lies on a file system of the network, so that no node owns it."""
+    inside: str = ""
+    """Prefix of its runs' names, which tells apart the roots of one logdir on the node."""
+    prefix: str = ""
+    """Only runs whose name begins so are read."""
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Equal for one root seen from several nodes."""
+        return self.logdir, self.inside, self.identity
+
+
+class NodeLook(NamedTuple):
+    """Roots of a node."""
+
+    roots: tuple[LogRoot, ...]
+    version: str
+    """Version of rltui on the node: it must be the one here."""
+
+
 class NodeReader:
     """Serves the streams of one node; Ray starts a process for it."""
 
@@ -52,7 +99,7 @@ class NodeReader:
         self._channels: dict[str, Channel] = {}
 
     def look(self) -> NodeLook:
-        """Bytes that wait to be read."""
+        """Search for roots."""
         found: dict[tuple[int, str, str], LogRoot] = {}
         for number, text in enumerate(self._logdirs):
             if text:
@@ -74,7 +121,7 @@ class NodeReader:
             self._channels[channel].feed(data)
 
     def fetch(self, channel: str, patience_s: float) -> bytes | None:
-        """Bytes that a stream has written, none after ``patience_s`` seconds; None at its end."""
+        """Take what a stream has written, none after ``patience_s`` seconds; None at its end."""
         found = self._channels.get(channel)
         return None if found is None else found.fetch(patience_s)
 

@@ -7,13 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from rltui.core.clock import Clock
 from rltui.remote.conversation import StreamError
-from rltui.remote.ray.messages import ClusterError, CodeMissingError, LogRoot, Node, Opening
-from rltui.remote.ray.node_reader import NodeReader
+from rltui.remote.ray.node_reader import (
+    ClusterError,
+    CodeMissingError,
+    LogRoot,
+    Node,
+    NodeReader,
+)
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.version import __version__
 
 if TYPE_CHECKING:
@@ -28,6 +34,16 @@ _PATIENCE_S, _ANSWER_S = 2.0, 30.0
 #: Nodes that are asked at once.
 _TOGETHER = 32
 _LEFT = "has left the cluster"
+
+
+class Opening(NamedTuple):
+    """Task of the process that speaks to Ray."""
+
+    address: str
+    """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
+    logdirs: tuple[str, ...]
+    """Paths on the nodes; empty: what Ray's workers write."""
+    ends: EndSigns | None = None
 
 
 @dataclass(slots=True)
@@ -126,7 +142,7 @@ class Nodes:
         return True
 
     def _ask(self, state: NodeState, method: str, *values: object, timeout_s: float) -> Any:
-        """Call a method of a node's actor; the actor is dropped if it fails. Raises
+        """Call a method of a node's actor, which is dropped if that fails. Raises
         ClusterError."""
         with state.lock:
             if state.actor is None:

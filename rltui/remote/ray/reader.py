@@ -14,7 +14,7 @@ from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
 from rltui.remote.conversation import StreamError, Transport
 from rltui.remote.ray.helper import HelperProcess
-from rltui.remote.ray.messages import Opening
+from rltui.remote.ray.nodes import Opening
 from rltui.remote.ssh.connection import HostPaths
 from rltui.remote.stream_reader import StreamReader
 from rltui.sources.options import ReaderOptions

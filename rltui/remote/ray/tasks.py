@@ -9,7 +9,7 @@ from typing import TypeVar
 from rltui.core.address import AUTO
 from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
-from rltui.remote.ray.messages import ClusterError, CodeMissingError
+from rltui.remote.ray.node_reader import ClusterError, CodeMissingError
 from rltui.version import __version__
 
 T = TypeVar("T")

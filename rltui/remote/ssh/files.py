@@ -8,6 +8,7 @@ opens it again. So questions never wait behind the batches of the logs.
 from __future__ import annotations
 
 import errno
+import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,18 +16,24 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from rltui.core.address import RemotePath
-from rltui.core.backoff import Backoff
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
+from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
+from rltui.files.disk import offer
+from rltui.files.remote.server import Info, RemoteServer
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
+from rltui.files.remote.store import RemoteStore, register
+from rltui.files.trouble import Backoff
 from rltui.remote.conversation import Conversation, StreamError
-from rltui.remote.host_script import MOST_READ
-from rltui.remote.ssh.connection import CommandProcess, HostPaths
+from rltui.remote.host_script import MOST_READ, NOT_REGULAR
+from rltui.remote.ssh.connection import CommandProcess, HostPaths, script_command
 from rltui.remote.wire.messages import Answer, Name, Question, Sort, What
 from rltui.sources.discovery.processes import Hold
+from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions
 
 #: Longest wait for an answer, seconds.
@@ -35,6 +42,12 @@ _PATIENCE_S = 60.0
 _TOGETHER = 100
 #: Bytes of a file that is read whole.
 MOST_WHOLE = 64 << 20
+#: Most seconds between two listings of a directory that changes, and of one that is quiet.
+_PACE_S, _MOST_PAUSE_S = 0.1, 1.0
+_NEITHER = (
+    "{host} has neither rltui nor python3 ({why}): copy its logs (scp -r), mount them (sshfs), or "
+    "name one of the two where ssh does not find it (RLTUI_REMOTE_COMMAND, RLTUI_REMOTE_PYTHON)"
+)
 _MODES = {Sort.FILE: stat.S_IFREG, Sort.DIRECTORY: stat.S_IFDIR, Sort.OTHER: stat.S_IFIFO}
 _Answered = tuple[Answer, bytes]
 
@@ -233,3 +246,98 @@ def _joined(questions: Sequence[Question], answers: Iterable[_Answered]) -> byte
 def _place(path: Path) -> Path:
     assert isinstance(path, RemotePath)
     return Path(path.place)
+
+
+# -- a host without rltui ---------------------------------------------------------------------
+
+
+class HostServer(RemoteServer):
+    """The host as a server; it answers many questions at once."""
+
+    def __init__(self, files: SshFiles) -> None:
+        super().__init__(files.root, lambda _: files)
+        self._files = files
+
+    @property
+    def asks_together(self) -> bool:
+        return True
+
+    def name_of(self, path: Path) -> str:
+        assert isinstance(path, RemotePath)
+        return path.place
+
+    def _answers(self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]]) -> list[Any]:
+        paths = [path for path, _ in asked]
+        if method == "cat_file":
+            ranges = []
+            for path, how in asked:
+                begin = how.get("start", 0)
+                ranges.append((path, begin, how.get("end", begin + MOST_WHOLE)))
+            return list(self._files.ranges(ranges))
+
+        what = What.NAMES if method == "ls" else What.STATUS
+        answers = self._files.ask([Question(what, Path(self.name_of(path))) for path in paths])
+        found: list[Any] = []
+        for path, (answer, _) in zip(paths, answers, strict=True):
+            if (error := error_in(answer)) is not None:
+                found.append(error)
+            elif method == "ls":
+                names = [name for name in answer.names if name.sort is not Sort.OTHER]
+                found.append([_info(self.name_of(path / name.name), name) for name in names])
+            elif answer.sort is Sort.OTHER:
+                found.append(OSError(errno.EINVAL, NOT_REGULAR))
+            else:
+                found.append(_info(self.name_of(path), answer))
+        return found
+
+
+def _info(name: str, found: Answer | Name) -> Info:
+    """Description of a file or directory as fsspec gives it."""
+    kind, modified = found.sort.value, found.modified_ns / 1e9
+    return {"name": name, "type": kind, "size": found.size, "mtime": modified}
+
+
+class HostReader(Reader):
+    """Reads the logdirs of a host without rltui."""
+
+    def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
+        """Connects. Raises UnreachableError, and SourceError for a host without Python."""
+        self._store = HostStore(RemotePath(*logdirs[0].parts[:2]), options.clock)
+        super().__init__(logdirs, options)
+
+    def _interrupt(self) -> None:
+        super()._interrupt()
+        self._store.close()
+
+
+class HostStore(RemoteStore):
+    """A :class:`~rltui.files.disk.Host`."""
+
+    most_pause_s = _MOST_PAUSE_S
+
+    def __init__(self, root: RemotePath, clock: Clock) -> None:
+        """Connects. Raises as :class:`HostReader` does."""
+        command, script = script_command(root.authority, os.environ)
+        self._host_files = SshFiles(root, command, clock, script)
+        super().__init__(HostServer(self._host_files))
+        self.use(clock, _PACE_S)
+        try:
+            self._host_files.status(root / "~")
+        except OSError as error:
+            if self._host_files.missing:
+                why = _NEITHER.format(host=root.authority, why=error.strerror)
+                raise SourceError(why) from None
+            raise UnreachableError(f"{root.authority}: {error.strerror}") from None
+        offer(root, self)
+        register(root, self)
+
+    def use(self, clock: Clock, pace_s: float) -> None:
+        super().use(clock, min(pace_s, _PACE_S))
+
+    def hold(self, path: Path, kind: str) -> Hold | None:
+        """See :meth:`SshFiles.hold`."""
+        return self._host_files.hold(path, kind)
+
+    def close(self) -> None:
+        """End the connection, from any thread."""
+        self._host_files.close()

@@ -6,19 +6,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rltui.core.address import RemotePath
 from rltui.core.errors import SourceError
 from rltui.files.disk import offer
 from rltui.remote.conversation import NotInstalledError, StreamError
 from rltui.remote.ssh.connection import CommandProcess, HostPaths, stream_command
-from rltui.remote.ssh.files import SshFiles
+from rltui.remote.ssh.files import HostReader, SshFiles
 from rltui.remote.stream_reader import StreamReader
 from rltui.sources.options import ReaderOptions
-
-if TYPE_CHECKING:
-    from rltui.remote.ssh.host_store import HostReader
 
 
 class SshReader(StreamReader):
@@ -43,8 +39,6 @@ class SshReader(StreamReader):
 
     def _without_rltui(self) -> HostReader:
         """A reader of the same logdirs that decodes here. Raises SourceError."""
-        from rltui.remote.ssh.host_store import HostReader  # seldom needed
-
         return HostReader(self._addresses, replace(self._options, waits=self._waits))
 
     def _interrupt(self) -> None:

@@ -171,10 +171,6 @@ class ThreadedReader(ABC):
         no longer hold that. Batches of another process are an :class:`Arriving`. ``finished``:
         files whose last line another reader has read without its end."""
 
-    def vanished(self) -> Iterable[Batch]:
-        """A batch for each file that another reader handed over and that is gone."""
-        return ()
-
     def rereadable(self, key: RunKey, sources: Sources, generations: Iterable[int]) -> bool | None:
         """Whether :meth:`read_again` would return all of a run. None until its host answers:
         :attr:`on_batch` is called then."""

@@ -140,9 +140,6 @@ class Reader(ThreadedReader):
         finished = {*finished, *(f.file.path for f in self._feeds if f.finished)}
         return read_again(run, sources, self._decoding, self._budget, finished)
 
-    def vanished(self) -> Iterable[Batch]:
-        return () if self._handed_over is None else self._handed_over.vanished()
-
     # -- live ---------------------------------------------------------------------------------
 
     def _prepare(self) -> None:

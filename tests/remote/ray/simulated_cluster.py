@@ -14,8 +14,7 @@ import pytest
 
 from rltui.remote.ray import nodes, reader
 from rltui.remote.ray.helper import HelperProcess, SocketTransport, serve
-from rltui.remote.ray.messages import ClusterError, Node
-from rltui.remote.ray.node_reader import NodeReader
+from rltui.remote.ray.node_reader import ClusterError, Node, NodeReader
 
 _PATIENCE_S = 20.0
 

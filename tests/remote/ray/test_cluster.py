@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
-from rltui.core.backoff import Backoff
 from rltui.core.batch import Batch, RunKey
 from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
+from rltui.files.trouble import Backoff
 from rltui.remote import ReaderOptions, open_reader, stream_reader
 from rltui.remote.ray import cluster_reader
 from rltui.sources.options import Choose, Intervals

@@ -14,8 +14,7 @@ from rltui.core.errors import SourceError, UsageError
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
 from rltui.remote.ray.cluster_reader import NodePaths, NodeRoot
-from rltui.remote.ray.messages import CodeMissingError, LogRoot
-from rltui.remote.ray.node_reader import NodeReader, expanded, root_at
+from rltui.remote.ray.node_reader import CodeMissingError, LogRoot, NodeReader, expanded, root_at
 from rltui.remote.ray.reader import RayPaths
 from rltui.remote.ray.tasks import TaskCluster
 

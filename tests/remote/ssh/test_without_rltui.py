@@ -17,7 +17,7 @@ from rltui.core.errors import SourceError
 from rltui.files.disk import hang_up, hold_on_host
 from rltui.remote import host_script
 from rltui.remote.joined import JoinedReader
-from rltui.remote.ssh.host_store import HostStore
+from rltui.remote.ssh.files import HostStore
 from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
 from tests.remote.ssh.test_sshd import pytestmark, sshd

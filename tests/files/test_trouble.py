@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.core.backoff import Backoff
+from rltui.files.trouble import Backoff
 
 
 def test_pauses_double_up_to_a_bound_and_begin_anew() -> None:
