@@ -113,7 +113,8 @@ def check_actions(run: RunView, told: tuple[Story, ...], page: str) -> None:
 
 def without_names(run: RunView, text: str) -> str:
     """A sentence without what a brief puts into quotes or whole words."""
-    for name in {n for tag, info in run.infos.items() for n in (tag, info.title)}:
+    names = {n for tag, info in run.infos.items() for n in (tag, info.title)}
+    for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, "")
     return re.sub(r'["“”]|\b[a-z]+\.', "", text)
 
