@@ -94,7 +94,7 @@ def check_actions(run: RunView, told: tuple[Story, ...], page: str) -> None:
         if not story.is_open:
             continue
         assert [x.strip() for x in said] == [f"{Part.NEXT.value}: {step}"] * bool(step)
-        assert without_names(run, step)[:20] in without_names(run, brief[story.id])
+        assert without_names(run, step)[:12] in without_names(run, brief[story.id])
         for item in [row.id for row in story.rows]:
             assert step in of_block(detail_lines(run, item, VIEW, 4_000, 0))
         for row in story.rows:
