@@ -126,7 +126,6 @@ def chart_of(
     A ``small`` one lacks bars, marks, limits and all but the ends of the y axis."""
     series, axis = run.shown(tag), axis_of(run, run.shown(tag), view.axis)
     limits, ends = run.verdict.judgement(tag).limits, range_of(run, tag, view.axis, axis.kind)
-    healthy = limits[0].shown if limits else (None, None)
     projection = projection_of(run, tag) if continued and axis.kind == "step" else None
     chart = Chart(
         curve=Curve(np.empty(0), np.empty(0)),
@@ -137,7 +136,7 @@ def chart_of(
         smooth=view.smooth,
         log=view.log_y,
         clip=view.outliers,
-        healthy=None if healthy == (None, None) else healthy,
+        healthy=_healthy(limits),
         limits=() if small else _limits(limits, projection),
         ends=small,
     )
@@ -255,6 +254,12 @@ def _curve(
         mean=None if whole is None else (axis.places(series.steps[whole.centres]), whole.means),
         old=old,
     )
+
+
+def _healthy(limits: Sequence[health.Limit]) -> tuple[float | None, float | None] | None:
+    """The range inside of the mildest limit; None where it has no end."""
+    shown = limits[0].shown if limits else (None, None)
+    return None if shown == (None, None) else shown
 
 
 def _limits(known: Sequence[health.Limit], projection: Projection | None) -> list[Limit]:

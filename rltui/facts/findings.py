@@ -179,5 +179,5 @@ def ahead_sentence(run: RunView, projection: Projection) -> str:
     info = run.infos[projection.tag]
     sign = 1.0 if info.sign >= 0 else -1.0
     word = "lower limit" if projection.falling == (sign > 0) else "limit"
-    limit = numbers.plain(projection.limit * sign)
+    limit = sentences.limit_number(projection.limit * sign)
     return f"{info.title} reaches its {word} of {limit} at about step {steps_words(projection)}"

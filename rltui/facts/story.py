@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rltui.core.level import Level
 from rltui.facts.cache import per_version
+from rltui.facts.checkpoint import LastGood, last_good_checkpoint
 from rltui.facts.checks import CheckItem, check_items
 from rltui.facts.findings import FindingRow, diagnosed_in, finding_rows
 from rltui.facts.runs import newest_log
@@ -21,7 +22,6 @@ from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from rltui.session import RunView
 
 if TYPE_CHECKING:
-    from rltui.facts.checkpoint import LastGood
     from rltui.health.complaints import Complaint
     from rltui.health.crash import ExitStatus
 
@@ -122,8 +122,6 @@ class Story:
     @cached_property
     def checkpoint(self) -> LastGood | None:
         """The newest checkpoint from before it."""
-        from rltui.facts.checkpoint import last_good_checkpoint  # heavy
-
         return last_good_checkpoint(self.run) if self.is_worst else None
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from functools import partial
 
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
@@ -17,7 +16,7 @@ from rltui.facts.lanes import waste
 from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
 from rltui.facts.story import Story, stories, story_of
 from rltui.facts.timing import anatomy
-from rltui.health.model import Diagnosis, Finding, Move
+from rltui.health.model import Diagnosis, Finding
 from rltui.health.symptoms import SETTING_CHANGED, Harm, in_sentence, knowledge
 from rltui.session import RunView
 
@@ -98,28 +97,31 @@ def summary(story: Story, diagnosis: Diagnosis | None = None) -> str:
     diagnosis = diagnosis or (None if story.crash else story.top)
     if diagnosis is None:
         return headline(story)
+    said = {f.title for f in diagnosis.findings}
+    effects: dict[str, list[str]] = {", with ": [], "; then ": []}
+    for effect in story.effects(diagnosis):
+        word = "; then " if _is_after(effect, diagnosis) else ", with "
+        titles = dict.fromkeys(f.title for f in effect.findings if f.title not in said)
+        effects[word] += titles
+        said |= titles.keys()
+    named = (word + ", ".join(titles) for word, titles in effects.items() if titles)
+    return _symptom_words(story, diagnosis) + "".join(named)
+
+
+def _symptom_words(story: Story, diagnosis: Diagnosis) -> str:
+    """ "learning rate 1e-6 → 1e-4 (× 100) at step 120", "KL runs away since step 31"."""
     setting = story.setting if diagnosis.symptom.id == SETTING_CHANGED else None
     since, until = numbers.step(diagnosis.since_step), numbers.step(diagnosis.until_step)
     if setting is not None:
         text = f"{story.run.infos[setting.tag].title} {course_words(setting)}"
         text += f" at step {numbers.step(setting.step)}"
-        text += f", until {until}" if diagnosis.is_over else ""
-    else:
-        text = diagnosis.symptom.title
-        if diagnosis.is_over:
-            text += f" at step {until}" if since == until else f" from step {since} to {until}"
-        elif diagnosis.since_step is not None:
-            text += f" since step {since}"
-
-    said = {f.title for f in diagnosis.findings}
-    effects: dict[str, list[str]] = {", with ": [], "; then ": []}
-    for effect in story.effects(diagnosis):
-        word = "; then " if _is_after(effect, diagnosis) else ", with "
-        for finding in effect.findings:
-            if finding.title not in said:
-                effects[word].append(finding.title)
-                said.add(finding.title)
-    return text + "".join(word + ", ".join(found) for word, found in effects.items() if found)
+        return f"{text}, until {until}" if diagnosis.is_over else text
+    text = diagnosis.symptom.title
+    if diagnosis.is_over:
+        return (
+            f"{text} at step {until}" if since == until else f"{text} from step {since} to {until}"
+        )
+    return text if diagnosis.since_step is None else f"{text} since step {since}"
 
 
 def _is_after(effect: Diagnosis, cause: Diagnosis) -> bool:
@@ -221,69 +223,63 @@ def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
     without text are left out."""
     if not story.is_open and story.crash is None:
         return []
-    lead, top = story.lead, story.top
-    began = top is not None and lead is not None and lead is not top and top.is_over
+    run, lead, top = story.run, story.lead, story.top
+    began = ""
+    if lead is not None and top is not None and top is not lead and top.is_over:
+        began = began_words(story, lead)
+    moves = (
+        f"{run.infos[move.tag].title} at {numbers.step(move.step)}: {course_words(move)}"
+        for move in story.moves
+    )
     found = {
         Part.NEXT: action(story),
-        Part.CHECKPOINT: checkpoint_words(story.run, story.checkpoint),
+        Part.CHECKPOINT: checkpoint_words(run, story.checkpoint),
         Part.LOG_SAYS: complaint_words(story),
-        Part.BEGAN_WITH: began_words(story, lead) if began and lead is not None else "",
-        **_checks(story, badge_of),
-        Part.MOVED: "; ".join(_moved(story, move) for move in story.moves),
+        Part.BEGAN_WITH: began,
+        Part.MOVED: "; ".join(moves),
         Part.CAUSES: "" if lead is None else lead.symptom.causes,
+        **_checked(story, badge_of),
     }
-    return [(part, found[part]) for part in Part if found.get(part)]
+    return [(part, found[part]) for part in Part if found[part]]
 
 
-def _checks(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
-    """Settings that are the likely cause, what to check first, and what then."""
-    causes, first, rest = _sorted(story)
+def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
+    """What to check: settings that are likely causes, what stands out, and the rest."""
+    jumped = None if story.setting is None else story.setting.tag
+    causes, first, rest = _by_rank(story, jumped)
     missing = [item.title for item in story.checks if item.tag is None]
-    told = partial(_told, badge_of)
-    then = [told(item, item.hint or item.answer) for item in rest]
-    if missing:
-        then.append(f"not logged: {sentences.listed(missing)}")
 
+    blamed = (_item_words(item, item.hint, badge_of) for item in causes)
+    remarks = (item.ask if item.tag == jumped else item.hint or item.ask for item in first)
+    asked = (_item_words(i, remark, badge_of) for i, remark in zip(first, remarks, strict=True))
+    then = [_item_words(item, item.hint or item.answer, badge_of) for item in rest]
+    then += [f"not logged: {sentences.listed(missing)}"] if missing else []
     return {
-        Part.LIKELY_CAUSE: sentences.listed(told(item, item.hint) for item in causes),
-        Part.CHECK_FIRST: sentences.listed(told(item, _question(story, item)) for item in first),
+        Part.LIKELY_CAUSE: sentences.listed(blamed),
+        Part.CHECK_FIRST: sentences.listed(asked),
         Part.THEN: sentences.listed(then),
     }
 
 
-def _sorted(story: Story) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
-    """The logged checks of a story: likely causes, those to make first, the others."""
-    jumped = None if story.setting is None else story.setting.tag
+def _by_rank(
+    story: Story, jumped: str | None
+) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
+    """What is logged: settings that are likely causes, but for the one that jumped; what to check
+    first; and then."""
     causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
     for item in story.checks:
         if item.tag is None:
             continue
-        if item.leads and item.is_setting and item.tag != jumped:
-            causes.append(item)
-        if item.first and item not in causes:
-            first.append(item)
-        elif not item.first:
-            rest.append(item)
-    if not first and not causes:
-        first = [item for item in rest if not item.answer][:1]
-
-    return causes, first, [item for item in rest if item not in first]
+        is_cause = item.leads and item.is_setting and item.tag != jumped
+        (causes if is_cause else first if item.first else rest).append(item)
+    if rest and not (causes or first or rest[0].answer):
+        first.append(rest.pop(0))
+    return causes, first, rest
 
 
-def _question(story: Story, item: CheckItem) -> str:
-    jumped = None if story.setting is None else story.setting.tag
-    return item.ask if item.tag == jumped else item.hint or item.ask
-
-
-def _told(badge_of: BadgeOf, item: CheckItem, remark: str) -> str:
+def _item_words(item: CheckItem, remark: str, badge_of: BadgeOf) -> str:
     """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it reads as a yes."""
     badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
     then = then_words(item)
     value = numbers.value(item.value) + (f" now, {then}" if then else "")
     return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
-
-
-def _moved(story: Story, move: Move) -> str:
-    """ "learning rate at 30: 1e-6 → 1e-4 (× 100)"."""
-    where = f"{story.run.infos[move.tag].title} at {numbers.step(move.step)}"
-    return f"{where}: {course_words(move)}"

@@ -254,17 +254,12 @@ def _judgements(
     row and sentence have one limit."""
     tags: dict[str, Judgement] = {}
     compared: dict[str, Judgement] = {}
-    shown = {id(f.evidence.row) for f in findings if f.fires}
-
-    def is_silent(case: tuple[Task, Answer]) -> bool:
-        said = case[1].outcome.findings if case[1].outcome else ()
-        return not any(id(f.evidence.row) in shown for f in said)
-
-    for task, answer in sorted(_each(answers), key=is_silent):
-        if answer.outcome is not None and answer.outcome.judged:
-            if answer.outcome.judgement.level is Level.OK and not task.variant.badge_ok:
-                continue
-            new = within_range(infos[answer.tag], answer.outcome.judgement)
+    for task, answer in _shown_first(answers, findings):
+        said = answer.outcome
+        if said is None or not said.judged:
+            continue
+        if said.judgement.level is not Level.OK or task.variant.badge_ok:
+            new = within_range(infos[answer.tag], said.judgement)
             kept = compared if task.variant.detector.reference else tags
             old = kept.get(answer.tag)
             kept[answer.tag] = new if old is None else _both(old, new)
@@ -272,14 +267,27 @@ def _judgements(
         tags[tag] = _with_level(tags[tag], new) if tag in tags else new
     for tag, judged in _of_quotients(infos, answers).items():
         tags.setdefault(tag, judged)
-    for tag, info in infos.items():
-        if tag not in tags and tag not in unfit and info.healthy is not None:
-            # the documentation gives a range: no rule judges it, so it has no badge
-            low, high = info.healthy
-            documented = limit_of(info, Level.UNKNOWN, low, high)
-            tags[tag] = Judgement(Level.UNKNOWN, (documented,))
+    return tags | _documented({t: i for t, i in infos.items() if t not in tags and t not in unfit})
 
-    return tags
+
+def _shown_first(answers: Answers, findings: Iterable[Finding]) -> list[tuple[Task, Answer]]:
+    """The answers, those first from which a finding comes that fires."""
+    shown = {id(f.evidence.row) for f in findings if f.fires}
+
+    def is_silent(case: tuple[Task, Answer]) -> bool:
+        said = case[1].outcome.findings if case[1].outcome else ()
+        return not any(id(f.evidence.row) in shown for f in said)
+
+    return sorted(_each(answers), key=is_silent)
+
+
+def _documented(infos: Infos) -> dict[str, Judgement]:
+    """The ranges that the documentation gives: no rule judges these tags, so they have no badge."""
+    return {
+        tag: Judgement(Level.UNKNOWN, (limit_of(info, Level.UNKNOWN, *info.healthy),))
+        for tag, info in infos.items()
+        if info.healthy is not None
+    }
 
 
 def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:

@@ -112,14 +112,7 @@ class _Entries(list[Entry[ItemId]]):
         firing = [story for story in stories(run) if any(row.is_firing for row in story.rows)]
         self.head("Firing", counts(run) if firing else "none")
         for story in firing:
-            heads = head_lines(story, view, width)
-            rows = [row for row in story.rows if row.is_firing]
-            for item, line in heads:
-                self.item(item, line)
-            for place, row in enumerate(rows):
-                depth = 2 * bool(heads or place)
-                line = finding_line(run, row, width - depth, view, now=True)
-                self.item(row.id, [(" " * depth, TEXT), *line])
+            self.firing(story)
         if not firing:
             calm, *judged = calm_lines(run, width, view)[:2]
             self.item(CalmId(), calm)
@@ -135,6 +128,16 @@ class _Entries(list[Entry[ItemId]]):
         for row in muted:
             line = finding_line(run, row, width, view, now=True)
             self.item(row.id, [(text, MUTED) for text, _ in line])
+
+    def firing(self, story: Story) -> None:
+        """What fires of a story, below what began it."""
+        heads = head_lines(story, self._view, self._width)
+        for item, line in heads:
+            self.item(item, line)
+        for place, row in enumerate(row for row in story.rows if row.is_firing):
+            depth = 2 * bool(heads or place)
+            line = finding_line(self._run, row, self._width - depth, self._view, now=True)
+            self.item(row.id, [(" " * depth, TEXT), *line])
 
     def rest(self, report: Report) -> None:
         """Projections, files that cannot be read, rules that could not judge."""
@@ -275,7 +278,8 @@ def _listed(
             spare -= len(body)
             lines += body
 
-    return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden and room > 0 else lines
+    more = [[(f"  and {hidden} more on Findings", MUTED)]] if hidden else []
+    return [*lines, *more[: max(0, room)]]
 
 
 class FindingsPane(Container):
