@@ -55,11 +55,7 @@ def test_wide(runs: rltui.Runs, library: Any) -> None:
     pytest.importorskip(library, reason=f"{library} is not installed")
     frame = runs.frame("wide", library=library)
     assert list(frame.columns) == ["run", "step", "loss", "kl"]
-    assert rows_of(frame) == [
-        ("a", 1, 3.0, 0.5),
-        ("a", 2, 1.0, None),
-        ("b", 5, None, 0.25),
-    ]
+    assert rows_of(frame) == [("a", 1, 3.0, 0.5), ("a", 2, 1.0, None), ("b", 5, None, 0.25)]
     assert rows_of(runs["b"].frame("wide", library=library)) == [("b", 5, 0.25)]
 
 

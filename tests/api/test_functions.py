@@ -45,7 +45,7 @@ def write_events(directory: Path, number: int, loss: dict[int, float]) -> None:
 
 def test_the_public_names_and_their_parameters_stay() -> None:
     assert set(rltui.__all__) == {
-        *("RltuiError", "Runs", "Verdicts", "__version__", "follow", "judge", "read"),
+        *("RltuiError", "Runs", "Verdicts", "__version__", "follow", "judge", "read")
     }
     assert set(rltui.__all__) <= set(dir(rltui)), "a Python shell completes them"
     common = ["logdir", "run", "framework", "algorithm"]
@@ -59,7 +59,7 @@ def test_the_public_names_and_their_parameters_stay() -> None:
     for function, names in expected.items():
         assert list(inspect.signature(function).parameters) == names
     assert list(inspect.signature(api.Points).parameters) == [
-        *("tag", "steps", "wall_times", "values", "superseded"),
+        *("tag", "steps", "wall_times", "values", "superseded")
     ]
 
 

@@ -250,10 +250,7 @@ def test_rounds_and_tables(tmp_path: Path) -> None:
     made = [data.make(tmp_path, name, 0.002) for name in ("c", "j20")]
     chosen = ["rltui", "rltui, store", "orjson.loads", "read()"]
     results = measure([(m, m) for m in made], 1, 1, None, chosen)
-    assert [set(r.cells) for r in results] == [
-        {"rltui", "rltui, store", "read()"},
-        set(chosen),
-    ]
+    assert [set(r.cells) for r in results] == [{"rltui", "rltui, store", "read()"}, set(chosen)]
     for lines in (cpu_table(results), ratio_table(results), cost_table(results)):
         assert len(lines) == 4
         assert len({line.count("|") for line in lines}) == 1

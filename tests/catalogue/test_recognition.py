@@ -101,11 +101,7 @@ def test_names(
     tags: list[str], framework: str, algorithm: str | None, scenario: str, catalogue: Catalogue
 ) -> None:
     found = catalogue.recognise(tags)
-    assert (found.framework, found.algorithm, found.scenario.id) == (
-        framework,
-        algorithm,
-        scenario,
-    )
+    assert (found.framework, found.algorithm, found.scenario.id) == (framework, algorithm, scenario)
     assert found.reasons
 
 

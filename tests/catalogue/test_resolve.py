@@ -145,12 +145,7 @@ def test_select() -> None:
 
 
 def test_scenarios(catalogue: Catalogue) -> None:
-    titles = [
-        "Is it learning?",
-        "Is it stable?",
-        "Is it efficient?",
-        "Is the data healthy?",
-    ]
+    titles = ["Is it learning?", "Is it stable?", "Is it efficient?", "Is the data healthy?"]
     for scenario in catalogue.scenarios.values():
         assert [q.title for q in scenario.questions] == titles
         assert scenario.headline

@@ -25,14 +25,7 @@ from rltui.core.level import Level
 from rltui.remote.wire.batches import BatchDecoder
 from rltui.remote.wire.codec import dump
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
-from rltui.remote.wire.messages import (
-    Hello,
-    Message,
-    Read,
-    Request,
-    kind_of,
-    message_in,
-)
+from rltui.remote.wire.messages import Hello, Message, Read, Request, kind_of, message_in
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session
 

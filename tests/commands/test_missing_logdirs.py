@@ -178,11 +178,7 @@ def test_a_path_that_does_not_exist(cli: Cli, tmp_path: Path, command: str) -> N
     ("name", "content", "words"),
     [
         ("train.log", b"hello world\n" * 4213, "4,213 lines of text, no row with a step and"),
-        (
-            "train.log",
-            b"hello\nworld",
-            "tried: console (no rows of metrics in it so far), ",
-        ),
+        ("train.log", b"hello\nworld", "tried: console (no rows of metrics in it so far), "),
         ("data.csv", b"name,city\na,b\n", "formats tried: csv (no step column beside numbers, "),
         ("model.bin", b"\x80\0\1\2" * 99, "holds bytes that are no text; formats tried: "),
         ("train.log", b"", ": empty so far\n"),

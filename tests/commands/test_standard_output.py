@@ -177,12 +177,7 @@ def names(cli: Cli, *arguments: str | Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("glob", "found"),
-    [
-        ("grpo", ["grpo"]),
-        ("ppo", ["ppo"]),
-        ("p*", ["ppo"]),
-        ("*", ["grpo", "ppo"]),
-    ],
+    [("grpo", ["grpo"]), ("ppo", ["ppo"]), ("p*", ["ppo"]), ("*", ["grpo", "ppo"])],
 )
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_each_run_is_chosen_by_its_own_name(

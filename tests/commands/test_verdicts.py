@@ -314,11 +314,7 @@ def test_a_wait_is_for_those_who_follow(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "said"),
-    [
-        ("grpo-7", "; did you mean '{}/grpo-7'?"),
-        ("other", ""),
-    ],
+    ("there", "said"), [("grpo-7", "; did you mean '{}/grpo-7'?"), ("other", "")]
 )
 def test_the_wait_is_said_and_ends_when_it_is_there(
     there: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -32,10 +32,7 @@ PLACES = {
     "progress": ("rltui.session.judging.Judge.renew", lambda _, view: view.key),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
     "text": ("rltui.output.text_report._verdict_lines", lambda run: run.key),
-    "JSON": (
-        "rltui.output.json_document.why_unknown",
-        lambda run: run.key if run.infos else OTHER,
-    ),
+    "JSON": ("rltui.output.json_document.why_unknown", lambda run: run.key if run.infos else OTHER),
     "values": ("rltui.session.run.RunView.series", lambda run, _: run.key),
 }
 VERBS = [

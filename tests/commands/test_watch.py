@@ -65,9 +65,7 @@ def by_hand(hand: Callable[[Pilot[Any]], Awaitable[None]]) -> Any:
 
 
 def test_the_session_that_was_left_is_gone_before_the_next_choice(
-    cli: Cli,
-    sessions: list[weakref.ReferenceType[Session]],
-    monkeypatch: pytest.MonkeyPatch,
+    cli: Cli, sessions: list[weakref.ReferenceType[Session]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alive: list[int] = []
 

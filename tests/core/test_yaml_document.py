@@ -45,8 +45,7 @@ def test_values_and_positions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("1e-3", 0.001), ("1E5", 1e5), ("-2e+3", -2000.0), ("1.5e3", 1500.0)],
+    ("text", "value"), [("1e-3", 0.001), ("1E5", 1e5), ("-2e+3", -2000.0), ("1.5e3", 1500.0)]
 )
 def test_exponents_are_numbers(text: str, value: float) -> None:
     assert parse(f"a: {text}").table().need("a").number() == value
@@ -237,12 +236,7 @@ for words in json.loads(sys.argv[1]):
     assert code in (0, 1, None), words
 """
 RUN = str(FIXTURES / "labelled" / "verl")
-VERBS = [
-    ["check", RUN],
-    ["explain", "entropy"],
-    ["lint"],
-    ["demo", "--list"],
-]
+VERBS = [["check", RUN], ["explain", "entropy"], ["lint"], ["demo", "--list"]]
 
 
 def test_every_verb_works_without_libyaml() -> None:

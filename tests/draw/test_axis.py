@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.chart.axis import (
-    end_scale,
-    linear_scale,
-    log_scale,
-    round_ticks,
-    x_ticks,
-)
+from rltui.draw.chart.axis import end_scale, linear_scale, log_scale, round_ticks, x_ticks
 from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.render import render
 from rltui.draw.glyph import BRAILLE, glyph_set

@@ -9,14 +9,7 @@ import pytest
 
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey, TextPoint
-from rltui.facts.samples import (
-    FILTERS,
-    HIGH_WRONG,
-    SampleBrowser,
-    folders_of,
-    passing,
-    root_of,
-)
+from rltui.facts.samples import FILTERS, HIGH_WRONG, SampleBrowser, folders_of, passing, root_of
 from rltui.session import RunView
 from rltui.session import hyperparameters as texts_module
 from rltui.session.hyperparameters import Texts

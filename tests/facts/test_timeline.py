@@ -118,10 +118,7 @@ BEFORE: Tags = {
     "global_seqlen/mean": [100.0] * N,
     "global_seqlen/max": [200.0] * N,
 }
-AFTER: Tags = {
-    "global_seqlen/balanced_min": [90.0] * N,
-    "global_seqlen/balanced_max": [125.0] * N,
-}
+AFTER: Tags = {"global_seqlen/balanced_min": [90.0] * N, "global_seqlen/balanced_max": [125.0] * N}
 
 
 def the_loads(tags: Tags) -> list[Load]:

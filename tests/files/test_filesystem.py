@@ -10,13 +10,7 @@ import pytest
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.files.disk import Mounts
-from rltui.files.trouble import (
-    READABLE,
-    Trouble,
-    is_missing,
-    lasting,
-    reason_of,
-)
+from rltui.files.trouble import READABLE, Trouble, is_missing, lasting, reason_of
 
 LINE = "{id} 1 0:{id} / {point} rw,relatime shared:1 master:2 - {kind} {source} rw,vers=4.2"
 

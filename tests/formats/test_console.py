@@ -265,11 +265,7 @@ def test_tail_shows_what_a_terminal_shows() -> None:
         + "\nCUDA out of memory\u202e"
     )
     found = tail(text)
-    assert found.lines[:3] == (
-        "step:1 - a:1.0",
-        "Traceback (most recent call last):",
-        "done",
-    )
+    assert found.lines[:3] == ("step:1 - a:1.0", "Traceback (most recent call last):", "done")
     assert len(found.lines[3]) == 500
     assert found.lines[4] == "CUDA out of memory\\u202e"
     assert found.after_row == 4

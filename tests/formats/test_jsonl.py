@@ -50,11 +50,7 @@ def test_null_nan_and_infinity() -> None:
     )
     assert math.isnan(found["a"][1][1])
     assert math.isnan(found["b"][0][1])
-    assert (found["c"], found["d"], found["e"]) == (
-        [(1, math.inf)],
-        [(1, -math.inf)],
-        [(1, 1.0)],
-    )
+    assert (found["c"], found["d"], found["e"]) == ([(1, math.inf)], [(1, -math.inf)], [(1, 1.0)])
 
 
 def test_what_was_null_before_it_had_a_number_is_measured_now_and_then() -> None:

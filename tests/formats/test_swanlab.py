@@ -17,14 +17,7 @@ from rltui.formats.tracker_log.leveldb import Framing
 from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, SwanLabDecoder
 from tests.formats import encode
 from tests.formats.encode import field
-from tests.formats.encode_tracker import (
-    log,
-    number,
-    scalar,
-    stamp,
-    swanlab_log,
-    swanlab_record,
-)
+from tests.formats.encode_tracker import log, number, scalar, stamp, swanlab_log, swanlab_record
 from tests.places import FIXTURES
 
 FIXTURE = FIXTURES / "swanlab" / "nan.swanlab"

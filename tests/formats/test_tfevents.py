@@ -139,9 +139,7 @@ def test_every_style_of_scalar(style: str) -> None:
 
 def test_plugin_of_the_first_event_holds_for_all() -> None:
     scalar = [encode.content_tensor(b"s", 1.0), encode.content_tensor(b"s", 2.0, named=False)]
-    other = [
-        encode.field(1, b"h") + encode.field(8, b"\x08\x01" + encode.field(5, bytes(4))),
-    ]
+    other = [encode.field(1, b"h") + encode.field(8, b"\x08\x01" + encode.field(5, bytes(4)))]
     first = other[0] + encode.plugin(b"histograms")
     data = b"".join(
         encode.event(i, 1.78e9, v) for i, v in enumerate([first, *scalar, *other * 600, *scalar])

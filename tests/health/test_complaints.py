@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.batch import LogTail
-from rltui.health.complaints import (
-    MOST_MESSAGES,
-    ComplaintScan,
-    Message,
-    complaints,
-    rank_of_file,
-)
+from rltui.health.complaints import MOST_MESSAGES, ComplaintScan, Message, complaints, rank_of_file
 
 
 def scanned(*lines: str, rank: str = "") -> list[Message]:

@@ -241,8 +241,7 @@ class TestMemory:
         engine.evaluate(run, infos, RECOGNITION, 0.0)
         judged: list[str] = []
         monkeypatch.setattr(
-            "rltui.health.engine.judge",
-            lambda rule, variant, info, *rest: judged.append(info.tag),
+            "rltui.health.engine.judge", lambda rule, variant, info, *rest: judged.append(info.tag)
         )
         run.apply(a_batch(steps(21, {"clip": [0.5] * 9})))
         engine.evaluate(run, infos, RECOGNITION, 0.0)

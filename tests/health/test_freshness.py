@@ -92,12 +92,7 @@ class TestWhenALongTagIsJudged:
         ids=["usual", "not for ever", "last row", "clock back", "many rows", "short", "news"],
     )
     def test_usual_rows_wait(
-        self,
-        live: Callable[[int], Live],
-        rows: int,
-        new: list[float],
-        now: float,
-        judged: bool,
+        self, live: Callable[[int], Live], rows: int, new: list[float], now: float, judged: bool
     ) -> None:
         run = live(rows)
         run.append(new)

@@ -14,10 +14,7 @@ from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_pane import (
-    finding_entries,
-    findings_layout,
-)
+from rltui.pages.findings.findings_pane import finding_entries, findings_layout
 from rltui.pages.findings.lines import log_head, log_lines
 from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.run.grid import grid_lines

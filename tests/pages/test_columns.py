@@ -28,12 +28,7 @@ from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.findings.lines import onset_words
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import run_header, verdict_spans
-from rltui.pages.run.metric_table import (
-    _row_line,
-    columns_for,
-    columns_of,
-    list_head,
-)
+from rltui.pages.run.metric_table import _row_line, columns_for, columns_of, list_head
 from rltui.pages.run.tab import side_lines
 from rltui.pages.runs.columns import RunColumns
 from rltui.pages.runs.lines import _line

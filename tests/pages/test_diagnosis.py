@@ -15,11 +15,7 @@ from rltui.facts.story import main_story
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_pane import (
-    finding_entries,
-    findings_pane,
-    verdict_lines,
-)
+from rltui.pages.findings.findings_pane import finding_entries, findings_pane, verdict_lines
 from rltui.pages.findings.lines import HeadId, counts
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line

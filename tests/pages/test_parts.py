@@ -17,12 +17,7 @@ from rltui.facts.metrics import TABS
 from rltui.session import Session
 from tests.builders import LOGDIR, a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock
-from tests.pages.parts import (
-    assert_harmless,
-    parts_of_run,
-    parts_of_runs,
-    parts_of_session,
-)
+from tests.pages.parts import assert_harmless, parts_of_run, parts_of_runs, parts_of_session
 
 #: Tags that try to do harm, as they arrive: through the same cleaning as in the decoders.
 ODD_TAGS = (

@@ -14,12 +14,7 @@ from rltui.draw.view import View
 from rltui.facts.lanes import lanes
 from rltui.pages.run.tab import tab_line
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_strips, tail_name
-from rltui.pages.timing.pane import (
-    anatomy,
-    step_line,
-    step_lines,
-    timing_layout,
-)
+from rltui.pages.timing.pane import anatomy, step_line, step_lines, timing_layout
 from rltui.pages.timing.timing_table import (
     stacked_lines,
     stage_columns,

@@ -21,15 +21,7 @@ from rltui.remote.host_script import MOST_READ
 from rltui.remote.stream import Stream, answer
 from rltui.remote.wire.codec import WireError, dump, dump_json, load
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
-from rltui.remote.wire.messages import (
-    Answer,
-    Message,
-    Question,
-    Read,
-    Sort,
-    What,
-    kind_of,
-)
+from rltui.remote.wire.messages import Answer, Message, Question, Read, Sort, What, kind_of
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.side_files import sample_files
 from rltui.sources.side_files.sample_files import find_samples

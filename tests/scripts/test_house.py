@@ -61,9 +61,7 @@ def f():
 
 def small(**changed: float) -> Any:
     return House(
-        totals={"tokens": 100} | changed,
-        packages={"core": 100},
-        large={"members": {"a.py:A": 25}},
+        totals={"tokens": 100} | changed, packages={"core": 100}, large={"members": {"a.py:A": 25}}
     )
 
 

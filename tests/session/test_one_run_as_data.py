@@ -140,15 +140,7 @@ def long_tag_text(rows: Rows) -> str:
 
 @form("metrics.jsonl")
 def with_level(rows: Rows) -> str:
-    return jl(
-        {
-            "level": "INFO",
-            "msg": "train",
-            "ts": f"{clock(r)}Z",
-            **r,
-        }
-        for r in rows
-    )
+    return jl({"level": "INFO", "msg": "train", "ts": f"{clock(r)}Z", **r} for r in rows)
 
 
 @form("metrics.jsonl")

@@ -335,11 +335,7 @@ def test_the_last_result_of_a_trial_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("status", "state"),
-    [
-        ("TERMINATED", RunState.FINISHED),
-        ("ERROR", RunState.CRASHED),
-        ("RUNNING", RunState.LIVE),
-    ],
+    [("TERMINATED", RunState.FINISHED), ("ERROR", RunState.CRASHED), ("RUNNING", RunState.LIVE)],
 )
 def test_the_state_of_an_experiment(status: str, state: RunState, tmp_path: Path) -> None:
     tune(tmp_path, status)

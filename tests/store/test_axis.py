@@ -101,10 +101,7 @@ def test_a_log_that_goes_on_where_the_other_ended_fills_it() -> None:
     """The same axis: values of later steps are no repetition of the earlier ones."""
     more = a_block({"approxkl": KL[30:]}, first=31)
     run = only(
-        store_of(
-            a_batch(a_block({"approxkl": KL[:30]}), source=CSV),
-            a_batch(more, source=TB),
-        )
+        store_of(a_batch(a_block({"approxkl": KL[:30]}), source=CSV), a_batch(more, source=TB))
     )
     assert run.series("approxkl").steps.tolist() == list(range(1, 61))
 

@@ -165,11 +165,7 @@ def test_a_key_of_the_screen_below_is_named_as_it_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("space", "Space (mark rows for one chart)"),
-        ("tab", "Tab (next section)"),
-    ],
+    ("name", "words"), [("space", "Space (mark rows for one chart)"), ("tab", "Tab (next section)")]
 )
 def test_in_the_grid_a_key_of_the_table_leads_there(name: str, words: str) -> None:
     assert elsewhere(name, GRID, KEYS) == f"{words} works in the table: press v first"

@@ -14,13 +14,7 @@ from textual import events
 from textual.drivers import linux_driver
 from textual.geometry import Region
 
-from rltui.tui.terminal_picture import (
-    ASK,
-    Placed,
-    TerminalAnswer,
-    TerminalPicture,
-    hear_answers,
-)
+from rltui.tui.terminal_picture import ASK, Placed, TerminalAnswer, TerminalPicture, hear_answers
 
 KITTY = "\x1b_Gi=7498868;OK\x1b\\"
 CELL = "\x1b[6;20;10t"
@@ -84,10 +78,7 @@ def test_a_key_that_begins_as_an_answer_takes_no_others_with_it(
     ],
 )
 def test_the_protocol_is_what_the_terminal_says(
-    answers: tuple[str, ...],
-    protocol: str,
-    cell: tuple[int, int],
-    monkeypatch: pytest.MonkeyPatch,
+    answers: tuple[str, ...], protocol: str, cell: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rltui.tui.terminal_picture._cell_of_system", lambda: (0, 0))
     found = told(*answers)

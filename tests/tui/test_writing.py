@@ -66,9 +66,7 @@ async def test_csv_is_the_data_of_the_chart(here: Path) -> None:
         assert not (here / "b.csv").exists()
 
 
-async def test_a_report_is_about_the_run_on_the_screen_or_about_all(
-    here: Path,
-) -> None:
+async def test_a_report_is_about_the_run_on_the_screen_or_about_all(here: Path) -> None:
     two = (grpo_batch(60, collapse=30, run="sick"), grpo_batch(60, run="well"))
     async with open_app(*two) as hand:
         await write(hand, "all.md")

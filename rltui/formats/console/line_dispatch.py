@@ -120,7 +120,7 @@ class LineDispatch:
         rows.end_piece(ends)
         self._lead(text, ends[-1:])
 
-        return ends[-1] if ends else None
+        return next(reversed(ends), None)
 
     def _lead(self, text: bytes, ends: list[int]) -> None:
         """Let a marker of the newest row lead; ``ends``: where its line ends, if it is here."""

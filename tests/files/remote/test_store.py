@@ -184,10 +184,7 @@ def test_one_command_adds_all_that_an_address_needs(
 @pytest.mark.usefixtures("_not_imported")
 @pytest.mark.parametrize(
     ("scheme", "missing", "named"),
-    [
-        ("gs", "gcsfs", "fsspec and gcsfs"),
-        ("oci", "ocifs", "fsspec and ocifs"),
-    ],
+    [("gs", "gcsfs", "fsspec and gcsfs"), ("oci", "ocifs", "fsspec and ocifs")],
 )
 def test_without_the_package_of_a_protocol(
     monkeypatch: pytest.MonkeyPatch, scheme: str, missing: str, named: str

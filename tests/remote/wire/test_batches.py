@@ -227,9 +227,7 @@ def part(*items: dict[str, object], **more: object) -> Frame:
     return Frame(Kind.PART, head)
 
 
-def test_items_that_hardly_take_a_byte_of_the_stream_count(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_items_that_hardly_take_a_byte_of_the_stream_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_MOST_WAITING", 1 << 20)
     decoder, frame = BatchDecoder(1), part(*[{"restart": 1}] * 1000)
     assert len(frame.record) < 1 << 14

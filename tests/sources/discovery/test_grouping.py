@@ -60,10 +60,7 @@ CASES = {
     ),
     "a directory of event files within that of the run": (
         ["exp/tb", "exp/metrics.jsonl", "other/tb"],
-        {
-            "exp": ["exp/metrics.jsonl", f"exp/tb/{EVENT}"],
-            "other": [f"other/tb/{EVENT}"],
-        },
+        {"exp": ["exp/metrics.jsonl", f"exp/tb/{EVENT}"], "other": [f"other/tb/{EVENT}"]},
     ),
     "event files in the only directory of the logdir": (["tb"], {".": [f"tb/{EVENT}"]}),
     "a name that two have": (

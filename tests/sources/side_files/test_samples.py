@@ -13,13 +13,7 @@ import pytest
 from rltui.core.installation import to_add
 from rltui.sources.side_files import sample_files
 from rltui.sources.side_files.sample_files import PART, SampleSet, find_samples, samples_in
-from rltui.sources.side_files.trajectory import (
-    FAILED,
-    GARBLED,
-    TRUNCATED,
-    row_of,
-    sample_of,
-)
+from rltui.sources.side_files.trajectory import FAILED, GARBLED, TRUNCATED, row_of, sample_of
 
 
 def write(path: Path, *rows: Any) -> Path:
