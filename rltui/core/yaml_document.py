@@ -75,7 +75,11 @@ class Node:
 
     def number(self) -> float:
         """The value as a float."""
-        return float(self._need((int, float), "a number"))
+        value = self._need((int, float), "a number")
+        try:
+            return float(value)
+        except OverflowError:
+            self.fail("the number is too large")
 
     def integer(self) -> int:
         """The value as an int."""
@@ -106,7 +110,7 @@ class Node:
         """The value as a regular expression."""
         try:
             return re.compile(self.text())
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             self.fail(f"not a regular expression: {error}")
 
     def items(self) -> list[Node]:

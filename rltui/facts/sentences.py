@@ -60,8 +60,10 @@ def _limit_named(finding: Finding, template: str) -> str:
     known = finding.evidence.facts
     if known.get("watch") is None or known.get("bad") is None:
         return template
-    reached = (x for x in (Level.BAD, Level.WATCH) if known[x.word] == finding.evidence.threshold)
+    levels = (finding.level, Level.BAD, Level.WATCH)
+    reached = (x for x in levels if known.get(x.word) == finding.evidence.threshold)
     word = next(reached, finding.level).word
+    template = template.replace("limit {bound}", word + " {past}", 1)
     return _LIMIT.sub(
         lambda found: f"{word} {'below' if found[1] == 'floor' else 'limit'}", template, count=1
     )
@@ -108,6 +110,7 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         if evidence.has_before
         else "",
         "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
+        "past": ("below " if side is Side.LOW else "above ") + limit,
         "and_now": "" if evidence.latest is None else f", now {numbers.plain(evidence.latest)}",
         **evidence.facts,
     }

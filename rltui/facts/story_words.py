@@ -14,7 +14,7 @@ from rltui.facts.checks import CheckItem, then_words
 from rltui.facts.findings import FindingRow, change_words, course_words, usually
 from rltui.facts.lanes import waste
 from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
-from rltui.facts.story import Story, stories, story_of
+from rltui.facts.story import Story, main_story, stories, story_of
 from rltui.facts.timing import anatomy
 from rltui.health.model import Diagnosis, Finding
 from rltui.health.symptoms import SETTING_CHANGED, Harm, in_sentence, knowledge
@@ -171,7 +171,7 @@ def headline(story: Story, *, short: bool = False) -> str:
 def run_words(run: RunView) -> str:
     """Line about a run: its first story, since when, and how many findings there are
     besides; else why there is none."""
-    story = next((story for story in stories(run) if story.is_open), None)
+    story = main_story(run)
     if story is None:
         return why_unknown(run) or calm_words(run)
     first = next(iter(story.lead.findings if story.lead else ()), None)

@@ -88,7 +88,13 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
 
 
 def _milder(finding: Finding) -> Finding:
-    worst = min(finding.evidence.worst or finding.level, Level.WATCH)
+    """The finding as one of WATCH at most, with the limit of that level."""
+    evidence = finding.evidence
+    worst = min(evidence.worst or finding.level, Level.WATCH)
+    threshold = evidence.facts.get(Level.WATCH.word)
+    if finding.level <= Level.WATCH or not isinstance(threshold, float):
+        threshold = evidence.threshold
     return finding._replace(
-        level=min(finding.level, Level.WATCH), evidence=replace(finding.evidence, worst=worst)
+        level=min(finding.level, Level.WATCH),
+        evidence=replace(evidence, worst=worst, threshold=threshold),
     )

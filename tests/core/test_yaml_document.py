@@ -223,6 +223,14 @@ def test_both_parsers_read_the_same(path: Path) -> None:
         assert slow == list(yaml.load_all(text, yaml.CSafeLoader))
 
 
+@pytest.mark.parametrize("text", ["9" * 400, "a{99999999999999999999}", "(" * 5000])
+def test_what_is_too_large_is_an_error_of_its_place(text: str) -> None:
+    node = parse_document(f"[{text if text.isdigit() else json.dumps(text)}]", Path("a.yaml"))
+    (entry,) = node.items()
+    with pytest.raises(DocumentError, match=r"^a\.yaml:1:2: "):
+        entry.number() if text.isdigit() else entry.pattern()
+
+
 WITHOUT = """
 import json, sys, yaml
 for name in [n for n in dir(yaml) if n.startswith("C") and n.endswith(("Loader", "Dumper"))]:

@@ -463,6 +463,20 @@ def test_goals(name: str, total: int | None) -> None:
     assert goal(LOGS[name][0]) == total
 
 
+@pytest.mark.parametrize("rest", ["loss {x} episode {y}", "loss {x} updates {y}", "{y} loss {x}"])
+def test_a_row_does_not_depend_on_the_figures_of_rows_before(rest: str) -> None:
+    """A fraction is no counter, and the same name with a whole number may be one."""
+
+    def rows(first: int) -> list[str]:
+        figures = ((n, n / 8, n / 4) for n in range(first, 41))
+        return [f"step {n} " + rest.format(x=x, y=f"{y:g}") + "\n" for n, x, y in figures]
+
+    whole, late = values("".join(rows(1))), values("".join(rows(4)))
+    assert {t: [p for p in ps if p[0] > 12] for t, ps in whole.items()} == {
+        t: [p for p in ps if p[0] > 12] for t, ps in late.items()
+    }
+
+
 def test_a_log_of_mlx_lm() -> None:
     found = values((places.FIXTURES / "console" / "mlx_lm.log").read_bytes())
     assert found["val_loss"] == [(1, 4.609), (20, 3.7), (40, 3.637), (60, 3.613)]

@@ -99,6 +99,7 @@ def test_a_finding_about_success_outweighs_a_rise() -> None:
 def test_an_episode_that_is_over_was_no_worse_either() -> None:
     report = judge({"kl.old_new": "0.01x40 2x20 0.01x60", "reward.mean": RISES}, "kl_blowup")
     assert {(f.level, f.evidence.worst) for f in report.findings} == {(Level.WATCH, Level.WATCH)}
+    assert {f.evidence.threshold for f in report.findings} == {0.1}, "that of its level"
 
 
 @given(values=logged())

@@ -78,6 +78,7 @@ _BARRED = re.compile(
 #: The times of a progress bar, whose counters are those of another dialect.
 _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 _NUMBER = re.compile(rb"\d{1,15}")
+_FIGURE = re.compile(rb"(?<![\w.])" + QUANTITY + rb"(?![\w.])")
 _GOES_ON = re.compile(rb"[.\w]")
 #: Numbers that are part of what stands before them.
 _STICKS = re.compile(rb",[-+]?\d|/[-+]?\d")
@@ -200,10 +201,14 @@ class Generic(Dialect):
         counter = _NUMBER.search(text, position.begin + len(position.word), position.end)
         if counter is None or not position.word or position.rank > BATCH or _fine_names(names):
             return
-        if _NUMBER.search(before) or _STICKS.search(text) or has_counters(text[position.end :]):
+        # a value that is whole now and then may make a counter of its name
+        values = _FIGURE.sub(b"0", text[position.end :])
+        if _NUMBER.search(before) or _STICKS.search(text) or has_counters(values):
             return
         middle = text[counter.end() : position.end]
-        if int(counter[0]) != position.step or _GOES_ON.match(middle):  # 1.5k
+        if _GOES_ON.match(middle) or _NUMBER.search(middle):  # 1.5k, an epoch
+            return
+        if int(counter[0]) != position.step:
             return
         pattern = re.escape(text[: counter.start()]) + rb"(\d{1,15})" + re.escape(middle)
         whole = re.compile(pattern + self._patterns[0][0].pattern)
