@@ -90,11 +90,11 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
 def _milder(finding: Finding) -> Finding:
     """The finding as one of WATCH at most, with the limit of that level."""
     evidence = finding.evidence
-    worst = min(evidence.worst or finding.level, Level.WATCH)
+    evidence = replace(evidence, worst=min(evidence.worst or finding.level, Level.WATCH))
     threshold = evidence.facts.get(Level.WATCH.word)
-    if finding.level <= Level.WATCH or not isinstance(threshold, float):
-        threshold = evidence.threshold
-    return finding._replace(
-        level=min(finding.level, Level.WATCH),
-        evidence=replace(evidence, worst=worst, threshold=threshold),
-    )
+    if finding.level > Level.WATCH and isinstance(threshold, float):
+        row = dict(evidence.row)
+        if row.get("threshold") == evidence.threshold:
+            row["threshold"] = threshold
+        evidence = replace(evidence, threshold=threshold, row=row)
+    return finding._replace(level=min(finding.level, Level.WATCH), evidence=evidence)
