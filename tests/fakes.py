@@ -51,7 +51,7 @@ class FakeReader:
         self.unclaimed: tuple[Note, ...] = ()
         self.out_of_reach: tuple[Path, ...] = ()
         self.lost: dict[Path, float] = {}
-        self.replaced: tuple[Path, ...] = ()
+        self.replaced: dict[Path, str] = {}
         self.unread: tuple[Note, ...] = ()
         self.searching: tuple[Path, ...] = ()
         self.connecting: tuple[Path, ...] = ()

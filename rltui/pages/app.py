@@ -141,13 +141,15 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             self.say(f"{len(self.session.views)} runs now: r lists them")
 
     def _report_replaced(self) -> None:
-        """Say once which hosts lack rltui, so that whole logs are copied from them."""
-        instead = self.session.reader.state.instead
-        found = [path for path in instead if path not in self._replaced]
-        if found:
+        """Say once which hosts lack the rltui of this one, so that whole logs come from them."""
+        new: dict[str, list[Path]] = {}
+        for path, why in self.session.reader.state.instead.items():
+            if path not in self._replaced:
+                new.setdefault(why, []).append(path)
+        for why, found in new.items():
             self._replaced.update(found)
             more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
-            self.say(f"{found[0]}: no rltui there, so whole logs are sent and decoded here{more}")
+            self.say(f"{found[0]}: {why}, so whole logs are sent and decoded here{more}")
 
     def _fail(self, failure: RltuiError) -> None:
         """End: there is nothing to read."""

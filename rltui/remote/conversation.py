@@ -24,23 +24,26 @@ from rltui.sources.options import ReaderOptions
 Event = Batch | messages.Message | tuple[messages.Answer, bytes] | Kind
 
 
+#: What the other side lacks to speak with this one, for people.
+NO_RLTUI = "no rltui there"
+OTHER_RLTUI = "another version of rltui there (install the same one on both sides)"
+
+
 class StreamError(Exception):
-    """The connection has ended; the text says why.
+    """The connection has ended; the text says why."""
 
-    ``missing``: there is no rltui, or one that knows no stream, on the other side.
-    """
-
-    def __init__(self, why: str, *, missing: bool = False) -> None:
+    def __init__(self, why: str, *, missing: str = "") -> None:
+        """``missing``: :data:`NO_RLTUI` or :data:`OTHER_RLTUI`, if that is why."""
         super().__init__(why)
         self.missing = missing
 
 
 class NotInstalledError(SourceError):
-    """A host has no rltui, or one that speaks another version."""
+    """A host has no rltui, or one that speaks another version; the text says which."""
 
-    def __init__(self, why: str, instead: Callable[[], ThreadedReader]) -> None:
+    def __init__(self, missing: str, instead: Callable[[], ThreadedReader]) -> None:
         """``instead`` opens a reader that needs none there; it raises SourceError."""
-        super().__init__(why)
+        super().__init__(missing)
         self.instead = instead
 
 
@@ -165,8 +168,7 @@ class Conversation:
                 else:
                     raise WireError("the other side did not introduce itself")
         except VersionError as error:
-            why = f"rltui there speaks {error}: install the same version on both sides"
-            raise StreamError(why, missing=True) from None
+            raise StreamError(f"rltui there speaks {error}", missing=OTHER_RLTUI) from None
         except WireError as error:
             raise StreamError(f"what arrives is not what rltui stream sends: {error}") from None
 
@@ -213,7 +215,8 @@ class Conversation:
             try:
                 self._events = self.feed(self._transport.receive())
             except StreamError as lost:
-                lost.missing = lost.missing and self.paths is None
+                if self.paths is not None:
+                    lost.missing = ""
                 raise
         for event in self._events:  # noqa: UP028 - `yield from` would close the generator
             yield event

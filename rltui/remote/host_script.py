@@ -51,7 +51,7 @@ def answer(question: Record) -> Tuple[Record, bytes]:
     except OSError as error:
         code = errno.errorcode.get(error.errno or 0, "EIO")
         return {"error": code, "text": error.strerror or str(error)}, b""
-    except (KeyError, TypeError, ValueError) as error:  # no such name
+    except (KeyError, TypeError, ValueError, OverflowError) as error:  # no such name, or number
         return {"error": "EINVAL", "text": str(error)}, b""
 
 
@@ -108,15 +108,16 @@ def hold(path: str) -> Optional[List[Optional[bool]]]:
     python = False
     for pid in filter(str.isdigit, os.listdir(PROC)):
         directory = os.path.join(PROC, pid)
+        own = True  # as long as that is not known
         try:
+            own = os.stat(directory).st_uid == wanted.st_uid
             if writes(directory, wanted):
                 return [True, True]
-            owner = os.stat(directory).st_uid
-            if owner == wanted.st_uid and int(pid) != os.getpid():
+            if own and int(pid) != os.getpid():
                 with open(directory + "/cmdline", "rb") as arguments:
                     python = python or b"python" in arguments.read(1 << 16)
         except PermissionError:
-            hidden = hidden or os.stat(directory).st_uid == wanted.st_uid
+            hidden = hidden or own
         except OSError:  # it has ended meanwhile
             continue
     # other hosts may write what lies on no disk of this one

@@ -55,8 +55,8 @@ class GroupReader:
             choose=choose and chosen,
             wants=None if wants is None else lambda key: wants(self.outer(key)),
         )
-        self._instead = False
-        """Whether the host has no rltui, so that its logs are decoded here."""
+        self._instead = ""
+        """Why its logs are decoded here; empty where they are not."""
         self.reader = opens(scheme, self._logdirs, self._options)
         self.on_batch: Callable[[], None] | None = None
         """Called in a thread when a batch or an error has arrived."""
@@ -82,13 +82,17 @@ class GroupReader:
             except NotInstalledError as missing:
                 self.reader = missing.instead()
                 self.reader.on_batch = self._news
-                self._instead = True
+                self._instead = str(missing)
+                if self._stopped.is_set():
+                    raise UnreachableError("the reader was stopped") from None
                 self.reader.scan()
             self.failed, self._searched = None, True
         except SourceError as error:
             self.failed = error
         finally:
             self.tried = True
+            if self._stopped.is_set():
+                self.reader.stop()  # stop() may have reached the reader before this one
         return self.failed
 
     def start(self) -> None:
@@ -152,7 +156,7 @@ class GroupReader:
         """State of the reader plus search errors."""
         found = replace(
             self.reader.state,
-            instead=self._logdirs if self._instead else (),
+            instead=dict.fromkeys(self._logdirs, self._instead) if self._instead else {},
             searching=() if self.tried else self._logdirs,
         )
         if self.failed is None:
@@ -329,7 +333,7 @@ class JoinedReader:
             searching=tuple(all_of("searching")),
             connecting=tuple(all_of("connecting")),
             out_of_reach=dict(x for state in states for x in state.out_of_reach.items()),
-            instead=tuple(all_of("instead")),
+            instead=dict(x for state in states for x in state.instead.items()),
         )
 
 

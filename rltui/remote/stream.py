@@ -193,6 +193,13 @@ class Stream:
         )
         reader = self._reader_of(options, known)
         try:
+            self._read_with(reader, known)
+        finally:
+            reader.stop()  # also where the other side is gone: it may hold streams of its own
+
+    def _read_with(self, reader: ThreadedReader, known: HandedOver) -> None:
+        """Serve one reader until all is read, or the connection is closed."""
+        try:
             reader.scan()
         except SourceError as error:
             self._send(messages.Error(str(error), bad_path=True))
@@ -212,16 +219,13 @@ class Stream:
             self._send_state(reader)
             self._put(Frame(Kind.END))
             return
-        try:
-            reader.start()
+        reader.start()
+        self._send_state(reader)
+        while not self._closed:
+            reader.wait(HEARTBEAT_S)
+            for batch in filter(says_something, reader.drain()):
+                self._put_batch(batch)
             self._send_state(reader)
-            while not self._closed:
-                reader.wait(HEARTBEAT_S)
-                for batch in filter(says_something, reader.drain()):
-                    self._put_batch(batch)
-                self._send_state(reader)
-        finally:
-            reader.stop()
 
     def _read_again(self, reader: ThreadedReader, frame: Frame | None) -> None:
         """Serve requests to read runs again, each up to where the other side has read it."""

@@ -130,7 +130,7 @@ def _ask_host(facts: LogdirFacts, options: Options) -> None:
         reader.stop()
     state = reader.state
     if state.instead:
-        facts.why = "that host has no rltui: a script that its python3 runs sends whole logs"
+        facts.why = f"{state.instead[path]}: a script that its python3 runs sends whole logs"
         _find(facts, path, options)
         return
     facts.runs = tuple(RunFiles(key, path / key.name, ()) for key in sorted(keys))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.remote import open_one
+from rltui.remote.conversation import NO_RLTUI, NotInstalledError
 from rltui.remote.joined import GroupReader, JoinedReader
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
@@ -205,3 +206,37 @@ def test_hosts_that_hang_are_waited_for_at_once(tmp_path: Path) -> None:
         groups[-1].reader.others = both  # type: ignore[attr-defined]
     JoinedReader(groups).stop()
     assert not both.broken
+
+
+class BareReader(Reader):
+    """A host without rltui, which is left while another reader of it begins."""
+
+    def scan(self) -> None:
+        raise NotInstalledError(NO_RLTUI, self._instead)
+
+    def _instead(self) -> Reader:
+        self.leave()
+        self.second = SecondReader(self._logdirs)
+        return self.second
+
+    leave: Callable[[], None]
+    second: SecondReader
+
+
+class SecondReader(Reader):
+    calls: tuple[str, ...] = ()
+
+    def scan(self) -> None:
+        self.calls += ("scan",)
+
+    def stop(self) -> None:
+        self.calls += ("stop",)
+
+
+def test_a_reader_that_begins_after_the_end_is_stopped(tmp_path: Path) -> None:
+    group = group_of(0, tmp_path, BareReader)
+    bare = group.reader
+    assert isinstance(bare, BareReader)
+    bare.leave = group.stop
+    assert isinstance(group.scan(), UnreachableError)
+    assert bare.second.calls == ("stop",)

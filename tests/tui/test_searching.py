@@ -15,6 +15,7 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
+from rltui.remote.conversation import NO_RLTUI
 from rltui.tui.command_history import CommandHistory, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.builders import a_batch
@@ -77,7 +78,7 @@ async def test_a_host_that_cannot_be_reached_is_told_in_its_place() -> None:
 async def test_a_host_without_rltui_is_told_once() -> None:
     async with open_app(logdirs=[NODE7, NODE8, BUCKET]) as hand:
         await searching(hand, NODE7, NODE8)
-        hand.reader.replaced = (NODE7, NODE8)
+        hand.reader.replaced = dict.fromkeys((NODE7, NODE8), NO_RLTUI)
         await searching(hand)
         said = "no rltui there, so whole logs are sent and decoded here, and 1 more alike"
         assert hand.notices == f"node7:/runs: {said}"

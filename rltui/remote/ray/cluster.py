@@ -33,7 +33,6 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         """``address``: ``auto``, or HOST:PORT of the Ray Client server. Raises ClusterError."""
-        self._named = address
         self._address = os.environ.get("RAY_ADDRESS") or AUTO
         if address != AUTO:
             _, colon, port = address.rpartition(":")
@@ -65,18 +64,6 @@ class Cluster:
             if self._address == AUTO and isinstance(error, ConnectionError):
                 raise ClusterError(_NOTHING_HERE) from None
             raise ClusterError(f"no cluster of Ray can be reached: {_text(error)}") from error
-
-    @property
-    def address(self) -> str:
-        """Address of the head as the cluster reports it, else that of the command line."""
-        with suppress(Exception):
-            return clean(str(ray.get_runtime_context().gcs_address)) or self._named
-        return self._named
-
-    @property
-    def version(self) -> str:
-        """Of Ray."""
-        return str(ray.__version__)
 
     def ship_code(self) -> bool:
         """Reconnect so that Ray copies rltui to the nodes; False if done before."""

@@ -138,8 +138,8 @@ class ClusterReader(ThreadedReader):
     def _renew(self) -> None:
         """Have each root read by one node that sees it. Raises ClusterError."""
         self._nodes.look()
-        states = self._nodes.states
-        for label, state in list(states.items()):
+        states = dict(self._nodes.states)  # other connections look, too
+        for label, state in states.items():
             if state.trouble or label in self._trouble:
                 self._trouble[label] = state.trouble
             for key, root in state.roots.items():
@@ -160,6 +160,11 @@ class ClusterReader(ThreadedReader):
             if self._roots.get(label) != tuple(roots):
                 self._drop(label)
                 self._open(label, tuple(roots))
+
+    @property
+    def _open_readers(self) -> list[StreamReader]:
+        """A copy, for threads in which the readers do not change."""
+        return list(self._readers.values())
 
     def _open(self, label: str, roots: tuple[NodeRoot, ...]) -> None:
         paths = NodePaths(roots)
@@ -211,26 +216,30 @@ class ClusterReader(ThreadedReader):
 
     @property
     def _missing(self) -> list[Path]:
-        there = {owner.root.logdir for owner in self._owners.values()}
+        there = {owner.root.logdir for owner in list(self._owners.values())}
         return [path for number, path in enumerate(self._logdirs) if number not in there]
 
     def read_all(self) -> Iterator[Batch]:
         """Read every file of every node to its end, all nodes at once."""
         self._queue.open()
-        readers = list(self._readers.values())
+        readers = self._open_readers
         with ThreadPoolExecutor(max(1, len(readers))) as pool:
-            ends = [pool.submit(self._queue_all, reader) for reader in readers]
-            while not all(end.done() for end in ends):
-                self._queue.wait(0.1)
-                yield from self._queue.drain()
-            for end in ends:
-                end.result()
-            yield from self._queue.drain(max_batches=1 << 30)
+            try:
+                ends = [pool.submit(self._queue_all, reader) for reader in readers]
+                while not all(end.done() for end in ends):
+                    self._queue.wait(0.1)
+                    yield from self._queue.drain()
+                for end in ends:
+                    end.result()
+                yield from self._queue.drain(max_batches=1 << 30)
+            finally:
+                self._queue.close()  # else threads wait for room after the caller has left
 
     def _queue_all(self, reader: StreamReader) -> None:
         try:
             for batch in reader.read_all():
-                self._queue.put(batch)
+                if not self._queue.put(batch):
+                    return
         except UnreachableError:
             return  # the state of the reader says so
 
@@ -238,7 +247,7 @@ class ClusterReader(ThreadedReader):
 
     def _prepare(self) -> None:
         self._follows = True
-        for reader in self._readers.values():
+        for reader in self._open_readers:
             reader.start()
 
     def _follow(self) -> None:
@@ -249,7 +258,7 @@ class ClusterReader(ThreadedReader):
                 self._renew()
                 look_at = clock.monotonic() + NODES_S
             self._came.clear()
-            for reader in list(self._readers.values()):
+            for reader in self._open_readers:
                 for batch in reader.drain():
                     self._known.note(batch)
                     if not self._queue.put(batch):
@@ -272,7 +281,7 @@ class ClusterReader(ThreadedReader):
         finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:
         generations = tuple(generations)
-        for reader in self._readers.values():
+        for reader in self._open_readers:
             found = reader.read_again(key, sources, generations, finished)
             if found is not None:
                 return found
@@ -285,12 +294,12 @@ class ClusterReader(ThreadedReader):
         return False
 
     def progress(self) -> tuple[int, int]:
-        each = [reader.progress() for reader in self._readers.values()]
+        each = [reader.progress() for reader in self._open_readers]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
     def state(self) -> ReaderState:
-        states = [reader.state for reader in self._readers.values()]
+        states = [reader.state for reader in self._open_readers]
         notes = [Note(path, None, Level.WATCH, _MISSING) for path in self._missing]
         for label in self._trouble.keys() - self._readers.keys():
             text = self._trouble[label]

@@ -130,7 +130,8 @@ class Nodes:
             state.trouble = str(error)
             return
         state.look_at = self._clock.monotonic() + _ROOTS_S
-        state.roots |= {root.key: root for root in found.roots}
+        new = {root.key: root for root in found.roots}
+        state.roots = state.roots | new  # another thread may go through the old one
         state.looked, state.trouble = True, ""
 
     def _ship(self) -> bool:
@@ -176,7 +177,7 @@ class Nodes:
     def close(self) -> None:
         """End all actors and disconnect."""
         if self._cluster is not None:
-            actors = [state.actor for state in self.states.values()]
+            actors = [state.actor for state in list(self.states.values())]
             self._cluster.end([actor for actor in actors if actor is not None])
             self._cluster.close()
 

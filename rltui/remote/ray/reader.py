@@ -41,7 +41,7 @@ class RayReader(StreamReader):
         self._opening_of_helper = Opening(logdirs[0].authority, places, options.ends)
         self._helper: HelperProcess | None = None
         self._dialing = threading.Lock()
-        """Held by the one thread that may start a helper."""
+        """Held by the one thread that may start or end a helper."""
         paths = partial(RayPaths, logdirs)
         super().__init__(logdirs, options, str(logdirs[0]), self._dial, paths)
 
@@ -56,11 +56,15 @@ class RayReader(StreamReader):
     def _dial(self) -> Transport:
         """A connection to the helper, which is started where none runs."""
         with self._dialing:
-            found = None if self._helper is None else self._helper.connected()
+            if self._stopping.is_set():
+                raise StreamError("the reader was stopped")
+            helper = self._helper
+            found = None if helper is None else helper.connected()
             if found is None:
-                self._end_helper()
-                self._helper = HelperProcess(self._opening_of_helper)
-                found = self._helper.connected()
+                if helper is not None:
+                    helper.end()
+                self._helper = helper = HelperProcess(self._opening_of_helper)
+                found = helper.connected()
             if found is None:
                 raise StreamError("the process that speaks to Ray has ended")
             return found
@@ -72,6 +76,7 @@ class RayReader(StreamReader):
         self._end_helper(at_once=not known)
 
     def _end_helper(self, *, at_once: bool = False) -> None:
-        helper, self._helper = self._helper, None
+        with self._dialing:
+            helper, self._helper = self._helper, None
         if helper is not None:
             helper.end(at_once=at_once)

@@ -32,7 +32,7 @@ class TaskCluster:
 
     @property
     def cores(self) -> int:
-        """State of all nodes."""
+        """Number of cores of all nodes."""
         return self._cluster.cores()
 
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:

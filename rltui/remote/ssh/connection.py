@@ -17,7 +17,7 @@ from rltui.core.address import RemotePath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean, clean_bytes
 from rltui.remote import host_script
-from rltui.remote.conversation import Paths, StreamError
+from rltui.remote.conversation import NO_RLTUI, OTHER_RLTUI, Paths, StreamError
 
 #: Seconds without a sign of life after which the connection counts as lost.
 SILENCE_S = 45.0
@@ -118,7 +118,9 @@ class CommandProcess:
             with suppress(BlockingIOError):
                 self._said += os.read(self._err.fileno(), _MOST_SAID)
         lines = [line for raw in self._said.splitlines() if (line := clean_bytes(raw).strip())]
-        missing = code == _NO_COMMAND or (code == _NO_VERB and b"'stream'" in self._said)
+        missing = NO_RLTUI if code == _NO_COMMAND else ""
+        if code == _NO_VERB and b"'stream'" in self._said:
+            missing = OTHER_RLTUI
         return StreamError(lines[-1] if lines else "the connection has ended", missing=missing)
 
 

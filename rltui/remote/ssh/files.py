@@ -45,8 +45,9 @@ MOST_WHOLE = 64 << 20
 #: Most seconds between two listings of a directory that changes, and of one that is quiet.
 _PACE_S, _MOST_PAUSE_S = 0.1, 1.0
 _NEITHER = (
-    "{host} has neither rltui nor python3 ({why}): copy its logs (scp -r), mount them (sshfs), or "
-    "name one of the two where ssh does not find it (RLTUI_REMOTE_COMMAND, RLTUI_REMOTE_PYTHON)"
+    "{host} has no python3 ({why}) and no rltui like the one here: copy its logs (scp -r), "
+    "mount them (sshfs), or name one of the two where ssh does not find it "
+    "(RLTUI_REMOTE_COMMAND, RLTUI_REMOTE_PYTHON)"
 )
 _MODES = {Sort.FILE: stat.S_IFREG, Sort.DIRECTORY: stat.S_IFDIR, Sort.OTHER: stat.S_IFIFO}
 _Answered = tuple[Answer, bytes]
@@ -61,8 +62,8 @@ class SshFiles:
     ) -> None:
         """``command`` answers questions on the host of ``root``, once it has read ``first``."""
         self.root = root
-        self.missing = False
-        """Whether the host lacks what the command needs, as far as is known."""
+        self.missing = ""
+        """What the host lacks that the command needs, as far as is known."""
         self._command = tuple(command)
         self._first = first
         self._clock = clock
@@ -103,12 +104,20 @@ class SshFiles:
     def read(self, path: Path, begin: int, end: int | None) -> bytes:
         """The bytes from ``begin`` to ``end`` (None: the end of the file), fewer where the file
         ends."""
-        if end is None and (size := self.status(path).st_size) - begin > MOST_WHOLE:
-            raise OSError(errno.EFBIG, f"is too large to be sent: {size >> 20} MiB")
-        (data,) = self.ranges([(path, begin, begin + MOST_WHOLE if end is None else end)])
+        if end is None:
+            end = self.end_of(path, begin)
+            if end - begin > MOST_WHOLE:
+                raise OSError(errno.EFBIG, f"is too large to be sent: {end >> 20} MiB")
+        (data,) = self.ranges([(path, begin, end)])
         if isinstance(data, OSError):
             raise data
         return data
+
+    def end_of(self, path: Path, begin: int) -> int:
+        """Where a file ends, but behind ``begin``: so a read asks for a byte at least, and what is
+        no file is refused."""
+        answer, _ = self.ask([Question(What.STATUS, _place(path))])[0]
+        return max(answer.size, begin + 1)
 
     def ranges(self, ranges: Sequence[tuple[Path, int, int]]) -> list[bytes | OSError]:
         """The bytes of some files from a place up to another, on one way there and back."""
@@ -189,6 +198,8 @@ class SshFiles:
                     link = CommandProcess(self._command, self._first)
                     options = ReaderOptions(clock=self._clock)
                     self._talk = Conversation(link, 1, options, partial(HostPaths, [self.root]))
+                    if self._closes != closes:  # meanwhile
+                        raise StreamError("the reader was stopped")
                     found = list(self._exchange(self._talk, questions))
             except StreamError as error:
                 self._hang_up()
@@ -202,14 +213,17 @@ class SshFiles:
     def _exchange(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
         """The answers, in order. Raises StreamError."""
         talk.send(*questions)
-        missing, end = len(questions), self._clock.monotonic() + _PATIENCE_S
+        left = list(reversed(questions))
+        end = self._clock.monotonic() + _PATIENCE_S
         while True:
             for event in talk.arriving():
                 if isinstance(event, tuple):
+                    if len(event[1]) > left.pop().size:
+                        raise StreamError("it sends more than was asked for")
                     yield event
-                    missing, end = missing - 1, self._clock.monotonic() + _PATIENCE_S
-                    if not missing:
+                    if not left:
                         return
+                    end = self._clock.monotonic() + _PATIENCE_S
             if self._clock.monotonic() > end:
                 raise StreamError("it does not answer")
 
@@ -237,7 +251,7 @@ def _joined(questions: Sequence[Question], answers: Iterable[_Answered]) -> byte
     for question, (answer, piece) in zip(questions, answers, strict=True):
         if (error := error_in(answer)) is not None:
             return error
-        data += piece[: question.size]
+        data += piece
         if len(piece) < question.size:
             break
     return bytes(data)
@@ -257,6 +271,7 @@ class HostServer(RemoteServer):
     def __init__(self, files: SshFiles) -> None:
         super().__init__(files.root, lambda _: files)
         self._files = files
+        self._backoff = Backoff(0.0, 0.0)  # the files have one
 
     @property
     def asks_together(self) -> bool:
@@ -271,8 +286,10 @@ class HostServer(RemoteServer):
         if method == "cat_file":
             ranges = []
             for path, how in asked:
-                begin = how.get("start", 0)
-                ranges.append((path, begin, how.get("end", begin + MOST_WHOLE)))
+                begin, end = how.get("start", 0), how.get("end")
+                if end is None:
+                    end = min(self._files.end_of(path, begin), begin + MOST_WHOLE)
+                ranges.append((path, begin, end))
             return list(self._files.ranges(ranges))
 
         what = What.NAMES if method == "ls" else What.STATUS
@@ -322,8 +339,9 @@ class HostStore(RemoteStore):
         super().__init__(HostServer(self._host_files))
         self.use(clock, _PACE_S)
         try:
-            self._host_files.status(root / "~")
+            self._host_files.ask([Question(What.STATUS, Path("/"))])
         except OSError as error:
+            self.close()
             if self._host_files.missing:
                 why = _NEITHER.format(host=root.authority, why=error.strerror)
                 raise SourceError(why) from None

@@ -35,7 +35,7 @@ class SshReader(StreamReader):
     def _unreachable(self, error: StreamError) -> SourceError:
         if not error.missing:
             return super()._unreachable(error)
-        return NotInstalledError(f"there is no rltui on {self._host}: {error}", self._without_rltui)
+        return NotInstalledError(error.missing, self._without_rltui)
 
     def _without_rltui(self) -> HostReader:
         """A reader of the same logdirs that decodes here. Raises SourceError."""

@@ -126,8 +126,8 @@ class ReaderState:
     out_of_reach: Mapping[Path, float | None] = field(default_factory=dict)
     """Logdirs on hosts and servers that cannot be reached now, whose runs may go on -> since when,
     in seconds since the epoch; None where nobody noted it."""
-    instead: tuple[Path, ...] = ()
-    """Logdirs that are decoded here, because their host has no rltui."""
+    instead: Mapping[Path, str] = field(default_factory=dict)
+    """Logdirs that are decoded here -> which rltui their host has, if any, for people."""
 
 
 class ThreadedReader(ABC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -17,8 +18,15 @@ from rltui.core.level import Level
 from rltui.files.trouble import Backoff
 from rltui.remote import ReaderOptions, open_reader, stream_reader
 from rltui.remote.ray import cluster_reader
+from rltui.remote.ray.cluster_reader import ClusterReader
+from rltui.remote.ray.nodes import Nodes, Opening
+from rltui.remote.stream_reader import StreamReader
+from rltui.sources.follow.queued import MOST_BATCHES, ReaderState, ThreadedReader
+from rltui.sources.follow.resume import HandedOver
 from rltui.sources.options import Choose, Intervals
 from rltui.store import RunData
+from tests.builders import a_batch
+from tests.clock import ManualClock
 from tests.remote.ray.conftest import log
 from tests.remote.ray.simulated_cluster import Rig, SimulatedCluster, helper_threads
 from tests.remote.ssh.far_host import Watched
@@ -253,3 +261,83 @@ def test_the_points_are_the_same_whoever_dies(rig: Rig) -> None:
             rig.cluster.kill(actor)
         follower.reload("n1/a")
         assert follower.counts == {**FOUND, "n1/a": 30_015}
+
+
+def test_a_connection_that_ends_leaves_no_stream_on_the_nodes(rig: Rig) -> None:
+    def streams() -> int:
+        actors = [actor for actor in rig.cluster.actors if actor.alive]
+        return sum(len(actor.reader._channels) for actor in actors)
+
+    with following() as follower:
+        follower.until_counts(FOUND)
+        follower.until_true(lambda: streams() == 2)
+        follower.reload("n1/a")
+        assert streams() > 2
+        assert isinstance(follower.reader, StreamReader)
+        follower.reader._rereading.close()
+        follower.until_true(lambda: streams() == 2)
+
+
+# -- threads of one reader ----------------------------------------------------------------------
+
+
+class Renewing(ThreadedReader):
+    """A node's reader; whenever it is asked, another thread adds one to its cluster's readers."""
+
+    def __init__(self, readers: dict[str, StreamReader], rows: int = 0) -> None:
+        self._readers = readers
+        self._rows = rows
+
+    def _renew(self) -> None:
+        new = Renewing(self._readers)
+        self._readers[f"n{len(self._readers)}"] = new  # type: ignore[assignment]
+
+    def scan(self) -> None: ...
+
+    def read_all(self) -> Iterator[Batch]:
+        yield from [a_batch()] * self._rows
+
+    def read_again(self, *_: object) -> None:
+        self._renew()
+
+    def progress(self) -> tuple[int, int]:
+        self._renew()
+        return 0, 1
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    @property
+    def state(self) -> ReaderState:
+        self._renew()
+        return ReaderState(run_count=1)
+
+    def _prepare(self) -> None: ...
+
+    def _follow(self) -> None: ...
+
+    def _interrupt(self) -> None: ...
+
+
+def renewing(rig: Rig, rows: int = 0) -> ClusterReader:
+    nodes = Nodes(Opening("auto", ("/runs",)), rig.connect, ManualClock())  # type: ignore[arg-type]
+    found = ClusterReader(nodes, [Path("/runs")], ReaderOptions(), HandedOver())
+    found._readers["n0"] = Renewing(found._readers, rows)  # type: ignore[assignment]
+    return found
+
+
+def test_what_is_asked_while_nodes_come_is_answered(rig: Rig) -> None:
+    found = renewing(rig)
+    assert found.progress() == (0, 1)
+    assert found.state.run_count == 2
+    assert found.read_again(RunKey(0, "a"), {}, ()) is None
+
+
+def test_reading_that_is_given_up_ends(rig: Rig) -> None:
+    batches = renewing(rig, rows=3 * MOST_BATCHES).read_all()
+    next(batches)
+    thread = threading.Thread(target=batches.close, daemon=True)  # type: ignore[attr-defined]
+    thread.start()
+    thread.join(_PATIENCE_S)
+    assert not thread.is_alive()

@@ -16,6 +16,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, RunKey
 from rltui.core.errors import UnreachableError
 from rltui.remote import ReaderOptions
+from rltui.remote.conversation import StreamError
 from rltui.remote.ray.reader import RayReader
 from rltui.remote.stream_reader import StreamReader
 from tests.builders import running
@@ -180,3 +181,11 @@ def test_a_helper_that_ends_is_no_end_of_waiting(large: SimulatedCluster, rig: R
 def test_nothing_runs_any_more_after_a_verdict_from_python(rig: Rig) -> None:
     assert len(rltui.judge(ADDRESS)) == 4
     assert [helper._control.fileno() for helper in rig.helpers] == [-1]
+
+
+def test_no_helper_begins_after_the_end(rig: Rig) -> None:
+    reader = a_reader()
+    reader.stop()
+    with pytest.raises(StreamError, match="the reader was stopped"):
+        reader._dial()
+    assert not rig.helpers

@@ -8,18 +8,24 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
-from rltui.remote import ReaderOptions
-from rltui.remote.conversation import Conversation
+from rltui.files.remote.errors import StoreError
+from rltui.remote import ReaderOptions, host_script
+from rltui.remote.conversation import Conversation, StreamError
 from rltui.remote.joined import JoinedReader
 from rltui.remote.ssh import files as files_module
+from rltui.remote.ssh.connection import CommandProcess
+from rltui.remote.ssh.files import HostServer, SshFiles
+from rltui.remote.wire.messages import Answer, Question, What
 from rltui.sources.options import Intervals
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
@@ -28,6 +34,7 @@ from tests.clock import ManualClock
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
 
 SAMPLE = '{"prompt": "p", "response": "r", "reward": 1.0}\n'
+HOST = RemotePath("ssh:", "node7")
 
 
 @pytest.fixture
@@ -222,3 +229,100 @@ def test_leaving_ends_a_connection_that_is_being_made(
     reading.stop()
     with pytest.raises(ProcessLookupError):
         os.killpg(int(begun.read_text()), 0)
+
+
+# -- one connection -----------------------------------------------------------------------------
+
+
+def test_a_small_file_is_asked_for_once(
+    logs: Path, there: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, send = list[object](), Conversation.send
+    monkeypatch.setattr(Conversation, "send", lambda talk, *q: (asked.extend(q), send(talk, *q)))
+    assert read_all(there / "a" / "metrics.jsonl") == (logs / "a" / "metrics.jsonl").read_bytes()
+    assert [question.what for question in asked] == [What.STATUS, What.BYTES]  # type: ignore[attr-defined]
+
+
+def test_closing_ends_a_connection_that_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = SshFiles(HOST, ["sleep", "1000"], ManualClock())
+    begun: list[CommandProcess] = []
+
+    def connecting(*arguments: Any) -> CommandProcess:
+        begun.append(CommandProcess(*arguments))
+        files.close()
+        return begun[0]
+
+    monkeypatch.setattr(files_module, "CommandProcess", connecting)
+    with pytest.raises(OSError, match="the reader was stopped"):
+        files.status(HOST / "runs")
+    assert begun[0]._process.poll() is not None
+
+
+class Talkative:
+    """A connection that answers with more than was asked for."""
+
+    def send(self, *_: Question) -> None: ...
+
+    def arriving(self) -> Iterator[tuple[Answer, bytes]]:
+        yield Answer(), b"12345"
+
+
+def test_an_answer_has_no_more_than_was_asked_for() -> None:
+    files = SshFiles(HOST, [], ManualClock())
+    answers = files._exchange(Talkative(), [Question(What.BYTES, Path("/x"), 0, 4)])  # type: ignore[arg-type]
+    with pytest.raises(StreamError, match="more than was asked for"):
+        list(answers)
+
+
+def test_a_host_is_tried_again_as_soon_as_its_connection_allows() -> None:
+    asked = []
+
+    class Away(SshFiles):
+        def ask(self, questions: Any) -> Any:
+            asked.append(questions)
+            raise OSError(errno.EHOSTUNREACH, "no route")
+
+    server = HostServer(Away(HOST, [], ManualClock()))
+    server.clock = ManualClock()
+    for _ in range(3):
+        with pytest.raises(StoreError, match="no route"):
+            server.infos([HOST / "runs"])
+    assert len(asked) == 3
+
+
+def test_a_host_without_a_home_directory_is_read(
+    logs: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", sys.executable)
+    found = reader_of(f"node7:{logs}")
+    found.scan()
+    assert found.state.run_count == 1
+    found.stop()
+
+
+# -- what the script answers --------------------------------------------------------------------
+
+
+def test_a_place_behind_all_files_is_an_answered_error(logs: Path) -> None:
+    path = str(logs / "a" / "metrics.jsonl")
+    question = {"what": "bytes", "path": path, "begin": 1 << 63, "size": 1}
+    assert host_script.answer(question)[0]["error"] == "EINVAL"
+
+
+def test_a_process_that_ends_while_it_is_looked_at_holds_nothing(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "self" / "ns").mkdir(parents=True)
+    (tmp_path / "self" / "ns" / "pid").symlink_to(host_script.WHOLE_MACHINE)
+    (tmp_path / "7").mkdir()
+
+    def ends(directory: str, _: object) -> bool:
+        Path(directory).rmdir()
+        raise PermissionError
+
+    monkeypatch.setattr(host_script, "PROC", str(tmp_path))
+    monkeypatch.setattr(host_script, "writes", ends)
+    held, _ = host_script.hold(str(logs / "a" / "metrics.jsonl")) or ()
+    assert held is None, "it may have been the writer"

@@ -12,6 +12,7 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError
+from rltui.remote.conversation import NO_RLTUI, OTHER_RLTUI
 from rltui.session.logdir_facts import logdir_facts
 from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
@@ -54,27 +55,27 @@ def test_a_missing_path_is_an_error(tmp_path: Path, far_host: FarHost) -> None:
 
 
 @pytest.mark.parametrize(
-    "there",
+    ("there", "why"),
     [
-        "no-such-rltui",
-        "echo \"invalid choice: 'stream'\" >&2; exit 2;",
-        "echo rltui-stream 9; cat #",
+        ("no-such-rltui", NO_RLTUI),
+        ("echo \"invalid choice: 'stream'\" >&2; exit 2;", OTHER_RLTUI),
+        ("echo rltui-stream 9; cat #", OTHER_RLTUI),
     ],
     ids=["none", "old", "other"],
 )
 def test_without_an_rltui_that_speaks_the_stream_a_script_reads(
-    there: str, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
+    there: str, why: str, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(tmp_path / "logs" / "a.jsonl", 0, 2)
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", there)
     reader = reader_of(f"node7:{tmp_path}/logs")
     reader.scan()
-    assert reader.state.instead == (parse_logdir(f"node7:{tmp_path}/logs"),)
+    assert reader.state.instead == {parse_logdir(f"node7:{tmp_path}/logs"): why}
     (batch,) = reader.read_all()
     assert str(batch.source.path) == f"node7:{tmp_path}/logs/a.jsonl"
     reader.stop()
     monkeypatch.setenv("RLTUI_REMOTE_PYTHON", "no-such-python")
-    with pytest.raises(SourceError, match=r"node7 has neither rltui nor python3 .*scp.*sshfs"):
+    with pytest.raises(SourceError, match=r"node7 has no python3 .*scp.*sshfs"):
         reader_of(f"node7:{tmp_path}/logs").scan()
 
 

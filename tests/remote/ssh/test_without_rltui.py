@@ -16,6 +16,7 @@ from rltui.core.clock import SystemClock
 from rltui.core.errors import SourceError
 from rltui.files.disk import hang_up, hold_on_host
 from rltui.remote import host_script
+from rltui.remote.conversation import NO_RLTUI
 from rltui.remote.joined import JoinedReader
 from rltui.remote.ssh.files import HostStore
 from tests.builders import running
@@ -56,7 +57,7 @@ def live(logs: Path, bare: FarHost) -> Iterator[Watched]:
 
 def test_runs_are_followed(logs: Path, live: Watched) -> None:
     assert isinstance(live.reader, JoinedReader)
-    assert live.reader.state.instead == (parse_logdir(f"127.0.0.1:{logs}"),)
+    assert live.reader.state.instead == {parse_logdir(f"127.0.0.1:{logs}"): NO_RLTUI}
     for step in range(20, 60, 10):
         append(logs / "run" / "metrics.jsonl", step, 10)
         append(logs / f"run{step}" / "metrics.jsonl", 0, 10)
@@ -135,5 +136,5 @@ def test_doctor_says_how_it_is_read(
     append(logs / "run.jsonl", 0, 5)
     assert main(["doctor", f"127.0.0.1:{logs}"]) == 0
     said = capsys.readouterr().out
-    assert "that host has no rltui: a script that its python3 runs sends whole logs" in said
+    assert "no rltui there: a script that its python3 runs sends whole logs" in said
     assert "run: jsonl" in said
