@@ -45,8 +45,6 @@ _DATED_S = 1e8
 _INTERVALS = 5.0
 #: The same while there is no usual interval.
 _UNKNOWN_INTERVAL_S = 24 * 3600.0
-#: Rows behind a time in a log by which it still tells when that was written.
-_FEW_ROWS = 3
 #: A time without a zone is off by less than this, seconds.
 _ZONES_S = 26 * 3600.0
 #: Number of tags, the densest first, among which the run's own clock is searched.
@@ -394,10 +392,10 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
 
 
 def _copied_stamp(sources: Sequence[SourceInfo]) -> float | None:
-    """The newest time in logs whose rows have none, if it shows that they are copies: many a log
-    has times at its start alone, and then runs on for days."""
-    near = [source for source in sources if source.clock.rows_behind <= _FEW_ROWS]
-    logs = [source for source in near if source.clock.newest > _DATED_S]
+    """The newest time in logs whose rows have none, if it shows that they are copies. A row behind
+    it may be days younger: many a log has times at its start alone."""
+    ended = [source for source in sources if not source.clock.rows_behind]
+    logs = [source for source in ended if source.clock.newest > _DATED_S]
     last = max(logs, key=lambda source: source.modified, default=None)
     if last is None or last.modified - last.clock.newest <= _ZONES_S:
         return None

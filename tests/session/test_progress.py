@@ -481,8 +481,8 @@ def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: b
     assert progress_of(batch).state is (RunState.STOPPED if old else RunState.LIVE)
 
 
-@pytest.mark.parametrize(("rows_behind", "old"), [(0, True), (3, True), (4, False), (MANY, False)])
-def test_a_stamp_shows_a_copy_unless_many_rows_follow_it(rows_behind: int, old: bool) -> None:
+@pytest.mark.parametrize(("rows_behind", "old"), [(0, True), (1, False), (MANY, False)])
+def test_a_stamp_shows_a_copy_unless_a_row_follows_it(rows_behind: int, old: bool) -> None:
     """A log with times at its start alone runs on for days; one that ends in a traceback is as old
     as its last time."""
     clock = LogClock(START - 8 * DAY, 900.0, 5, rows_behind)

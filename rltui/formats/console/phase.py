@@ -77,8 +77,8 @@ class PhaseSearch:
         is before it; ``more``: whether others are known to follow, with which it may be read."""
         row = max(0, row_end or 0)
         if row_end is not None:
-            before = (self._waiting + data[max(0, row - _BEFORE) : row])[-_BEFORE:]
-            self._search(b"" if more else before)
+            if not more:
+                self._search((self._waiting + data[max(0, row - _BEFORE) : row])[-_BEFORE:])
             self._waiting, self._any_row = b"", True
             self.phase, self._name, self._times = None, "", []
         if not self._times:
