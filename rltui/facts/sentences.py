@@ -249,6 +249,8 @@ def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
         return value
     if value is None:
         return numbers.MISSING
+    if form == "s":  # the plural of what it counts
+        return "" if number(value) == "1" else "s"
     if form == "%":
         return f"{numbers.plain(100 * value)} %"
     if form == "d" or isinstance(value, int):

@@ -282,3 +282,10 @@ def test_now_is_not_said_of_a_value_with_newer_ones_that_are_not_finite() -> Non
     assert summary(peak).endswith(", 0.4 at step 32")
     (newest,) = findings("kl_blowup", kl__old_new="0.01x20 0.5x2 0.4x10")
     assert summary(newest).endswith(", now 0.4")
+
+
+def test_one_is_singular() -> None:
+    (one,) = [f for f in findings("length_collapse", response_length__mean="40x20 40..1x40 1x20")
+              if f.title == "hardly any answer"]  # fmt: skip
+    assert "answers are 1 token long now" in summary(one)
+    assert short(one).startswith("1 token,")

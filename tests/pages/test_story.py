@@ -15,6 +15,8 @@ from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.sentences import listed
 from rltui.facts.story import Story, main_story
 from rltui.facts.story_words import Part, parts
+from rltui.output.brief import brief_document, brief_text
+from rltui.output.brief_entry import brief_entry
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_pane import CalmId
@@ -111,6 +113,8 @@ def test_what_the_log_repeats_is_part_of_the_story() -> None:
     assert f"the log says {said}" in " ".join(text_of(run, 200, 8).split())
     (story,) = check_document(session)["runs"][0]["diagnoses"]
     assert story["log_says"] == said
+    assert f'\n    the log says: "{said[:-10]}" 7 times\n' in brief_text(brief_document(session))
+    assert "log says" not in brief_entry(run)["story"][0]["next"]
     assert next_step(run).startswith("The process did not get a GPU")
 
 
