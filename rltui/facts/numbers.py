@@ -118,11 +118,11 @@ def plain(x: SupportsFloat) -> str:
     """A number in a sentence: three significant digits, no separators; from 100,000 on SI.
 
     >>> [plain(v) for v in (0.5, 2.4567, 1234.5, 3.62e9, 1e-6, math.nan)]
-    ['0.5', '2.46', '1234', '3.62G', '1.0e-6', 'nan']
+    ['0.5', '2.46', '1234', '3.62G', '1.0e-6', 'NaN']
     """
     number = _finite(x)
     if isinstance(number, str):
-        return number.lower()
+        return number
     sign, a = "-" if number < 0 else "", abs(number)
     if a >= 9.995e4:
         return sign + _si(a)

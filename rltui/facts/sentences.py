@@ -102,21 +102,32 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         below = evidence.value is not None and evidence.value < 0
         side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
 
+    is_now = evidence.newest and not evidence.is_past
+    has_before = evidence.has_before and math.isfinite(row["before"])
+    before = numbers.plain(row["before"])
     out: dict[str, Fact] = {
         **row,
-        "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
-        "from": f"{numbers.plain(row['before'])} → " if evidence.has_before else "",
-        "was": f"; the value before was {numbers.plain(row['before'])}"
-        if evidence.has_before
-        else "",
+        "when": "now" if is_now else f"at step {numbers.step(row['step'])}",
+        "from": f"{before} → " if has_before else "",
+        "was": f"; the value before was {before}" if has_before else "",
         "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
         "past": ("below " if side is Side.LOW else "above ") + limit,
-        "and_now": "" if evidence.latest is None else f", now {numbers.plain(evidence.latest)}",
+        "and_now": _latest(evidence),
         **evidence.facts,
     }
     out["note"] = "".join(_filled(note, out) for note in evidence.notes)
 
     return out
+
+
+def _latest(evidence: Evidence) -> str:
+    """ ", now 0.1" of what fires after its peak; ", 0.1 at step 133" where that is past."""
+    if evidence.latest is None:
+        return ""
+    value = numbers.plain(evidence.latest)
+    if evidence.is_past:
+        return f", {value} at step {numbers.step(evidence.row['until'])}"
+    return f", now {value}"
 
 
 def healthy(judgement: Judgement) -> str:
@@ -241,6 +252,8 @@ def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
         return value
     if value is None:
         return numbers.MISSING
+    if form == "s":  # the plural of what it counts
+        return "" if number(value) == "1" else "s"
     if form == "%":
         return f"{numbers.plain(100 * value)} %"
     if form == "d" or isinstance(value, int):

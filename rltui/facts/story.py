@@ -6,7 +6,7 @@ order. They hold ids and numbers; :mod:`rltui.facts.story_words` has the sentenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ class Story:
     """The symptom to begin with."""
     crash: ExitStatus | None = None
     """How the run ended, if that is the story."""
+    same: Story | None = None
+    """Of the end of a run the story of what fires that tells of the same: their action is one."""
     is_worst: bool = False
     """Whether it is the worst of those that symptoms tell: what moved first belongs to it."""
 
@@ -132,9 +134,22 @@ class Story:
             return top.symptom.advice
         if self.suspects:
             return self.suspects[0].advice
+        if self.same is not None:
+            return self.same.advice
         if lead is not None:
-            return lead.symptom.advice
+            at_start = self._is_from_start and lead.symptom.at_start
+            return at_start or lead.symptom.advice
         return self.crash.advice if self.crash else self.rows[0].finding.advice
+
+    @property
+    def _is_from_start(self) -> bool:
+        """Whether no metric has more than one row before it, such as that of an evaluation at the
+        start: there is hardly a checkpoint of this run to go back to."""
+        run, since = self.run, self.since
+        if since is None:
+            return False
+        series = (run.series(tag) for tag in run.infos if tag not in run.points.off_axis)
+        return all(int(s.steps.searchsorted(since)) <= 1 for s in series)
 
 
 @per_version
@@ -145,7 +160,7 @@ def stories(run: RunView) -> tuple[Story, ...]:
         known |= {id(row.finding) for row in story.rows}
     own += [_lone(run, row) for row in finding_rows(run) if id(row.finding) not in known]
     own.sort(key=lambda story: -story.level)
-    return (*_ended(run), *own)
+    return (*_ended(run, own), *own)
 
 
 def _diagnosed(run: RunView) -> Iterator[Story]:
@@ -178,21 +193,18 @@ def _lone(run: RunView, row: FindingRow) -> Story:
     return Story(run, finding.rule, level, Harm.MINOR, (row,), lead=lead)
 
 
-def _ended(run: RunView) -> Iterator[Story]:
+def _ended(run: RunView, told: Iterable[Story]) -> Iterator[Story]:
     """How the run ended, where it did not finish; with the symptom that the reason shows (out of
-    memory), unless findings show it, too."""
+    memory), or what is ``told`` where findings show it, too."""
     crash, level = run.verdict.crash, run.verdict.exit_level
     if crash is None:
         return
-    known = {d.symptom.id for d in diagnosed_in(run).diagnoses}
-    shown = (
-        s
-        for s in symptoms().values()
-        if run.infos and s.ending and s.ending in crash.reason and s.id not in known
-    )
+    shown = (s for s in symptoms().values() if run.infos and s.ending and s.ending in crash.reason)
     symptom = next(shown, None)
-    if symptom is None:
-        yield Story(run, crash.kind.value, level, Harm.FATAL, crash=crash)
+    same = (s for s in told if any(d.symptom is symptom for d in s.diagnoses))
+    known = next(same, None)
+    if symptom is None or known is not None:
+        yield Story(run, crash.kind.value, level, Harm.FATAL, crash=crash, same=known)
         return
     lead = Diagnosis(symptom, level, (), run.data.last_step, None)
     yield Story(run, symptom.id, level, symptom.harm, diagnoses=(lead,), lead=lead, crash=crash)

@@ -42,6 +42,8 @@ class Part(Enum):
 def action(story: Story) -> str:
     """The next step, the same on every surface: what the log itself asks for, where the time of a
     slow step goes, then what helps."""
+    if story.same is not None and story.same.is_open:
+        return action(story.same)
     setting, top = story.setting, story.top
     helps = story.advice
     if setting is not None and top is not None and not top.is_over:

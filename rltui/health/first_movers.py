@@ -8,6 +8,7 @@ somebody or a schedule changed just before is the cause and stands first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -47,13 +48,16 @@ def settings_changed(
 
 @np.errstate(over="ignore", invalid="ignore")
 def moved_between(series: Series, step: int, until: int | None) -> Move | None:
-    """How far a metric went from its value before ``step``; None without one, or a change."""
+    """How far a metric went from its value before ``step``; None without a finite one, or a
+    change."""
     begin = int(np.searchsorted(series.steps, step))
     end = series.count if until is None else int(np.searchsorted(series.steps, until, "right"))
     values = series.values[begin:end].astype(np.float64)
     if not begin or not len(values):
         return None
     before = float(series.values[begin - 1])
+    if not math.isfinite(before):
+        return None
     distance = np.abs(values - before)
     farthest = float(values[int(np.argmax(distance))])  # the first that is no number, if any
     return None if farthest == before else Move(series.tag, step, before, farthest)

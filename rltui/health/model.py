@@ -68,6 +68,8 @@ class Evidence:
     side: Side = Side.HIGH
     newest: bool = False
     """Whether that row is the newest of the run."""
+    is_past: bool = False
+    """Whether the newest value of the tag is not finite: what was found holds of rows before."""
     has_before: bool = False
     """Whether the run has a row before the episode."""
     latest: float | None = None

@@ -42,8 +42,8 @@ STANDARD_FIELDS = (
     "and_now", "note", "was",
 )  # fmt: skip
 
-#: What may follow the colon of a field: as percent, as a whole number.
-FORMATS = ("%", "d")
+#: What may follow the colon of a field: as percent, as a whole number, the "s" of a plural.
+FORMATS = ("%", "d", "s")
 
 _LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
 

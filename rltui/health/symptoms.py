@@ -110,6 +110,7 @@ class Symptom(NamedTuple):
     begins: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
+    at_start: str = ""
 
     @property
     def checks(self) -> tuple[Check, ...]:

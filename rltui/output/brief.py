@@ -129,6 +129,7 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
         parted = "; " if any("," in move for move in moves) else ", "
         told.line("    first moved: ", moves, 20 * place + 3, parted)
         told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
+        told.line("    the log says: ", filter(None, [story.get("log_says")]), 20 * place + 2)
     told.line("  ", filter(None, [run["seam"]]), 13)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
     wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])

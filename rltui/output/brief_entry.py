@@ -141,7 +141,6 @@ def _story(story: Story) -> Json:
     moves, saved = story.moves[:_FACTS], ""
     if story.checkpoint is not None:
         saved = f" Last good checkpoint: {numbers.step(story.checkpoint.step)}."
-    log = "".join(f"The log says {_said(c.text)} {c.times} times. " for c in story.complaints[:2])
     return {
         "id": story.id,
         "level": story.level.word,
@@ -154,7 +153,8 @@ def _story(story: Story) -> Json:
             fields_of(move, MoveDocument, metric=_title(run, move.tag), setting=move.is_setting)
             for move in moves
         ],
-        "next": f"{log}{_marked(run, action(story))}{saved}",
+        "log_says": "; ".join(f"{_said(c.text)} {c.times} times" for c in story.complaints[:2]),
+        "next": f"{_marked(run, action(story))}{saved}",
     }
 
 

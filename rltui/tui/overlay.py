@@ -94,7 +94,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
-            yield _Head(lambda width, _: indented(self.head(width - _FRAME + 1), 2), id="head")
+            yield _Head(lambda *_: indented(self.head(self.room), 2), id="head")
             yield RaisedList(id="text")
         yield Status(self.footer)
 
@@ -110,6 +110,11 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     # -- text ------------------------------------------------------------------------------
 
+    @property
+    def room(self) -> int:
+        """Cells of a line, the same for head and text: they may be parts of one paragraph."""
+        return max(10, min(self.size.width - 5, self.MOST))
+
     def head(self, width: int) -> Block:
         """The lines above the text, which do not scroll."""
         raise NotImplementedError
@@ -120,8 +125,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def update(self) -> None:
         width, height = self.size
-        room = max(10, min(width - 5, self.MOST))
-        head, text = self.head(room), self.text(room)
+        head, text = self.head(self.room), self.text(self.room)
         cells = max((line_width(x) for x in [*head, *text]), default=0)
         box = self.query_one("#box")
         wanted = max(cells + _FRAME, _LEAST)

@@ -266,3 +266,26 @@ def test_a_loss_that_never_was_finite_has_no_value_before() -> None:
     assert summary(never).endswith("not finite since step 1")
     (later,) = findings("nan", loss__policy="0.5x10 nanx20")
     assert summary(later).endswith("not finite since step 11; the value before was 0.5")
+
+
+def test_a_value_before_is_finite() -> None:
+    (found,) = findings("nan", loss__policy="0.5x10 nanx20")
+    row = found.evidence.row | {"before": float("nan")}
+    unknown = facts(replace(found.evidence, row=row))
+    assert (unknown["was"], unknown["from"]) == ("", "")
+
+
+def test_now_is_not_said_of_a_value_with_newer_ones_that_are_not_finite() -> None:
+    (level,) = findings("kl_blowup", kl__policy_ref="0.1x20 8.8x20 nanx5")
+    assert "KL to reference 8.8 at step 40;" in summary(level)
+    (peak,) = findings("kl_blowup", kl__old_new="0.01x20 0.5x2 0.4x10 nanx5")
+    assert summary(peak).endswith(", 0.4 at step 32")
+    (newest,) = findings("kl_blowup", kl__old_new="0.01x20 0.5x2 0.4x10")
+    assert summary(newest).endswith(", now 0.4")
+
+
+def test_one_is_singular() -> None:
+    (one,) = [f for f in findings("length_collapse", response_length__mean="40x20 40..1x40 1x20")
+              if f.title == "hardly any answer"]  # fmt: skip
+    assert "answers are 1 token long now" in summary(one)
+    assert short(one).startswith("1 token,")

@@ -13,8 +13,10 @@ from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.sentences import listed
-from rltui.facts.story import Story, main_story
-from rltui.facts.story_words import Part, parts
+from rltui.facts.story import Story, main_story, stories
+from rltui.facts.story_words import Part, action, parts
+from rltui.output.brief import brief_document, brief_text
+from rltui.output.brief_entry import brief_entry
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_pane import CalmId
@@ -99,6 +101,21 @@ def test_a_title_that_is_no_word_is_quoted_and_lists_say_where_an_item_ends() ->
     assert listed(["total loss NaN", "advantage, max 1"]) == "total loss NaN; advantage, max 1"
 
 
+@pytest.mark.parametrize(("rows", "asked"), [(0, "start anew"), (30, "go back to the last")])
+def test_a_crash_and_the_finding_that_tells_of_the_same_have_one_action(
+    rows: int, asked: str
+) -> None:
+    tags = {"actor/pg_loss": [0.5] * rows + [float("nan")], "actor/lr": [1e-6] * (rows + 1)}
+    batch = a_batch(steps(1, tags), source=a_source("stdout.log", format="console"))
+    lines = ("Traceback (most recent call last):", "ValueError: the loss is nan")
+    session = a_session(replace(batch, tail=LogTail(lines, 2)), clock=grpo_clock())
+    (run,) = session.runs()
+    ended, found = stories(run)
+    assert ended.crash is not None
+    assert action(ended) == action(found)
+    assert asked in action(found)
+
+
 def test_what_the_log_repeats_is_part_of_the_story() -> None:
     tags = grpo_tags(60, 1, None)
     tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
@@ -111,6 +128,8 @@ def test_what_the_log_repeats_is_part_of_the_story() -> None:
     assert f"the log says {said}" in " ".join(text_of(run, 200, 8).split())
     (story,) = check_document(session)["runs"][0]["diagnoses"]
     assert story["log_says"] == said
+    assert f'\n    the log says: "{said[:-10]}" 7 times\n' in brief_text(brief_document(session))
+    assert "log says" not in brief_entry(run)["story"][0]["next"]
     assert next_step(run).startswith("The process did not get a GPU")
 
 

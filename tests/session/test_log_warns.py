@@ -46,6 +46,21 @@ def test_what_is_said_again_and_again_is_found(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("UserWarning: KL divergence is starting to become negative: -0.{n}", "sampling settings"),
+        ("WARNING: rank {n} grad_norm is not finite", "the precision"),
+        ("WARNING: missing advantages for sample {n}", "rewards arrive"),
+        ("WARNING: stale policy in step {n}", "before training on."),
+    ],
+)
+def test_the_advice_is_about_what_is_said(line: str, asked: str) -> None:
+    (found,) = warned(line, 40).firing()
+    assert asked in found.advice
+    assert ("KL" in line) == ("KL" in found.advice)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "UserWarning: Detected call of `lr_scheduler.step()` before `optimizer.step()`",

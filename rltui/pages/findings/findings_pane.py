@@ -114,7 +114,7 @@ class _Entries(list[Entry[ItemId]]):
         for story in firing:
             self.firing(story)
         if not firing:
-            calm, *judged = calm_lines(run, width, view)[:2]
+            calm, *judged = calm_lines(run, width, view, skipped=False)
             self.item(CalmId(), calm)
             self.lines(judged)
 
@@ -296,6 +296,7 @@ class FindingsPane(Container):
         """The list."""
         self._run = run
         self._layout = findings_layout(80, 24, 0)
+        self._size, self._lines = Size(80, 24), 0
         self._left: dict[RunKey, ItemId | None] = {}
         """Run -> the item that the user put the cursor on there."""
 
@@ -315,20 +316,25 @@ class FindingsPane(Container):
         layout = findings_layout(size.width, size.height, 0, alone)
         entries = finding_entries(run, view, layout.rows, layout.margin)
 
+        lines = sum(e.height for e in entries)
         if not wide:
-            height = sum(e.height for e in entries)
-            layout = findings_layout(size.width, size.height, height, alone)
-        self._layout = layout
+            layout = findings_layout(size.width, size.height, lines, alone)
+        self._layout, self._size, self._lines = layout, size, lines
         self.set_class(wide, "-wide")
         self.findings.display = layout.left > 0
         self.query_one("#detail").display = alone != "list"
         self.findings.styles.width = layout.left
-        self.findings.styles.height = layout.list_height
         first = (e.id for e in entries if not isinstance(e.id, CalmId | SkippedId | None))
         self.findings.show(entries, next(first, None))
-        self.query_one("#detail", Lines).update()
+        self.on_line_list_moved()
 
     def on_line_list_moved(self) -> None:
+        """Draw the item at the cursor; a list that is cut gets the lines that it leaves."""
+        listed, height = self._layout.list_height, self._size.height
+        if 0 < listed < min(self._lines, height):
+            detail = self._draw_detail(self._size.width, height - listed)
+            listed = min(self._lines, height - len(detail))
+        self.findings.styles.height = listed
         self.query_one("#detail", Lines).update()
 
     def _draw_detail(self, width: int, height: int) -> Block:

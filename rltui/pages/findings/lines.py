@@ -196,8 +196,9 @@ def no_verdict(run: RunView) -> str:
     return "judging…" if run.infos else "no verdict before the run has been read"
 
 
-def calm_lines(run: RunView, width: int, view: View) -> Block:
-    """The lines for a run without a finding: which rules judged, and which could not."""
+def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) -> Block:
+    """The lines for a run without a finding: which rules judged, and if ``skipped`` which could
+    not."""
     report, glyphs = run.report, view.glyphs
     if report is None:
         return []
@@ -218,7 +219,7 @@ def calm_lines(run: RunView, width: int, view: View) -> Block:
     names = ", ".join(s.title for s in report.skipped)
     if cell_width(names) > width - 14:
         names = f"{len(report.skipped)} rules, listed on Findings"
-    facts = [("judged", "" if is_unknown else judged), ("not judged", names)]
+    facts = [("judged", "" if is_unknown else judged), ("not judged", names if skipped else "")]
     words = ((name, glyphs.text(text)) for name, text in facts)
     return [*lines, *indented(fact_table(words, width - 2, 12), 2)]
 
