@@ -413,7 +413,8 @@ class ChartOptions(ShellScreen[Any]):
     def axes(self, chosen: str = "") -> tuple[str, ...]:
         """The x axes that there is data for, with the one that the user chose."""
         wanted = chosen or self.shell.view.axis
-        return tuple(dict.fromkeys(a for r in self.charted_runs for a in axes_of(r, wanted)))
+        known = (a for r in self.charted_runs for a in axes_of(r, wanted))
+        return tuple(dict.fromkeys(("step", *known)))
 
     def _choose_axis(self, text: str) -> None:
         """Choose the x axis of this name: a metric, or one that the key chooses."""

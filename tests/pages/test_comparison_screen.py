@@ -73,6 +73,13 @@ async def test_the_best_comes_first_and_the_others_say_how_far_they_are() -> Non
         assert "+ 0.202" in row(hand, "high_s2")
 
 
+async def test_a_filter_that_no_run_passes_leaves_the_axis_of_steps() -> None:
+    async with open_app(*seeds(2)) as hand:
+        await hand.press("C", "slash", "q", "q", "enter", "x")
+        assert "a fault" not in hand.notices
+        assert hand.app.view.axis == "step"
+
+
 async def test_the_metric_changes_sideways() -> None:
     async with open_app(*seeds(2)) as hand:
         await hand.press("C")
