@@ -40,7 +40,6 @@ class GroupReader:
     ) -> None:
         """``scheme``: of the addresses; ``numbers``: positions of these logdirs among all of the
         session; ``opens`` returns a reader. Raises UsageError."""
-        self._opens = opens
         self._logdirs = tuple(logdirs)
         self._numbers = tuple(numbers)
         choose, wants = options.choose, options.wants
