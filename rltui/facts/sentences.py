@@ -102,32 +102,24 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         below = evidence.value is not None and evidence.value < 0
         side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
 
-    is_now = evidence.newest and not evidence.is_past
     has_before = evidence.has_before and math.isfinite(row["before"])
     before = numbers.plain(row["before"])
+    latest = ", {latest} at step {until:d}" if evidence.is_past else ", now {latest}"
     out: dict[str, Fact] = {
         **row,
-        "when": "now" if is_now else f"at step {numbers.step(row['step'])}",
+        "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
         "from": f"{before} → " if has_before else "",
         "was": f"; the value before was {before}" if has_before else "",
         "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
         "past": ("below " if side is Side.LOW else "above ") + limit,
-        "and_now": _latest(evidence),
         **evidence.facts,
     }
+    if evidence.latest is None:
+        latest = ""
+    out["and_now"] = _filled(latest, {**row, "latest": evidence.latest})
     out["note"] = "".join(_filled(note, out) for note in evidence.notes)
 
     return out
-
-
-def _latest(evidence: Evidence) -> str:
-    """ ", now 0.1" of what fires after its peak; ", 0.1 at step 133" where that is past."""
-    if evidence.latest is None:
-        return ""
-    value = numbers.plain(evidence.latest)
-    if evidence.is_past:
-        return f", {value} at step {numbers.step(evidence.row['until'])}"
-    return f", now {value}"
 
 
 def healthy(judgement: Judgement) -> str:

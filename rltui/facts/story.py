@@ -134,8 +134,6 @@ class Story:
             return top.symptom.advice
         if self.suspects:
             return self.suspects[0].advice
-        if self.same is not None:
-            return self.same.advice
         if lead is not None:
             at_start = self._is_from_start and lead.symptom.at_start
             return at_start or lead.symptom.advice
@@ -143,13 +141,9 @@ class Story:
 
     @property
     def _is_from_start(self) -> bool:
-        """Whether no metric has more than one row before it, such as that of an evaluation at the
-        start: there is hardly a checkpoint of this run to go back to."""
-        run, since = self.run, self.since
-        if since is None:
-            return False
-        series = (run.series(tag) for tag in run.infos if tag not in run.points.off_axis)
-        return all(int(s.steps.searchsorted(since)) <= 1 for s in series)
+        """Whether it began in the first row or step: there is no checkpoint of this run before."""
+        first = self.run.data.first_step or 0
+        return self.since is not None and self.since <= max(1, first)
 
 
 @per_version

@@ -42,7 +42,7 @@ class Part(Enum):
 def action(story: Story) -> str:
     """The next step, the same on every surface: what the log itself asks for, where the time of a
     slow step goes, then what helps."""
-    if story.same is not None and story.same.is_open:
+    if story.same is not None:
         return action(story.same)
     setting, top = story.setting, story.top
     helps = story.advice

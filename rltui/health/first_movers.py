@@ -8,7 +8,6 @@ somebody or a schedule changed just before is the cause and stands first.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -56,7 +55,7 @@ def moved_between(series: Series, step: int, until: int | None) -> Move | None:
     if not begin or not len(values):
         return None
     before = float(series.values[begin - 1])
-    if not math.isfinite(before):
+    if not np.isfinite(before):
         return None
     distance = np.abs(values - before)
     farthest = float(values[int(np.argmax(distance))])  # the first that is no number, if any

@@ -180,7 +180,8 @@ def judge(
     signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED, rows.count)
-    case = Evaluation(rule, variant, info, rows, walls, signals)
+    is_past = not math.isfinite(series.values[-1])
+    case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
@@ -356,7 +357,8 @@ def _evidence(
         facts=case.levels(_facts(case, signal, row, row_numbers)),
         row=case.levels(row_numbers),
         side=_side(signal, row, up=up != case.upside_down),
-        newest=row == last and span.open,
+        newest=row == last and span.open and not case.is_past,
+        is_past=case.is_past,
         has_before=begin > 0,
         latest=case.level(float(x[-1])) if span.open and peak < last else None,
         notes=tuple(template for flags, template in signal.notes if flags[row]),

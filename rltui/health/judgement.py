@@ -32,6 +32,8 @@ class Evaluation(NamedTuple):
     rows: Rows
     walls: FloatArray
     signals: Mapping[Level, Signal]
+    is_past: bool
+    """Whether the newest value of the tag is not finite."""
 
     @property
     def upside_down(self) -> bool:

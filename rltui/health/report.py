@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -69,7 +68,6 @@ def make_report(
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit, findings)
-    findings = [_dated(f, run) for f in findings]
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -227,15 +225,6 @@ def _merged(group: list[Finding], infos: Infos) -> Finding:
 
 def _with_evidence(finding: Finding, **changes: Any) -> Finding:
     return finding._replace(evidence=replace(finding.evidence, **changes))
-
-
-def _dated(finding: Finding, run: RunData) -> Finding:
-    """The finding, marked where the newest value of its tag is not finite."""
-    if not finding.fires or finding.tag is None or not finding.evidence.row:
-        return finding
-    values = run.series(finding.tag).values
-    is_past = bool(len(values)) and not math.isfinite(values[-1])
-    return _with_evidence(finding, is_past=True) if is_past else finding
 
 
 def _broken(answers: Answers) -> list[Finding]:

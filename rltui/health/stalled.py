@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from itertools import islice
 from typing import Annotated, NamedTuple
 
 from rltui.catalogue.model import Category
@@ -89,7 +88,7 @@ class WarnsRule(NamedTuple):
     def advice_on(self, text: str) -> str:
         """What to do about a warning."""
         fitting = (r.advice for r in self.remedies if r.says.search(text.lower()))
-        return " ".join([self.advice, *islice(fitting, 1)])
+        return " ".join([self.advice, *fitting])
 
 
 class StallRule(NamedTuple):

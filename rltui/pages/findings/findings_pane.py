@@ -296,7 +296,8 @@ class FindingsPane(Container):
         """The list."""
         self._run = run
         self._layout = findings_layout(80, 24, 0)
-        self._size, self._lines = Size(80, 24), 0
+        self._room = 0, 0, 0
+        """(lines of the list, width and height of the pane)."""
         self._left: dict[RunKey, ItemId | None] = {}
         """Run -> the item that the user put the cursor on there."""
 
@@ -319,7 +320,7 @@ class FindingsPane(Container):
         lines = sum(e.height for e in entries)
         if not wide:
             layout = findings_layout(size.width, size.height, lines, alone)
-        self._layout, self._size, self._lines = layout, size, lines
+        self._layout, self._room = layout, (lines, *size)
         self.set_class(wide, "-wide")
         self.findings.display = layout.left > 0
         self.query_one("#detail").display = alone != "list"
@@ -330,10 +331,11 @@ class FindingsPane(Container):
 
     def on_line_list_moved(self) -> None:
         """Draw the item at the cursor; a list that is cut gets the lines that it leaves."""
-        listed, height = self._layout.list_height, self._size.height
-        if 0 < listed < min(self._lines, height):
-            detail = self._draw_detail(self._size.width, height - listed)
-            listed = min(self._lines, height - len(detail))
+        lines, width, height = self._room
+        listed = self._layout.list_height
+        if 0 < listed < min(lines, height):
+            detail = self._draw_detail(width, height - listed)
+            listed = min(lines, height - len(detail))
         self.findings.styles.height = listed
         self.query_one("#detail", Lines).update()
 
