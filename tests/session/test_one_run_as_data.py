@@ -81,257 +81,124 @@ def evaluation(row: Row, at: int, gap: object) -> object:
 # --- JSON
 
 
-@form("metrics.jsonl")
-def flat(rows: Rows) -> str:
-    return jl(rows)
-
-
-@form("metrics.jsonl")
-def numbers_as_texts(rows: Rows) -> str:
-    return jl({k: (v if k == "step" else str(v)) for k, v in r.items()} for r in rows)
-
-
-@form("metrics.jsonl")
-def step_as_text(rows: Rows) -> str:
-    return jl({k: str(v) for k, v in r.items()} for r in rows)
-
-
-@form("metrics.jsonl")
-def nested(rows: Rows) -> str:
-    return jl({"step": r["step"], "train": {k: r[k] for k in M}} for r in rows)
-
-
-@form("metrics.jsonl")
-def nested_data(rows: Rows) -> str:
-    return jl({"step": r["step"], "data": {k: r[k] for k in M}} for r in rows)
-
-
-@form("metrics.jsonl")
-def nested_metrics(rows: Rows) -> str:
-    return jl(
-        {"global_step": r["step"], "metrics": {k: r[k] for k in M}, "time": 1.8e9 + r["step"]}
-        for r in rows
-    )
-
-
-@form("metrics.jsonl")
-def nested_step(rows: Rows) -> str:
-    return jl({"progress": {"step": r["step"]}, "metrics": {k: r[k] for k in M}} for r in rows)
-
-
-@form("metrics.jsonl")
-def long_jsonl(rows: Rows) -> str:
-    return jl({"step": r["step"], "name": k, "value": r[k]} for r in rows for k in M)
-
-
-@form("metrics.jsonl")
-def long_key(rows: Rows) -> str:
-    return jl({"step": r["step"], "metric": k, "value": r[k]} for r in rows for k in M)
-
-
-@form("metrics.jsonl")
-def long_tag_text(rows: Rows) -> str:
-    return jl(
-        {"step": r["step"], "tag": k, "value": str(r[k]), "time": 1.8e9 + r["step"]}
-        for r in rows
-        for k in M
-    )
-
-
-@form("metrics.jsonl")
-def with_level(rows: Rows) -> str:
-    return jl({"level": "INFO", "msg": "train", "ts": f"{clock(r)}Z", **r} for r in rows)
-
-
-@form("metrics.jsonl")
-def arrays_of_episodes(rows: Rows) -> str:
-    return jl({**r, "reward": [r["reward"] - 0.1, r["reward"] + 0.1, r["reward"]]} for r in rows)
-
-
-@form("metrics.jsonl")
-def spaced(rows: Rows) -> str:
-    return "".join("  " + json.dumps(r) + "  \n\n" for r in rows)
-
-
-@form("metrics.jsonl")
-def crlf(rows: Rows) -> str:
-    return jl(rows).replace("\n", "\r\n")
-
-
-@form("metrics.jsonl")
-def bom(rows: Rows) -> str:
-    return "\ufeff" + jl(rows)
-
-
-@form("metrics.jsonl")
-def utf16(rows: Rows) -> bytes:
-    return jl(rows).encode("utf-16")
-
-
-@form("metrics.jsonl")
-def prefixed(rows: Rows) -> str:
-    return "".join(f"{clock(r)} INFO {json.dumps(r)}\n" for r in rows)
-
-
-@form("train.log")
-def prefixed_log(rows: Rows) -> str:
-    return "".join(f"{clock(r)},123 - trainer - INFO - {json.dumps(r)}\n" for r in rows)
-
-
-@form("train.log")
-def json_in_log(rows: Rows) -> str:
-    return jl(rows)
-
-
-@form("out.txt")
-def json_in_txt(rows: Rows) -> str:
-    return jl(rows)
-
-
-@form("training_log_v2.json")
-def lines_in_json(rows: Rows) -> str:
-    return jl(rows)
-
-
-@form("exp_7.json")
-def lines_in_any_json(rows: Rows) -> str:
-    return jl(rows)
-
-
-@form("exp_7.json")
-def array(rows: Rows) -> str:
-    return json.dumps(rows)
-
-
-@form("exp_7.json")
-def array_pretty(rows: Rows) -> str:
-    return json.dumps(rows, indent=2)
-
-
-@form("exp_7.json")
-def array_texts(rows: Rows) -> str:
-    return json.dumps([{k: (v if k == "step" else str(v)) for k, v in r.items()} for r in rows])
-
-
-@form("history.json")
-def parallel(rows: Rows) -> str:
-    return json.dumps({k: [r[k] for r in rows] for k in ("step", *M)})
-
-
-@form("history.json")
-def parallel_no_step(rows: Rows) -> str:
-    return json.dumps({k: [r[k] for r in rows] for k in M})
-
-
-@form("history.json")
-def by_step(rows: Rows) -> str:
-    return json.dumps({str(r["step"]): {k: r[k] for k in M} for r in rows})
-
-
-@form("history.json")
-def metric_by_step(rows: Rows) -> str:
-    return json.dumps({k: {str(r["step"]): r[k] for r in rows} for k in M})
-
-
-@form("history.json")
-def metric_pairs(rows: Rows) -> str:
-    return json.dumps({k: [[r["step"], r[k]] for r in rows] for k in M})
-
-
-@form("history.json")
-def metric_objects(rows: Rows) -> str:
-    return json.dumps({k: [{"step": r["step"], "value": r[k]} for r in rows] for k in M})
-
-
-@form("exp.json")
-def wrapped(rows: Rows) -> str:
-    return json.dumps({"config": {"lr": 1e-4, "seed": 3}, "history": rows})
-
-
-@form("results.json")
-def wrapped_pretty(rows: Rows) -> str:
-    return json.dumps({"config": {"lr": 1e-4, "seed": 3}, "history": rows}, indent=4)
-
-
-@form("metrics.json")
-def pretty_one_after_other(rows: Rows) -> str:
-    return "\n".join(json.dumps(r, indent=2) for r in rows) + "\n"
-
-
-@form("metrics.jsonl")
-def pretty_in_jsonl(rows: Rows) -> str:
-    return "\n".join(json.dumps(r, indent=2) for r in rows) + "\n"
-
-
-@form("metrics.jsonl")
-def array_in_jsonl(rows: Rows) -> str:
-    return "[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n"
-
-
-@form("metrics.json")
-def open_array(rows: Rows) -> str:
-    return "[\n" + ",\n".join(json.dumps(r) for r in rows) + ",\n"
-
-
-@form("metrics.jsonl")
-def concatenated(rows: Rows) -> str:
-    return "".join(json.dumps(r) for r in rows)
-
-
-@form("metrics.jsonl")
-def json_seq(rows: Rows) -> str:
-    return "".join("\x1e" + json.dumps(r) + "\n" for r in rows)
-
-
-@form("metrics.jsonl")
-def sparse_rows(rows: Rows) -> str:
-    return "".join(json.dumps({"step": r["step"], k: r[k]}) + "\n" for r in rows for k in M)
-
-
-@form("log.tsv")
-def tsv(rows: Rows) -> str:
-    return cs(rows, sep="\t")
-
-
-@form("log.tsv")
-def tsv_tidy(rows: Rows) -> str:
-    return "epoch\ttag\tvalue\n" + "".join(f"{r['step']}\t{k}\t{r[k]}\n" for r in rows for k in M)
-
-
-@form("metrics.jsonl")
-def gaps_null(rows: Rows) -> str:
-    return jl({**r, "eval_score": evaluation(r, 0, None)} for r in rows)
-
-
-@form("metrics.jsonl")
-def gaps_null_first(rows: Rows) -> str:
-    return jl({**r, "eval_score": evaluation(r, 1, None)} for r in rows)
-
-
-@form("metrics.jsonl")
-def gaps_nan(rows: Rows) -> str:
-    return jl({**r, "eval_score": evaluation(r, 1, math.nan)} for r in rows)
-
-
-@form("metrics.jsonl")
-def gaps_nan_text(rows: Rows) -> str:
-    return jl({**r, "eval_score": evaluation(r, 1, "nan")} for r in rows)
-
-
-@form("metrics.jsonl")
-def gaps_nested(rows: Rows) -> str:
-    return jl(
-        {"step": r["step"], "data": {**{k: r[k] for k in M}, "eval_score": evaluation(r, 1, None)}}
-        for r in rows
-    )
-
-
-@form("metrics.jsonl")
-def gaps_eval_loss(rows: Rows) -> str:
-    return jl(
-        {**r, "eval_loss": 0.5 - r["step"] / 1000 if r["step"] % 10 == 1 else math.nan}
-        for r in rows
-    )
+#: By the name of the file: forms that one expression writes.
+_PLAIN: dict[str, dict[str, Form]] = {
+    "metrics.jsonl": {
+        "flat": jl,
+        "numbers_as_texts": lambda rows: jl(
+            {k: (v if k == "step" else str(v)) for k, v in r.items()} for r in rows
+        ),
+        "step_as_text": lambda rows: jl({k: str(v) for k, v in r.items()} for r in rows),
+        "nested": lambda rows: jl({"step": r["step"], "train": {k: r[k] for k in M}} for r in rows),
+        "nested_data": lambda rows: jl(
+            {"step": r["step"], "data": {k: r[k] for k in M}} for r in rows
+        ),
+        "nested_metrics": lambda rows: jl(
+            {"global_step": r["step"], "metrics": {k: r[k] for k in M}, "time": 1.8e9 + r["step"]}
+            for r in rows
+        ),
+        "nested_step": lambda rows: jl(
+            {"progress": {"step": r["step"]}, "metrics": {k: r[k] for k in M}} for r in rows
+        ),
+        "long_jsonl": lambda rows: jl(
+            {"step": r["step"], "name": k, "value": r[k]} for r in rows for k in M
+        ),
+        "long_key": lambda rows: jl(
+            {"step": r["step"], "metric": k, "value": r[k]} for r in rows for k in M
+        ),
+        "long_tag_text": lambda rows: jl(
+            {"step": r["step"], "tag": k, "value": str(r[k]), "time": 1.8e9 + r["step"]}
+            for r in rows
+            for k in M
+        ),
+        "with_level": lambda rows: jl(
+            {"level": "INFO", "msg": "train", "ts": f"{clock(r)}Z", **r} for r in rows
+        ),
+        "arrays_of_episodes": lambda rows: jl(
+            {**r, "reward": [r["reward"] - 0.1, r["reward"] + 0.1, r["reward"]]} for r in rows
+        ),
+        "spaced": lambda rows: "".join("  " + json.dumps(r) + "  \n\n" for r in rows),
+        "crlf": lambda rows: jl(rows).replace("\n", "\r\n"),
+        "bom": lambda rows: "\ufeff" + jl(rows),
+        "utf16": lambda rows: jl(rows).encode("utf-16"),
+        "prefixed": lambda rows: "".join(f"{clock(r)} INFO {json.dumps(r)}\n" for r in rows),
+        "pretty_in_jsonl": lambda rows: "\n".join(json.dumps(r, indent=2) for r in rows) + "\n",
+        "array_in_jsonl": lambda rows: "[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n",
+        "concatenated": lambda rows: "".join(json.dumps(r) for r in rows),
+        "json_seq": lambda rows: "".join("\x1e" + json.dumps(r) + "\n" for r in rows),
+        "sparse_rows": lambda rows: "".join(
+            json.dumps({"step": r["step"], k: r[k]}) + "\n" for r in rows for k in M
+        ),
+        "gaps_null": lambda rows: jl({**r, "eval_score": evaluation(r, 0, None)} for r in rows),
+        "gaps_null_first": lambda rows: jl(
+            {**r, "eval_score": evaluation(r, 1, None)} for r in rows
+        ),
+        "gaps_nan": lambda rows: jl({**r, "eval_score": evaluation(r, 1, math.nan)} for r in rows),
+        "gaps_nan_text": lambda rows: jl(
+            {**r, "eval_score": evaluation(r, 1, "nan")} for r in rows
+        ),
+        "gaps_nested": lambda rows: jl(
+            {
+                "step": r["step"],
+                "data": {**{k: r[k] for k in M}, "eval_score": evaluation(r, 1, None)},
+            }
+            for r in rows
+        ),
+        "gaps_eval_loss": lambda rows: jl(
+            {**r, "eval_loss": 0.5 - r["step"] / 1000 if r["step"] % 10 == 1 else math.nan}
+            for r in rows
+        ),
+    },
+    "train.log": {
+        "prefixed_log": lambda rows: "".join(
+            f"{clock(r)},123 - trainer - INFO - {json.dumps(r)}\n" for r in rows
+        ),
+        "json_in_log": jl,
+    },
+    "out.txt": {"json_in_txt": jl},
+    "training_log_v2.json": {"lines_in_json": jl},
+    "exp_7.json": {
+        "lines_in_any_json": jl,
+        "array": json.dumps,
+        "array_pretty": lambda rows: json.dumps(rows, indent=2),
+        "array_texts": lambda rows: json.dumps(
+            [{k: (v if k == "step" else str(v)) for k, v in r.items()} for r in rows]
+        ),
+    },
+    "history.json": {
+        "parallel": lambda rows: json.dumps({k: [r[k] for r in rows] for k in ("step", *M)}),
+        "parallel_no_step": lambda rows: json.dumps({k: [r[k] for r in rows] for k in M}),
+        "by_step": lambda rows: json.dumps({str(r["step"]): {k: r[k] for k in M} for r in rows}),
+        "metric_by_step": lambda rows: json.dumps(
+            {k: {str(r["step"]): r[k] for r in rows} for k in M}
+        ),
+        "metric_pairs": lambda rows: json.dumps({k: [[r["step"], r[k]] for r in rows] for k in M}),
+        "metric_objects": lambda rows: json.dumps(
+            {k: [{"step": r["step"], "value": r[k]} for r in rows] for k in M}
+        ),
+    },
+    "exp.json": {
+        "wrapped": lambda rows: json.dumps({"config": {"lr": 1e-4, "seed": 3}, "history": rows})
+    },
+    "results.json": {
+        "wrapped_pretty": lambda rows: json.dumps(
+            {"config": {"lr": 1e-4, "seed": 3}, "history": rows}, indent=4
+        )
+    },
+    "metrics.json": {
+        "pretty_one_after_other": lambda rows: (
+            "\n".join(json.dumps(r, indent=2) for r in rows) + "\n"
+        ),
+        "open_array": lambda rows: "[\n" + ",\n".join(json.dumps(r) for r in rows) + ",\n",
+    },
+    "log.tsv": {
+        "tsv": lambda rows: cs(rows, sep="\t"),
+        "tsv_tidy": lambda rows: (
+            "epoch\ttag\tvalue\n" + "".join(f"{r['step']}\t{k}\t{r[k]}\n" for r in rows for k in M)
+        ),
+    },
+}
+FORMS |= {name: (file, write) for file, forms in _PLAIN.items() for name, write in forms.items()}
 
 
 @form("log.csv")
