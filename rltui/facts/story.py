@@ -135,15 +135,10 @@ class Story:
         if self.suspects:
             return self.suspects[0].advice
         if lead is not None:
-            at_start = self._is_from_start and lead.symptom.at_start
-            return at_start or lead.symptom.advice
+            # before the first row or step there is no checkpoint of this run
+            is_at_start = (self.since or 0) <= max(1, self.run.data.first_step or 0)
+            return (is_at_start and lead.symptom.at_start) or lead.symptom.advice
         return self.crash.advice if self.crash else self.rows[0].finding.advice
-
-    @property
-    def _is_from_start(self) -> bool:
-        """Whether it began in the first row or step: there is no checkpoint of this run before."""
-        first = self.run.data.first_step or 0
-        return self.since is not None and self.since <= max(1, first)
 
 
 @per_version
@@ -195,8 +190,7 @@ def _ended(run: RunView, told: Iterable[Story]) -> Iterator[Story]:
         return
     shown = (s for s in symptoms().values() if run.infos and s.ending and s.ending in crash.reason)
     symptom = next(shown, None)
-    same = (s for s in told if any(d.symptom is symptom for d in s.diagnoses))
-    known = next(same, None)
+    known = next((s for s in told if any(d.symptom is symptom for d in s.diagnoses)), None)
     if symptom is None or known is not None:
         yield Story(run, crash.kind.value, level, Harm.FATAL, crash=crash, same=known)
         return

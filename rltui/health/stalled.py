@@ -50,13 +50,6 @@ class StoppedRule(NamedTuple):
         return _rule(self.id, self.title, self.meaning)
 
 
-class Remedy(NamedTuple):
-    """What helps against one kind of warning."""
-
-    says: re.Pattern[str]
-    advice: str
-
-
 class WarnsRule(NamedTuple):
     """Says that a log warns again and again of what is learned from."""
 
@@ -72,7 +65,6 @@ class WarnsRule(NamedTuple):
     subjects: re.Pattern[str]
     says: re.Pattern[str]
     unlike: re.Pattern[str]
-    remedies: tuple[Remedy, ...]
 
     @property
     def rule(self) -> Rule:
@@ -84,11 +76,6 @@ class WarnsRule(NamedTuple):
         lower = text.lower()
         said = self.subjects.search(lower) and self.says.search(lower)
         return bool(said) and not self.unlike.search(lower)
-
-    def advice_on(self, text: str) -> str:
-        """What to do about a warning."""
-        fitting = (r.advice for r in self.remedies if r.says.search(text.lower()))
-        return " ".join([self.advice, *fitting])
 
 
 class StallRule(NamedTuple):

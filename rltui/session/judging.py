@@ -296,7 +296,7 @@ def with_warning(
     words = Words(known.summary, known.summary, "", "")
     finding = Finding(
         *(known.rule.id, known.rule.title, known.level, FindingState.FIRING, None, None),
-        *(None, None, None, evidence, words, known.advice_on(said.text)),
+        *(None, None, None, evidence, words, known.advice),
     )
     return _with_findings(report, [*report.findings, finding])
 
