@@ -7,7 +7,7 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from rltui.catalogue.model import Category, Metric, Metrics, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
+from rltui.core.record import record
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, parse_document, read_each
 from rltui.core.yaml_record import Keyed, record_of
@@ -104,7 +105,7 @@ class Head(NamedTuple):
         return below._replace(**{n: v for n, v in self._asdict().items() if v is not None})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One line of a body: the meaning of the tags of a pattern."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Annotated, NamedTuple
 
 from rltui.core.level import Direction
+from rltui.core.record import record
 from rltui.core.text import natural
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record
@@ -130,7 +131,7 @@ class Metric(NamedTuple):
 Metrics = dict[str, Metric]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TagInfo:
     """What one tag of one run means: the answer of the catalogue."""
 

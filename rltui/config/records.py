@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
+from rltui.core.record import record
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed
 
@@ -75,7 +76,7 @@ def _command(node: Node) -> tuple[str, ...]:
     return words
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ViewConfig:
     """How the screen looks."""
 
@@ -93,7 +94,7 @@ class ViewConfig:
     """Columns of the list of runs: ``reward.best``, ``entropy@200``, a hyperparameter."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WatchConfig:
     """How often files are checked and how much memory may be used."""
 
@@ -113,7 +114,7 @@ class WatchConfig:
     again when viewed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HooksConfig:
     """Where changes of the verdict go, besides the screen."""
 
@@ -156,7 +157,7 @@ def _end(position: int) -> Keyed:
     return Keyed("range", lambda node: _range(node)[position])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MetricOverride:
     """What the user changes for one tag or metric; None means no change."""
 
@@ -176,10 +177,6 @@ def _mapping(node: Node) -> Node:
     return node.table().node
 
 
-def _mappings(node: Node) -> Mapping[str, Node]:
-    return node.table().each(_mapping)
-
-
 def _listed(node: Node) -> tuple[Node, ...]:
     return tuple(node.each(_mapping))
 
@@ -189,13 +186,15 @@ def _beside(node: Node) -> tuple[Path, ...]:
     return tuple(node.path.parent / Path(text).expanduser() for text in node.texts())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RulesConfig:
     """Changes to the shipped rules. Ids and parameters are checked by :mod:`rltui.health`."""
 
     mute: tuple[str, ...] = ()
     """Ids of rules to leave out."""
-    override: Annotated[Mapping[str, Node], Keyed(read=_mappings)] = field(default_factory=dict)
+    override: Annotated[
+        Mapping[str, Node], Keyed(read=lambda node: node.table().each(_mapping))
+    ] = field(default_factory=dict)
     """{rule id: mapping of parameters}, as nodes so that errors say where."""
     add: Annotated[tuple[Node, ...], Keyed(read=_listed)] = ()
     """Further rules, as they stand in the document."""
@@ -205,7 +204,7 @@ class RulesConfig:
     """Where ``mute`` stands, for errors; None when the file has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConfigDirs:
     """The user's directories beside the config file; they need not exist."""
 
@@ -215,7 +214,7 @@ class ConfigDirs:
     themes: Path
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """All settings, with every source already applied."""
 

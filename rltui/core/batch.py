@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.block import Block
 from rltui.core.level import Level
+from rltui.core.record import record
 
 
 class RunKey(NamedTuple):
@@ -216,7 +217,7 @@ class SourceInfo(NamedTuple):
 Sources = Mapping[Path, SourceInfo]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Batch:
     """One budgeted read: what is new in one file, in file order.
 

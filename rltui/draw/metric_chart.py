@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rltui.core.level import Level
 from rltui.core.medians import median
+from rltui.core.record import record
 from rltui.draw import marked_runs
 from rltui.draw.chart.chart_model import XY, Bar, Chart, ChartMark, Continuation, Curve, Limit
 from rltui.draw.chart.foot import label_width
@@ -48,7 +49,7 @@ _LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "change", "median", "
          "start")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Zoom:
     """The crosshair and the visible part of a chart."""
 

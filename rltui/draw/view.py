@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import file_url
+from rltui.core.record import record
 from rltui.draw.glyph import GlyphSet, glyph_set
 from rltui.facts import numbers
 from rltui.facts.groups import Marked
@@ -65,7 +65,7 @@ def missing_on(axis: str) -> str:
     return "times" if axis in ("relative", "wall") else axis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PaneLayout:
     """Where the parts of a tab are; widths and heights in cells, 0 for a part that is left out."""
 

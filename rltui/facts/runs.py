@@ -18,6 +18,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.level import ExitKind, Level, RunState
+from rltui.core.record import record
 from rltui.core.text import cell_width, clean
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
@@ -66,7 +67,7 @@ class ListedRun:
     """Whether the list has a finding or the like for it, in its line or in a second one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunCounts:
     """How many runs there are of what kind."""
 

@@ -45,7 +45,7 @@ class Story:
     crash: ExitStatus | None = None
     """How the run ended, if that is the story."""
     same: Story | None = None
-    """Of the end of a run the story of what fires that tells of the same: their action is one."""
+    """Story of what fires that tells of the end of the run, too: their action is one."""
     is_worst: bool = False
     """Whether it is the worst of those that symptoms tell: what moved first belongs to it."""
 

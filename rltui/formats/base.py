@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -27,6 +27,7 @@ from rltui.core.batch import (
 )
 from rltui.core.block import Block
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.text import clean, clean_bytes
 from rltui.formats.words import words
 
@@ -38,7 +39,7 @@ MAX_TAG = 1024
 MAX_TEXT = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """What the user can choose about decoding."""
 
@@ -56,7 +57,7 @@ class DecoderNote(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decoded:
     """What one call of ``feed`` decoded, in file order."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rltui.core.level import Level, worst
+from rltui.core.record import record
 from rltui.health.symptoms import Harm, Symptom
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Words(NamedTuple):
     healthy_short: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evidence:
     """What was compared, in numbers."""
 
@@ -152,7 +153,7 @@ class Limit(NamedTuple):
     """Why: the rule that has it; "" for a documented range."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Judgement:
     """The current verdict of the rules on one tag: its badge and its limits."""
 
@@ -327,7 +328,7 @@ class FewRows(NamedTuple):
 NOTHING_DIAGNOSED = Diagnosed()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """The judgement of one run: the only input of badges, check and snapshot."""
 

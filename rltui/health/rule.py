@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from rltui.catalogue.model import Category, Recognition, Scope, TagInfo
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed
 from rltui.health.model import Words
@@ -135,7 +136,7 @@ class Variant(NamedTuple):
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A named judgement with its variants."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey
+from rltui.core.record import record
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report
 from rltui.session.progress import Progress
 from rltui.session.run import RunView
@@ -50,7 +51,7 @@ class Event(NamedTuple):
         return (self.run.key, *_identity(self.finding))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Seen:
     """What was last seen of a run."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock, SystemClock
+from rltui.core.record import record
 from rltui.sources.discovery.log_head import EndSigns
 
 #: Chooses the runs to read among all that were found. Called in the thread that searches.
@@ -31,7 +32,7 @@ class Intervals(NamedTuple):
     """Least seconds between two listings of a directory of a server or bucket."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReaderOptions:
     """How a session wants logs to be found and read."""
 

@@ -9,11 +9,12 @@ alone decides this and reports it as :class:`Moved`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.batch import Batch, RunKey
+from rltui.core.record import record
 from rltui.store.identity import RunIdentity
 from rltui.store.run import RunData
 
@@ -26,7 +27,7 @@ class Moved(NamedTuple):
     target: RunKey
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     """What one or several batches changed; falsy when there is nothing to repaint."""
 

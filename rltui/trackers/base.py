@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.formats.base import Decoded
 
 
@@ -32,7 +33,7 @@ class TrackedRun(NamedTuple):
     time of its last value where the store holds many runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Followed:
     """What one poll of a run brought."""
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
+from rltui.core.record import record
 from rltui.core.text import cell_width, fit
 from rltui.core.yaml_document import complain_of
 from rltui.draw.line import (
@@ -117,7 +118,7 @@ _NAMES = dict(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """One action and the keys that start it."""
 

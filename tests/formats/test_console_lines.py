@@ -465,8 +465,6 @@ def test_goals(name: str, total: int | None) -> None:
 
 @pytest.mark.parametrize("rest", ["loss {x} episode {y}", "loss {x} updates {y}", "{y} loss {x}"])
 def test_a_row_does_not_depend_on_the_figures_of_rows_before(rest: str) -> None:
-    """A fraction is no counter, and the same name with a whole number may be one."""
-
     def rows(first: int) -> list[str]:
         figures = ((n, n / 8, n / 4) for n in range(first, 41))
         return [f"step {n} " + rest.format(x=x, y=f"{y:g}") + "\n" for n, x, y in figures]

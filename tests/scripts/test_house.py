@@ -82,9 +82,8 @@ def test_what_is_above_is_said() -> None:
     assert above(grown, BUDGET) == ["tokens by package, core: 101, the budget is 100"]
     large = small()
     large.large["members"] = {"new.py:C": 21}
-    assert above(large, BUDGET) == [
-        "members of new.py:C: 21, and no exception that large is listed"
-    ]
+    said = "members of new.py:C: 21, and no exception that large is listed"
+    assert above(large, BUDGET) == [said]
 
 
 TEXT = """\

@@ -12,7 +12,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.files.remote.errors import StoreError, redacted, translated
 from rltui.files.trouble import READABLE, Backoff
 
@@ -198,7 +198,7 @@ def _without_read_ahead(fs: Any, method: str) -> dict[str, Any]:
     return {"cache_type": "none"} if opens and not fs.async_impl else {}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RemoteCosts:
     """Requests to one server: so far, and expected per minute."""
 

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rltui.core.record import record
 from rltui.files.remote.server import pages
 
 #: Keys under which file systems of fsspec give a version of the content, and its change time.
@@ -24,7 +25,7 @@ _SHARE = 0.1
 Stamp = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RemoteStatus:
     """A file or directory of a server."""
 

@@ -120,10 +120,6 @@ def _simplifiers(special: bytes) -> tuple[Callable[[bytes], bytes], ...]:
     return tuple(one for marks, one in _SIMPLIFIERS if any(mark in special for mark in marks))
 
 
-def _spaced(line: bytes) -> bytes:
-    return line.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")
-
-
 def _unquoted(line: bytes) -> bytes:
     line = _QUOTED.sub(itemgetter(2), line)
     return line[:1] + line[1:].replace(b"{", b" ").replace(b"}", b" ")
@@ -146,7 +142,7 @@ def _apart(found: re.Match[bytes]) -> bytes:
 #: Bytes of a line that is not plain, and what simplifies it. Functions take the place of what is
 #: found, since a text with groups in it costs more than a search.
 _SIMPLIFIERS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
-    (b"\xc2\xef", _spaced),
+    (b"\xc2\xef", lambda x: x.replace(b"\xc2\xa0", b" ").replace(b"\xef\xbc\x9a", b": ")),
     (b"(<", partial(_CALLED.sub, lambda found: found[1] or found[2])),
     (b"(", partial(_COUPLE.sub, lambda found: found[1] + b": ")),
     (b"'\"", _unquoted),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import wraps
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
+from rltui.core.record import record
 from rltui.health.detectors.signal import Rows, Signal
 
 #: Whether a detector may find something in rows, by all its parameters.
@@ -29,7 +30,7 @@ class Parameter(NamedTuple):
     default: float | int | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Detector:
     """A detector and what is known from its signature."""
 

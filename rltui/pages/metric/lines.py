@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.block import IntArray
 from rltui.core.level import Direction
+from rltui.core.record import record
 from rltui.core.text import cell_width, clean
 from rltui.draw.line import (
     LEVEL_BOLD,
@@ -251,7 +251,7 @@ def _limit_facts(judgement: Judgement) -> list[tuple[str, str]]:
 # -- related metrics --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Related:
     """A metric related to the one on the screen."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual.app import ComposeResult
 
 from rltui.core.block import IntArray
+from rltui.core.record import record
 from rltui.draw.line import Line
 from rltui.draw.metric_chart import WHOLE_RUN, Zoom
 from rltui.facts.metrics import tab_sections
@@ -26,7 +25,7 @@ _ROOMY = 100
 _WHOLE = "the whole run is in sight"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Left:
     """Where the screen was left."""
 

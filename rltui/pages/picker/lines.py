@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from rltui.core.record import record
 from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
 from rltui.draw.line import (
     ACCENT_BOLD,
@@ -41,7 +41,7 @@ RESCAN_S = 5.0
 _LIVE_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PathDisplay:
     """Shortens paths by the working and the home directory."""
 
@@ -70,7 +70,7 @@ class PathDisplay:
         return self.short(path)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choices:
     """What can be chosen."""
 

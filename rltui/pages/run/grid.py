@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.text import cell_width
 from rltui.draw.chart.canvas import PlotSpan, spliced
 from rltui.draw.chart.chart_model import Chart
@@ -69,7 +70,7 @@ _LEGEND_FROM = 12
 _TABLE_FROM, _MOST_READ = 28, 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Frame:
     """The cells of a chart without its title."""
 

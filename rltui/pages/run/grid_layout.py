@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from rltui.core.record import record
 
 #: Columns from these widths on; beyond the last one more for each ``_EXTRA`` cells.
 _COLUMNS = ((150, 4), (110, 3), (60, 2), (0, 1))
@@ -20,7 +21,7 @@ _SHAPE = 4.75
 _BLANK = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GridLayout:
     """The charts of a grid, in cells. All have the same width."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rltui.core.level import ExitKind, Level, RunState
+from rltui.core.record import record
 from rltui.core.text import cell_width, fit, fit_middle
 from rltui.draw.line import (
     ACCENT_BOLD,
@@ -60,7 +61,7 @@ _STATE_COUNTS = {
 _REPLAY = (" replay ", style(Token.BG, bg=Token.ACCENT, bold=True))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Piece:
     """A piece of the header that may be dropped: the highest ``drop`` goes first."""
 

@@ -6,11 +6,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, takewhile
 
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.text import cell_width, pad
 from rltui.draw.line import (
     ACCENT,
@@ -64,7 +65,7 @@ Head = tuple[str, int, int]
 """A column head, the cell where it begins, and how far a long title may move it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MetricColumns:
     """Cells of text in each column of a row, in their order; 0 leaves a column out.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
+from rltui.core.record import record
 from rltui.core.text import cell_width
 from rltui.draw.line import (
     MUTED,
@@ -67,7 +68,7 @@ from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import LineList, Lines
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arrangement:
     """What the body of a tab shows."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
+from rltui.core.record import record
 from rltui.core.text import clean, fit
 from rltui.draw.line import (
     ACCENT,
@@ -353,7 +353,7 @@ def companions(run: RunView, cursor: str) -> list[str]:
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TabSpot:
     """Where a tab is on its line, for the mouse and the underline."""
 

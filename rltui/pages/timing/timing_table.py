@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.medians import median
+from rltui.core.record import record
 from rltui.core.text import cell_width, words_match
 from rltui.draw.chart.axis import nice_ceil
 from rltui.draw.chart.canvas import PlotSpan
@@ -65,7 +65,7 @@ _QUANTILE, _SQUEEZED = 0.95, 1.5
 _LABELS, _HEADING = 7, 14
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StageColumns:
     """Cells of text in each column; 0 leaves a column out. Swatch and badge stand before them."""
 
@@ -103,7 +103,7 @@ def stage_columns(width: int) -> StageColumns:
     return StageColumns(max(4, width - 24))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StageRow:
     """One row: a stage, what no stage accounts for, or the whole step."""
 

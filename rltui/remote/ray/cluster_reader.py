@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
 from rltui.remote.conversation import Conversation, Paths
@@ -30,7 +31,7 @@ _TOGETHER = 32
 _CHOICE_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeRoot:
     """A root that a node reads."""
 

@@ -63,7 +63,7 @@ class SshFiles:
         """``command`` answers questions on the host of ``root``, once it has read ``first``."""
         self.root = root
         self.missing = ""
-        """What the host lacks that the command needs, as far as is known."""
+        """Program that the host lacks and the command needs, as far as is known."""
         self._command = tuple(command)
         self._first = first
         self._clock = clock

@@ -8,7 +8,7 @@ few digits; the bytes of each array are shuffled, all lowest bytes first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rltui.core.batch import Batch, Note, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.text import first_of
 from rltui.remote.wire import codec
 from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, Kind
@@ -48,7 +49,7 @@ _GLANCE = 8
 _Array = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ItemRecord:
     """A block, whose columns follow the record, or a restart."""
 
@@ -62,7 +63,7 @@ class _ItemRecord:
     restart: codec.Int64 | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ContentRecord:
     """The lists of a frame of kind BATCH or PART. The other fields of a batch stand beside them."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, NamedTuple, get_args
 
 from rltui.core.batch import Note, RunKey
+from rltui.core.record import record
 from rltui.remote.host_script import MOST_NAMES, MOST_READ
 from rltui.remote.wire.codec import Bounds, LongText, WireError, load
 from rltui.remote.wire.framing import Frame, Kind
@@ -22,7 +23,7 @@ MOST_NOTES = 1000
 ModifiedNs = Annotated[int, Bounds(-(1 << 62), 1 << 62)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hello:
     """The far side introduces itself."""
 
@@ -34,7 +35,7 @@ class Hello:
     """Its clock, seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What is to be read, and how."""
 
@@ -48,14 +49,14 @@ class Request:
     """How many batches without content follow: the state of files read so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """The runs that a search has found; sent when they have changed."""
 
     runs: tuple[RunKey, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chosen:
     """Which of them are to be read."""
 
@@ -65,7 +66,7 @@ class Chosen:
     """Number of the list that this answers: the far side waits for that of its newest one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Read:
     """Begin to read."""
 
@@ -73,7 +74,7 @@ class Read:
     """Whether to go on at the end of the files."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class State:
     """Progress and notes of the far side; None for what has not changed."""
 
@@ -102,7 +103,7 @@ def _first(notes: Sequence[Note]) -> tuple[Note, ...]:
     return first
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Error:
     """Why the stream ends."""
 
@@ -129,7 +130,7 @@ class Sort(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """A question about one path, which may begin with ``~``."""
 
@@ -153,7 +154,7 @@ class Name(NamedTuple):
     """Nanoseconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """Answer to one question; fields of other questions are empty. Bytes follow in its frame."""
 
@@ -187,7 +188,7 @@ class KnownFile(NamedTuple):
     """Whether its last line was read without its end."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Again:
     """Request to read a run again, up to where it was read before."""
 
@@ -195,7 +196,7 @@ class Again:
     files: tuple[KnownFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kept:
     """Whether the files still hold all that was read of them."""
 

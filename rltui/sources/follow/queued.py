@@ -6,10 +6,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from rltui.core.batch import Batch, Note, RunKey, Sources
+from rltui.core.record import record
 
 #: A thread that hangs in a system call is abandoned; it ends when the call returns.
 _STOP_TIMEOUT_S = 2.0
@@ -106,7 +107,7 @@ class BatchQueue:
             self._lock.notify_all()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReaderState:
     """State of the logdirs of a reader."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from sys import intern
 
 from rltui.core.errors import RltuiError
+from rltui.core.record import record
 from rltui.core.text import clean
 from rltui.core.yaml_document import parse_document
 from rltui.files.disk import is_directory, listing, read_all, status
@@ -54,7 +55,7 @@ _EXIT_CODES = {"TERMINATED": 0, "ERROR": 1}
 STOP = "stop."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileSettings:
     """The hyperparameters in files beside the logs of a run."""
 
@@ -143,7 +144,7 @@ def read_environment(folders: Iterable[Path]) -> dict[str, object]:
 # -- how a run ended ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """What files beside the logs say of a run: how it was set up, and how it ended."""
 
@@ -202,9 +203,9 @@ def _experiment(folder: Path) -> tuple[float, Mapping[str, Mapping[str, object]]
         return 0.0, {}
 
     records = document.get("trial_data") if isinstance(document, Mapping) else None
-    for record in records if isinstance(records, list) else ():
-        first = record[0] if isinstance(record, list) and record else record
-        # a record is the trial as text, mostly with what ran it
+    for entry in records if isinstance(records, list) else ():
+        first = entry[0] if isinstance(entry, list) and entry else entry
+        # an entry is the trial as text, mostly with what ran it
         with suppress(ValueError):
             trial = parsed(first.encode()) if isinstance(first, str) else first
             if isinstance(trial, Mapping):

@@ -33,6 +33,7 @@ import numpy as np
 from rltui.core.block import Block, IntArray
 from rltui.core.clock import Clock
 from rltui.core.level import Level
+from rltui.core.record import record
 from rltui.core.text import clean
 from rltui.files.tail import second_look
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
@@ -83,7 +84,7 @@ _NOTHING = Followed()
 _NO_IDS = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """Where the rows are."""
 
@@ -96,7 +97,7 @@ class Table:
     """An index on the column of runs and no other, which lists the rows of a run in order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunFacts:
     """What a store says about a run beside its rows."""
 
