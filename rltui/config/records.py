@@ -177,6 +177,10 @@ def _mapping(node: Node) -> Node:
     return node.table().node
 
 
+def _mappings(node: Node) -> Mapping[str, Node]:
+    return node.table().each(_mapping)
+
+
 def _listed(node: Node) -> tuple[Node, ...]:
     return tuple(node.each(_mapping))
 
@@ -192,9 +196,7 @@ class RulesConfig:
 
     mute: tuple[str, ...] = ()
     """Ids of rules to leave out."""
-    override: Annotated[
-        Mapping[str, Node], Keyed(read=lambda node: node.table().each(_mapping))
-    ] = field(default_factory=dict)
+    override: Annotated[Mapping[str, Node], Keyed(read=_mappings)] = field(default_factory=dict)
     """{rule id: mapping of parameters}, as nodes so that errors say where."""
     add: Annotated[tuple[Node, ...], Keyed(read=_listed)] = ()
     """Further rules, as they stand in the document."""

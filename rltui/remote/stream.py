@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -62,8 +63,8 @@ class Stream:
         self._clock = clock or SystemClock()
         self._idle_s = idle_s
         self._prefixes = tuple(prefixes)
-        self._reader_of = reader_of or self._local_reader
-        self._budget_bytes = budget_bytes
+        local = partial(Reader, self._logdirs, budget_bytes=budget_bytes)
+        self._reader_of = reader_of or (lambda options, known: local(options, handed_over=known))
         self._incoming = FrameReader()
         self._asked: SimpleQueue[Frame | None] = SimpleQueue()
         self._writer = FrameWriter(write)
@@ -173,9 +174,6 @@ class Stream:
                 self.fail(str(error) if known else f"{type(error).__name__}: {error}")
             return error
         return None
-
-    def _local_reader(self, options: ReaderOptions, known: HandedOver) -> Reader:
-        return Reader(self._logdirs, options, budget_bytes=self._budget_bytes, handed_over=known)
 
     def _read(self, request: messages.Request) -> None:
         decoder = BatchDecoder(len(self._logdirs))

@@ -92,7 +92,9 @@ class _Answers:
         text, at = self._held + data, 0
         whole = f"\x1b{text}"
         if self._last == "\x1b" and len(text) > 1 and (_ANSWER.match(whole) or _BEGUN.match(whole)):
-            text = whole if self._took_escape() else text
+            # take an escape back that the parser has not yet called a key
+            waits = getattr(self, "_timeout_time", None) is not None
+            text = whole if waits and self._begin_anew() else text
         begun = _BEGUN.search(text) if data else None
         self._held = begun[0] if begun else ""
         end = begun.start() if begun else len(text)
@@ -107,10 +109,6 @@ class _Answers:
     def tick(self) -> Iterable[Message]:
         """The messages of what has waited too long for its end."""
         return self._tried(super().tick())  # type: ignore[misc]
-
-    def _took_escape(self) -> bool:
-        """Take an escape back that the parser has not yet called a key. Returns whether it did."""
-        return getattr(self, "_timeout_time", None) is not None and self._begin_anew()
 
     def _begin_anew(self: Any) -> bool:
         """Forget the sequence that has begun."""

@@ -483,7 +483,6 @@ def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: b
 
 @pytest.mark.parametrize(("rows_behind", "old"), [(0, True), (1, False), (MANY, False)])
 def test_a_stamp_shows_a_copy_unless_a_row_follows_it(rows_behind: int, old: bool) -> None:
-    """A log with times at its start alone runs on for days."""
     clock = LogClock(START - 8 * DAY, 900.0, 5, rows_behind)
     source = a_source("stdout.log", format="console", precision_rank=1, modified=START)
     block = a_block({"x": [1.0] * 5}, walls=[NAN] * 5)

@@ -35,11 +35,8 @@ class SshReader(StreamReader):
     def _unreachable(self, error: StreamError) -> SourceError:
         if not error.missing:
             return super()._unreachable(error)
-        return NotInstalledError(error.missing, self._without_rltui)
-
-    def _without_rltui(self) -> HostReader:
-        """A reader of the same logdirs that decodes here. Raises SourceError."""
-        return HostReader(self._addresses, replace(self._options, waits=self._waits))
+        options = replace(self._options, waits=self._waits)
+        return NotInstalledError(error.missing, partial(HostReader, self._addresses, options))
 
     def _interrupt(self) -> None:
         self._store.close()

@@ -178,6 +178,7 @@ class HeadReader:
         """Files that were opened to learn whether a format claims them."""
         self.unfinished = False
         """Whether the last search has left parts of logs for the next one."""
+        self.searched_bytes = 0
         """Bytes between beginning and end that were searched, all in all."""
         self._options = options
         self._ends = ends
@@ -398,6 +399,7 @@ class HeadReader:
 
                 data = read(length, begin)
                 self._left -= 0 if named else length
+                self.searched_bytes += len(data)
                 if data and rows(data):
                     return True
                 if begin + length < end:

@@ -295,7 +295,7 @@ def test_a_host_without_a_home_directory_is_read(
 ) -> None:
     monkeypatch.setenv("HOME", "/nonexistent")
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
-    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", sys.executable)
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", shlex.quote(sys.executable))
     found = reader_of(f"node7:{logs}")
     found.scan()
     assert found.state.run_count == 1

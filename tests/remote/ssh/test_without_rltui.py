@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ PYTHONS = [sys.executable, *sorted(map(str, _PYENV.glob("versions/3.*/bin/python
 def bare(sshd: FarHost, monkeypatch: pytest.MonkeyPatch) -> FarHost:
     """127.0.0.1 is a host without rltui."""
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "/nonexistent/rltui")
-    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", sys.executable)
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", shlex.quote(sys.executable))
     return sshd
 
 
@@ -94,7 +95,7 @@ def test_every_python(
     python: str, logs: Path, bare: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(logs / "run.jsonl", 0, 5)
-    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", python)
+    monkeypatch.setenv("RLTUI_REMOTE_PYTHON", shlex.quote(python))
     reader = reader_of(f"127.0.0.1:{logs}")
     reader.scan()
     (batch,) = reader.read_all()
