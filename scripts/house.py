@@ -253,15 +253,17 @@ def _sections(house: House) -> dict[str, Mapping[str, float]]:
 
 def raised(before: str, now: str) -> list[str]:
     """A sentence for each number of the budget ``now`` that is above the one ``before``, or is an
-    exception that was not listed, and names no grant in its line. What moves from one package to
-    another may raise that one while the total does not rise."""
-    known = {key: number for key, number, _ in _numbers(before)}
+    exception that was not listed, and names no grant of its own in its line. What moves from one
+    package to another may raise that one while the total does not rise."""
+    known = {key: (number, line) for key, number, line in _numbers(before)}
     wrong = []
     for (section, name), number, line in _numbers(now):
         is_new_count = section == "totals" and (section, name) not in known
-        if section == PACKAGES or is_new_count or GRANT in line:
+        was, line_before = known.get((section, name), (0.0, ""))
+        grant = line.partition(GRANT)[2]
+        is_granted = grant != "" and grant != line_before.partition(GRANT)[2]
+        if section == PACKAGES or is_new_count or is_granted:
             continue
-        was = known.get((section, name), 0.0)
         if number > was:
             wrong.append(f"{section}, {name}: raised from {was:g} to {number:g} without a grant")
     return wrong

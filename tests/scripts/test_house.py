@@ -111,7 +111,9 @@ exceptions:
 )
 def test_a_number_rises_by_a_grant_alone(row: str, planted: str, said: str) -> None:
     assert house.raised(TEXT, TEXT.replace(row, planted)) == [said]
-    assert not house.raised(TEXT, TEXT.replace(row, f"{planted}  # grant: a reader of files"))
+    granted = TEXT.replace(row, f"{planted}  # grant: a reader of files")
+    assert not house.raised(TEXT, granted)
+    assert house.raised(granted, granted.replace(planted, f"{planted}0")), "a grant is used up"
 
 
 def test_a_move_between_packages_is_no_rise() -> None:
@@ -142,8 +144,6 @@ def f(x):
 def _once(x):
     """Half of ``x``."""
     return _twice(_twice(x))
-def _twice(x):
-    return x
 '''
     path = tmp_path / "a.py"
     assert house.single_callers({path: text}, {path: ast.parse(text)}) == [(path, "_once")]
