@@ -132,8 +132,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
     def update(self) -> None:
         super().update()
         self.read_on()
-        if self._follows and not self._is_digest:
-            self.call_after_refresh(self._to_end)
+        self.call_after_refresh(self._to_end)
 
     def _to_step(self, step: int) -> None:
         at, words = line_at(self._run, step), f"{self._run.step_word} {numbers.step(step)}"
@@ -146,7 +145,8 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     def _to_end(self) -> None:
         if self._follows and not self._is_digest:
-            self.items.scroll_end(animate=False)
+            # at once: a key that comes before the next paint scrolls back for good
+            self.items.scroll_end(animate=False, immediate=True)
 
     def on_line_list_scrolled(self) -> None:
         """Follow the log while its end is visible; stop once the user scrolls back."""
