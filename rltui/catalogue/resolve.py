@@ -109,10 +109,10 @@ class Resolver:
         self._wild_by: dict[str, list[Entry]] = {}
         """First letter of a tag -> the entries that may match it."""
         self._normal_wild_by: dict[str, list[tuple[Pattern, Entry]]] = {}
-        """The same of normal forms."""
+        """Entries with wildcards, by the first character of their normal form."""
 
     def resolve(self, tag: str) -> TagInfo:
-        """What ``tag`` means. An unknown tag gets a guessed category and title."""
+        """Look up the meaning of ``tag``. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
             info = self.known(tag)
@@ -142,7 +142,7 @@ class Resolver:
         return [(e.pattern.text, place(e.path, e.line)) for e in pool if e.metric.key == key]
 
     def known(self, tag: str, *, patterns: bool = True) -> TagInfo | None:
-        """What ``tag`` means by an entry of the dialect, or None.
+        """Meaning of ``tag`` by an entry of the dialect, or None.
 
         Without ``patterns`` its normal form is not compared with patterns that have wildcards.
         """
@@ -310,7 +310,7 @@ class Resolver:
         return out
 
     def _match(self, tag: str, text: str) -> TagInfo | None:
-        """What ``tag`` means by the entry that matches ``text``, the tag or its end."""
+        """Meaning of ``tag`` by the entry that matches ``text``, the tag or its end."""
         exact = self._exact.get(text)
         if exact is not None:
             return self._info(tag, exact, {})
@@ -385,7 +385,8 @@ class Resolver:
         return replace(score, title=f"eval {info.title}", direction=said or score.direction)
 
     def _held_out(self, info: TagInfo) -> TagInfo:
-        """The same quantity measured in evaluation: its own key, so that rules do not mix them."""
+        """Turn a quantity into its measurement in evaluation: with a key of its own, so that rules
+        do not mix them."""
         metric = info.metric
         if metric is None or metric.category is Category.VALIDATION:
             return replace(info, category=Category.VALIDATION)

@@ -94,7 +94,7 @@ class Departure:
         self._exit_app: Callable[..., object] | None = None
         self._rescue: Callable[[], str] = str
         self._modes: list[Any] | None = None
-        """Of the terminal, once an app has run on it."""
+        """Modes of the terminal, once an app has run on it."""
         self._handlers: dict[int, Any] = {}
         self._deaf = False
         """Whether SIGHUP was ignored from the start, as below ``nohup``."""

@@ -76,7 +76,8 @@ def _target(options: argparse.Namespace) -> Path | None:
 
 
 def _conditions(options: argparse.Namespace, config: Config) -> Sequence[Condition]:
-    """Those of the file. Raises DocumentError, UsageError for what they are compared with."""
+    """Read the conditions of the file. Raises DocumentError, UsageError for what they are compared
+    with."""
     conditions = read_conditions(options.expect, Known.of(config))
     for condition in conditions:
         for part, option in (("off", "reference"), ("runs", "history")):

@@ -91,7 +91,7 @@ def errors_in(path: Path, kind: str | None) -> list[str]:
 
 
 def _kind(root: Node) -> str:
-    """What a document is for, by its keys. Raises DocumentError when it is no mapping."""
+    """Kind of a document, by its keys. Raises DocumentError when it is no mapping."""
     keys = set(root.table())
     rules = root.value and next((v for k, v in root.value.items() if k.value == "rules"), None)
     if rules is not None and isinstance(rules.value, list):

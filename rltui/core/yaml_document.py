@@ -314,7 +314,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def _arriving(file: io.RawIOBase) -> Iterator[bytes]:
-    """What is written to a pipe until its end, as long as it comes."""
+    """Yield what is written to a pipe until its end, as it comes."""
     size, begun = 0, not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
     while size <= _MOST_BYTES:
         ready = select.select([file], [], [], _PATIENCE_S)[0]

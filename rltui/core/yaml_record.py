@@ -68,7 +68,7 @@ def read_record(node: Node, kind: type[T], **given: Any) -> T:
 
 
 def record_of(table: Table, kind: type[T], **given: Any) -> T:
-    """As :func:`read_record`, from a mapping that may have other keys, too."""
+    """Read a record, as :func:`read_record`, from a mapping that may have other keys, too."""
     record: Any = kind
     values = dict(given)
     incomplete = False
@@ -126,8 +126,8 @@ _READERS: dict[Any, Callable[[Node], Any]] = {
 
 
 def _reader(hint: Any) -> Callable[[Node], Any]:
-    """What reads a value of a type: of a scalar, a record, an enumeration, or those in a tuple, a
-    mapping, or an optional field."""
+    """Make the reader of values of a type: of a scalar, a record, an enumeration, or those in a
+    tuple, a mapping, or an optional field."""
     if hint in _READERS:
         return _READERS[hint]
     origin, arguments = get_origin(hint), get_args(hint)

@@ -1,4 +1,4 @@
-"""What to check about a diagnosis: each item with its value and level."""
+"""Checks of a diagnosis: each item with its value and level."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class CheckItem(NamedTuple):
     tag: str | None
     """None when the run logs none of the metrics."""
     level: Level
-    """That of its row in every table; a worse one that it had while the symptom lasted."""
+    """Level of its row in every table; a worse one that it had while the symptom lasted."""
     value: float | None
     step: int | None
     """Step of the value."""
     hint: str
-    """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+    """Oddity of the value: "× 200 at step 30", "usually ≤ 0.02"; "" for none."""
     then: tuple[int, float] | None = None
     """(step, value) at its worst while the symptom lasted, else at its onset; None when it is the
     same now."""
@@ -44,7 +44,7 @@ class CheckItem(NamedTuple):
     is_setting: bool = False
     """Whether a person or a schedule sets it."""
     answer: str = ""
-    """What the log answers; "" where a person has to."""
+    """Answer found in the log; "" where a person has to look."""
 
     @property
     def ask(self) -> str:
@@ -64,7 +64,7 @@ class CheckItem(NamedTuple):
 
 
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
-    """What to check, each metric once: what stands out by itself, then in the order of the
+    """List what to check, each metric once: what stands out by itself, then in the order of the
     symptom, last what the log answers."""
     items: dict[str | int, CheckItem] = {}
     for n, check in enumerate(diagnosis.symptom.checks):
@@ -149,7 +149,7 @@ def _standing_out(run: RunView, check: Check, row: TagRow) -> str:
 
 
 def _far_from_usual(check: Check, value: float) -> str:
-    """What the values of a metric usually are, for one that is not; else ""."""
+    """Name the usual limit that a value is beyond; "" for a usual value."""
     low, high = check.usual.low, check.usual.high
     if high is not None and value > high:
         return f"usually ≤ {numbers.plain(high)}"

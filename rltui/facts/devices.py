@@ -67,7 +67,7 @@ class Device(NamedTuple):
 
 
 class Devices(NamedTuple):
-    """Those of one kind, by node and number."""
+    """Devices of one kind, by node and number."""
 
     kind: str
     """ "GPU", "engine" or "node"."""
@@ -165,7 +165,7 @@ def _odd(values: FloatArray, apart: float) -> np.ndarray:
 
 
 def _words(devices: Sequence[Device], heads: Sequence[tuple[str, str]], table: FloatArray) -> str:
-    """What is odd of the device with the most of it, and how many others are odd."""
+    """Describe the device with the most oddities, and count the other odd ones."""
     found = [d for d in devices if d.is_odd]
     if not found:
         return ""

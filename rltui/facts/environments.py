@@ -15,11 +15,11 @@ _SOLVED = ("none", "some", "all")
 
 
 class Environment(NamedTuple):
-    """What a run logs of one environment or data source."""
+    """One environment or data source, as a run logs it."""
 
     name: str
     tag: str
-    """Of its success, or else of its reward."""
+    """Tag of its success, or else of its reward."""
     tags: frozenset[str]
     """All that this record tells of."""
     share: float | None

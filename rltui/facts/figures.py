@@ -1,4 +1,4 @@
-"""What the series of a metric comes to: newest value, levels over the steps, trend, extent."""
+"""Summary of the series of a metric: newest value, levels over the steps, trend, extent."""
 
 from __future__ import annotations
 

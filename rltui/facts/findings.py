@@ -107,7 +107,7 @@ def cause_of(run: RunView) -> Move | None:
 
 
 def suspect_of(run: RunView, tag: str) -> Suspect | None:
-    """What is unusual about a setting that is a likely cause; None for any other tag."""
+    """Look up what is unusual about a setting that is a likely cause; None for any other tag."""
     return next((s for s in diagnosed_in(run).suspects if s.tag == tag), None)
 
 
@@ -161,7 +161,7 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
 
 
 def projections(run: RunView) -> list[Projection]:
-    """Those of the vital signs, the nearest first."""
+    """Projections of the vital signs, the nearest first."""
     if not is_live(run):
         return []
     tags = [r.tag for s in overview_sections(run) for r in s.rows]

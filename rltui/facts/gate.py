@@ -1,4 +1,4 @@
-"""What runs must be like: the conditions of a file, whether a run meets them, and a first file."""
+"""Gate: the conditions of a file, whether a run meets them, and a first file."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, config: Config) -> Known:
-        """Those of the catalogue and the rules, the user's own among them."""
+        """Build from the catalogue and the rules, the user's own among them."""
         catalogue = open_catalogue(config)
         return cls(catalogue.metrics, {rule.id for rule in open_rules(config, catalogue)})
 
@@ -85,7 +85,7 @@ class Condition(NamedTuple):
     text: str
     line: int
     parts: Parts
-    """What the line says, by the groups of ``_CONDITION``."""
+    """Parts of the line, by the groups of ``_CONDITION``."""
 
 
 class Others(NamedTuple):
@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
 
     met: bool
     words: str
-    """What is, in a sentence that does not name the run."""
+    """Result in a sentence that does not name the run."""
     tag: str | None = None
     value: float | None = None
     """In the unit of the metric, as ``low`` and ``high``: the limits, None for open ends."""
@@ -288,7 +288,7 @@ def _inside(x: float, low: float | None, high: float | None) -> bool:
 
 
 def _values_of(runs: Iterable[RunView], info: TagInfo, parts: Parts) -> Iterator[float]:
-    """The same number of other runs, of those that have it."""
+    """Yield one number of each of the other runs that have it."""
     for run in runs:
         tag = counterpart(info, run.infos)
         try:
@@ -366,7 +366,7 @@ def _last_step(run: RunView) -> int:
 
 
 def job_of(run: RunView) -> tuple[str, str, str]:
-    """What runs of one job share: framework, algorithm, and the name of their directory or file
+    """Key that runs of one job share: framework, algorithm, and the name of their directory or file
     without seed and date."""
     path, known = run.data.path, run.recognition
     name = folded_name(clean(path.stem if path in run.data.files.sources else path.name))
@@ -397,7 +397,9 @@ def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 
 
 def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
-    """What is measured, and its value (n,) in each run, of the metrics that all of them have.
+    """Yield each number that all runs have: condition, tag, and its value (n,) in each run. Numbers
+    that say nothing of the next run are left out: settings in which the runs differ, numbers most
+    of which are equal, values that are not finite.
 
     Left out is what says nothing of the next run: settings in which they differ, numbers most of
     which are equal, values that are not finite."""
@@ -422,7 +424,7 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
 
 
 def _span(values: FloatArray) -> str:
-    """What the good runs had."""
+    """Range of the values of the good runs, in words."""
     ends = plain(values.min()), plain(values.max())
     return " to ".join(dict.fromkeys(ends))
 

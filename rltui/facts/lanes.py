@@ -38,13 +38,13 @@ _MEANS, _MIDDLES, _TAILS = ("mean", "avg"), ("p50", "median"), ("p95", "p99", "p
 
 
 class Timer(NamedTuple):
-    """What one thing takes: a stage of the trainer's step, or a sample, a call, a request."""
+    """Duration of one thing: a stage of the trainer's step, or a sample, a call, a request."""
 
     tag: str
     now: float
     """Its mean, or what is logged of it instead."""
     share: float
-    """Of the step; NaN for what is no part of it."""
+    """Share of the step; NaN for what is no part of it."""
     middle: float
     """Median over samples; NaN where it is not logged, as the two below."""
     tail: float
@@ -148,7 +148,7 @@ def course(run: RunView, found: Anatomy, lane: Lane) -> FloatArray:
 
 
 def _held(run: RunView, tag: str, steps: np.ndarray) -> FloatArray:
-    """What a tag was at steps, or last before them; NaN before its first row."""
+    """Forward-fill a tag at ``steps``; NaN before its first row."""
     series = run.series(tag)
     rows = np.searchsorted(series.steps, steps, "right") - 1
     values = series.values[np.maximum(rows, 0)].astype(np.float64) * scale_of(run, tag)
@@ -168,7 +168,7 @@ class Waste(NamedTuple):
 
 @per_version
 def waste(run: RunView) -> Waste:
-    """That of an asynchronous run."""
+    """Idle time of an asynchronous run."""
     found, by_name = anatomy(run), {lane.name: lane for lane in lanes(run)}
     if found is None or not by_name:
         return Waste()

@@ -43,9 +43,9 @@ class TagRow(NamedTuple):
     band: tuple[str, str] | None = None
     """Tags of the lowest and highest value of the family, drawn as a band."""
     name: str = ""
-    """What it is called in its section, if not by the title of its tag."""
+    """Name in its section, where that is not the title of its tag."""
     cells: tuple[str, str] | None = None
-    """What stands in place of unit and limits; "" for the limits."""
+    """Cells in place of unit and limits; "" for the limits."""
 
     @property
     def title(self) -> str:
@@ -283,7 +283,8 @@ def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
 
 
 def _apart(labels: Mapping[str, str]) -> str:
-    """What tells tags of one metric apart: not the number of a card or of an environment."""
+    """Key that tells tags of one metric apart, without the number of a card or of an
+    environment."""
     if "part" in labels:  # Perf has each card
         labels = {k: v for k, v in labels.items() if k not in ("n", "node", "rank")}
     elif labels and all(x.isdigit() for x in labels.values()):

@@ -1,4 +1,4 @@
-"""What looks wrong in the curves of a run and is no reason to stop, and what it lacks, in words."""
+"""Oddities of a run's curves that are no reason to stop, and metrics that it lacks, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What earns the reward: its parts, and the ceiling that the entropy leaves to it."""
+"""Sources of the reward: its parts, and the ceiling that the entropy leaves to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
     tag: str
     mean: float
-    """Of the last third of the rows, as logged."""
+    """Mean over the last third of the rows, as logged."""
     change: float
     """From the first third to the last."""
     level: float
@@ -50,7 +50,7 @@ class Earned(NamedTuple):
 
 @per_version
 def earned(run: RunView) -> Earned | None:
-    """What earns the reward; None of a run that logs fewer than two parts."""
+    """Break the reward down into its parts; None for a run that logs fewer than two."""
     keys = run.catalogue.questions.reward
     tags = run.tags_of_metrics((keys.part,))
     total = _first(run, keys.totals)
@@ -127,7 +127,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _course(x: FloatArray) -> str:
-    """What a metric certainly does over the run; "stands" where it does neither."""
+    """Direction in which a metric certainly goes over the run; "stands" for neither."""
     gain, certainty = wanted(sure=False)
     change, error = gain_now(x)
     if abs(change) - certainty * error >= gain:
@@ -139,7 +139,7 @@ class Ceiling(NamedTuple):
     """Where R = -a e^H + b ends as the entropy H goes to zero."""
 
     tag: str
-    """Of the reward."""
+    """Tag of the reward."""
     value: float
     error: float
     """Standard error of the value."""
@@ -214,7 +214,7 @@ def _misses(x: FloatArray, y: FloatArray) -> float:
 
 
 def ceiling_of(run: RunView) -> dict[str, object] | None:
-    """That of the first reward that the run logs, by the names of its fields."""
+    """Ceiling of the first reward that the run logs, by the names of its fields."""
     tag = _first(run, run.catalogue.questions.reward.totals)
     found = ceiling(run, tag) if tag else None
     return None if found is None else found._asdict()

@@ -1,4 +1,4 @@
-"""What jumped at the newest restart of a run: whether it is the same training that goes on."""
+"""Jumps at the newest restart of a run: is it the same training that goes on?"""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def summary(finding: Finding) -> str:
 
 
 def short(finding: Finding) -> str:
-    """The same in at most about 45 cells, for narrow screens."""
+    """Sentence of at most about 45 cells, for narrow screens."""
     if finding.error is not None:
         return "the rule itself broke"
     if finding.words is None:
@@ -70,7 +70,7 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 
 def _state(finding: Finding) -> str:
-    """What is so of the state of a run, which no rule judges."""
+    """Sentence on the state of a run, which no rule judges."""
     known, age = finding.evidence.facts, finding.evidence.value
     interval, total = known.get("interval_s"), known.get("total_steps")
     if isinstance(total, int):

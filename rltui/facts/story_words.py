@@ -185,7 +185,7 @@ def run_words(run: RunView) -> str:
 
 
 def judged_words(run: RunView) -> str:
-    """What is said of a run without a finding: why it has no verdict, or how many rules judged."""
+    """Describe a run without a finding: why it has no verdict, or how many rules judged."""
     judged = counted(len(run.report.judged) if run.report else 0, "rule")
     return why_unknown(run) or f"{calm_words(run)}, {judged} judged"
 
@@ -246,7 +246,7 @@ def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
 
 
 def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
-    """What to check: settings that are likely causes, what stands out, and the rest."""
+    """Check lines of a story: settings that are likely causes, what stands out, and the rest."""
     jumped = None if story.setting is None else story.setting.tag
     causes, first, rest = _by_rank(story, jumped)
     missing = [item.title for item in story.checks if item.tag is None]
@@ -266,8 +266,8 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
 def _by_rank(
     story: Story, jumped: str | None
 ) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
-    """What is logged: settings that are likely causes, but for the one that jumped; what to check
-    first; and then."""
+    """Sort the logged items: settings that are likely causes, but for the one that jumped; what to
+    check first; and then."""
     causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
     for item in story.checks:
         if item.tag is None:

@@ -49,7 +49,7 @@ def gpus(run: RunView) -> GpuCount | None:
 
 
 def scale_of(run: RunView, tag: str) -> float:
-    """What makes logged values of a tag values of its metric."""
+    """Factor from logged values of a tag to values of its metric."""
     return run.infos[tag].scale * run.infos[tag].sign
 
 

@@ -1,4 +1,4 @@
-"""What the x axis of a chart counts: steps, time since the start, wall time, tokens or any metric.
+"""The x axis of a chart: steps, time since the start, wall time, tokens or any metric.
 
 Findings, restarts and crosshairs are known by step; every other axis is a mapping from steps. One
 that grows is interpolated between the points of a series that has both. A metric that also falls

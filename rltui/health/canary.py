@@ -43,7 +43,7 @@ _CASE = Recognition("", "", None, Scenario("", "", (), (), ()), ())
 
 
 class Measure(Enum):
-    """What a detector measures a value by; see ``data/canary.yaml``."""
+    """Yardstick by which a detector measures a value; see ``data/canary.yaml``."""
 
     UNIT = "unit"
     LEVEL = "level"
@@ -79,7 +79,7 @@ class Failure(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a rule said of a failure."""
+    """Response of a rule to a failure."""
 
     rule: Rule
     variant: Variant
@@ -133,8 +133,8 @@ class _Gaps:
         self._is = {(run.algorithm or "").lower(), run.scenario.id}
 
     def of(self, task: Task, symptom: str, keys: Iterable[str]) -> dict[str, None]:
-        """Those of these metrics that its kind of training is asked for, or that are of a kind of
-        which it logs others."""
+        """Pick the metrics that its kind of training is asked for, or that are of a kind of which
+        the run logs others."""
         if task.variant.detector.finite_is_quiet:
             return {}  # what is not logged is not wrong
         meant = not (task.rule.seldom or self._is & {*symptoms()[symptom].not_for})
@@ -259,8 +259,8 @@ def _picture(
 
 
 def _best(pictures: Sequence[_Picture], task: Task, run: Recognition) -> list[_Picture]:
-    """Those that show most about such a run first: that begin in a healthy run, with what it logs
-    beside, of its kind of training, bad, and at once."""
+    """Order the pictures by how much they show about such a run: first those that begin in a
+    healthy run, with what it logs beside, of its kind of training, bad, and at once."""
 
     def order(p: _Picture) -> tuple[float, ...]:
         beside = len(_players(task, p))
@@ -421,7 +421,7 @@ def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) ->
 
 
 def _judged(task: Task, rows: Mapping[str, _Rows], infos: Infos) -> Outcome:
-    """What the variant says of these rows, which are in the unit of the metric."""
+    """Judge these rows, which are in the unit of the metric, by the variant."""
     run = run_of({t: (n, x / (infos[t].sign * infos[t].scale)) for t, (n, x) in rows.items()})
     tag, roles = task.tags[0], {r: t for r, t in task.roles.items() if t in rows}
     others = {r: (run.series(t), infos[t]) for r, t in roles.items() if t != task.tags[0]}

@@ -53,8 +53,8 @@ Columns = dict[tuple[str, bool, bool, int], Column]
 
 
 def lacking(x: T) -> T:
-    """What lacks to 1: of failures the successes, and of any figure that is better when it is lower
-    one that is better when it is higher. Its own inverse."""
+    """Complement to 1: turns failures into successes, and any figure that is better when it is
+    lower into one that is better when it is higher. Its own inverse."""
     return 1.0 - x
 
 

@@ -40,7 +40,7 @@ class ExitStatus(NamedTuple):
     certain: bool = True
     """False where the process may have caught the error: believe it once the log stays quiet."""
     after: tuple[str, ...] = ()
-    """What stopped the run after that, in the words of a reason, oldest first."""
+    """Later reasons why the run stopped, in the words of a reason, oldest first."""
 
 
 def _weight(node: Node) -> int:
@@ -62,7 +62,7 @@ class Ending(NamedTuple):
     rowless: bool = False
     """Whether it counts only in a log without any row."""
     says: Patterns = ()
-    """Of complaints about the same while the training goes on."""
+    """Patterns of complaints about this reason while the training goes on."""
 
 
 class _Document(NamedTuple):

@@ -46,7 +46,7 @@ class Pace(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What diagnoses read of a run."""
+    """Facts that diagnoses read of a run."""
 
     run: RunData
     infos: Infos

@@ -1,4 +1,4 @@
-"""What moved first: which metrics left their usual level around a symptom, in order.
+"""First movers: which metrics left their usual level around a symptom, in order.
 
 This is what people do by eye when they compare curves around the step at which a run went wrong.
 The usual level of a metric (median and median absolute deviation) is that of the rows just before;

@@ -29,7 +29,7 @@ _RANGE_ROWS, _MARGIN, _NEWEST = 1_000, 0.25, 64
 
 
 class Freshness(Enum):
-    """What must be done about an answer."""
+    """Age of an answer: must it be judged again?"""
 
     CURRENT = "current"
     """Nothing changed."""

@@ -115,8 +115,8 @@ def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
 
 
 def _weight(signal: Signal) -> FloatArray:
-    """What each row is worth as evidence: one, and up to one more the farther its statistic is
-    beyond the limit, in powers of two; minus that inside."""
+    """Worth of each row as evidence: one, and up to one more the farther its statistic is beyond
+    the limit, in powers of two; minus that inside."""
     if signal.evidence is not None:
         return signal.evidence()
     if signal.certain:
@@ -209,9 +209,9 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
 def found_in(
     signals: Mapping[Level, Signal], *, ever: bool = False
 ) -> tuple[list[Span], list[Span]]:
-    """The same as :func:`episodes`, without those of either level that are over and were none: what
-    rose later did rise, and what scatters about its own usual value was there by chance if it is
-    short beside the run; not if ``ever``, as it was told while it lasted."""
+    """Filter :func:`episodes`: without those of either level that are over and were none. What rose
+    later did rise, and what scatters about its own usual value was there by chance if it is short
+    beside the run; not if ``ever``, as it was told while it lasted."""
     found, bad = episodes(signals)
     counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
     single = ever or any(s.certain or s.event for s in signals.values())

@@ -38,7 +38,7 @@ _WORSE = {Direction.UP: -1.0, Direction.DOWN: 1.0}
 
 
 class Alignment(str, Enum):
-    """What makes two rows of different runs comparable."""
+    """Axis on which rows of different runs are comparable."""
 
     STEP = "step"
     TIME = "time"
@@ -195,7 +195,7 @@ def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArr
 def _centred(
     x: FloatArray, window: int, rolling: Callable[[FloatArray, int], FloatArray]
 ) -> FloatArray:
-    """What ``rolling`` makes of the rows around each one instead of those up to it."""
+    """Apply ``rolling`` to the rows around each one instead of those up to it."""
     half = window // 2
     padded = np.concatenate([x[:1].repeat(half), x, x[-1:].repeat(half)])
     return rolling(padded, window)[2 * half :]

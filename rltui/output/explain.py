@@ -1,4 +1,4 @@
-"""What a tag, metric, rule or symptom means, as a document and as text."""
+"""Meaning of a tag, metric, rule or symptom, as a document and as text."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str
 
 
 def _line(catalogue: Catalogue, line: str, framework: str | None) -> Json:
-    """What the names before the numbers of a pasted log line mean; empty where there are none."""
+    """Meaning of the names before the numbers of a pasted log line; empty where there are none."""
     names = list(dict.fromkeys(_NAMED.findall(line)))
     if not names:
         return {}
@@ -147,7 +147,7 @@ def _described(
 
 
 def _tags(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
-    """What a tag means in each framework that writes it, then in runs of no known one, where the
+    """Meaning of a tag in each framework that writes it, then in runs of no known one, where the
     kind of training may decide; and the rules that judge it there."""
 
     def entry(framework: str, scenarios: list[str], info: TagInfo, read: list[str]) -> Json:
@@ -232,7 +232,7 @@ def _limit(variant: Variant, level: Level) -> str:
 
 
 def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
-    """What to check when a symptom shows, what usually causes it, and which rules show it."""
+    """Checks of a symptom, its usual causes, and the rules that show it."""
     titles = {key: metric.title for key, metric in catalogue.metrics.items()}
     return {
         **fields_of(symptom, ("id", "title")),
@@ -324,7 +324,7 @@ def _metric_lines(metric: Json, logged: list[Json], reasons: bool) -> list[str]:
 
 
 def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> list[str]:
-    """What a tag means, who logs it, how its name is known, and which rules read it."""
+    """Lines on a tag: its meaning, who logs it, how its name is known, and which rules read it."""
     entry = group[0]
     own = [x for x in group if x["framework"] == GENERIC]
     kinds = ", ".join(kind for x in own for kind in x["scenarios"])

@@ -70,7 +70,7 @@ def _run_verdict(run: RunView) -> str:
 
 
 def standing_words(run: RunView) -> str:
-    """What trains, how far it is and in which state."""
+    """Describe what trains, how far it is and in which state."""
     known, progress = run.recognition, run.progress
     words = []
     if known is not None:
@@ -89,7 +89,7 @@ def standing_words(run: RunView) -> str:
 
 
 def _standing(run: RunView) -> str:
-    """The same in brackets, after a name."""
+    """Standing of the run in brackets, after a name; "" for none."""
     text = standing_words(run)
     return f" ({text})" if text else ""
 
@@ -101,7 +101,7 @@ def check_text(session: Session) -> str:
 
 
 class CheckedRun(NamedTuple):
-    """What ``check`` says of a run but for its name, which depends on all runs."""
+    """Report of ``check`` on a run but for its name, which depends on all runs."""
 
     key: RunKey
     level: Level
@@ -110,17 +110,17 @@ class CheckedRun(NamedTuple):
     is_readable: bool
     badge: str
     standing: str
-    """What follows its name."""
+    """Text behind its name."""
     lines: tuple[str, ...]
-    """What follows that line."""
+    """Lines below that."""
     faults: tuple[str, ...] = ()
-    """What rltui itself failed in."""
+    """Failures of rltui itself."""
     entry: Mapping[str, object] | None = None
     """Its JSON, if asked for; then no text."""
 
 
 def checked_run(run: RunView) -> CheckedRun:
-    """What the text says of a run."""
+    """Report of the text on a run."""
     badge, standing, lines = _parts(run)
     notes = run.troubles  # about files that could not be read in full
     lines += [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
@@ -272,8 +272,8 @@ def _metric_lines(run: RunView) -> list[str]:
 
 
 def painter(colour: bool, linked: Iterable[RunView] = ()) -> Callable[[str], str]:
-    """What gives the badges of a report their colours, if there is ``colour``, and the names of
-    the ``linked`` runs at the beginning of a line links to their logs."""
+    """Make a function that gives the badges of a report their colours, if there is ``colour``, and
+    the names of the ``linked`` runs at the beginning of a line links to their logs."""
     urls = {run.name: file_url(run.data.path) for run in linked}
 
     def painted(text: str) -> str:

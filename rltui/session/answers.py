@@ -56,7 +56,7 @@ class Answers:
         return self._directory / f"{name}.json"
 
     def _text(self, name: str) -> str:
-        """What is kept under an id; "" for nothing."""
+        """Text stored under an id; "" for none."""
         try:
             return self._path(name).read_text("utf-8") if _ID.fullmatch(name) else ""
         except (OSError, ValueError):

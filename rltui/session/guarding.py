@@ -129,7 +129,7 @@ def first_held(
 
 
 class Rehearsal(NamedTuple):
-    """What a guard would have done in a recorded run."""
+    """Action of a guard, had it watched a recorded run."""
 
     begun: int
     """Step from which on the reason held."""
@@ -142,9 +142,9 @@ class Rehearsal(NamedTuple):
 
 
 def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
-    """What a guard would have done; why nothing, in a few words, where it would not. The run is
-    shown as it was then until the session's replay ends. Raises ValueError for a run that has no
-    step, or not the times that ``hold`` asks for."""
+    """Rehearse a guard on a recorded run; where it would not have acted, say why in a few words.
+    The run is shown as it was then until the session's replay ends. Raises ValueError for a run
+    that has no step, or not the times that ``hold`` asks for."""
     replay = session.replay
     replay.goto(run, 0 if run.data.last_step is None else run.data.last_step)
     steps = replay.steps

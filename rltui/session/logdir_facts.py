@@ -1,4 +1,5 @@
-"""What lies below a LOGDIR, why something there is not read, and how changes are noticed."""
+"""Facts about a LOGDIR: what lies below it, why something there is not read, and how changes are
+noticed."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _LOOKED_INTO = 100
 
 @dataclass(slots=True)
 class LogdirFacts:
-    """What was found out about one LOGDIR. Nothing was decoded but the heads of files."""
+    """Facts about one LOGDIR. Nothing was decoded but the heads of files."""
 
     path: Path
     filesystem: str = ""
@@ -52,7 +53,7 @@ class LogdirFacts:
     out_of_reach: bool = False
     """Whether its host or server cannot be reached, which says nothing about the path."""
     costs: RemoteCosts | None = None
-    """What it takes to follow it, where that is on a server."""
+    """Costs of following it, where that is on a server."""
 
 
 def logdir_facts(
@@ -155,7 +156,7 @@ def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
 
 
 def _watched(directories: Sequence[Path]) -> Collection[Path]:
-    """Those of the directories that the system can watch."""
+    """Filter the directories: those that the system can watch."""
     notifier = Notifier(lambda *_: None)
     notifier.start(directories)
     watched = notifier.watched

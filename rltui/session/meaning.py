@@ -1,4 +1,4 @@
-"""What the tags of a run mean: framework, algorithm, an entry of the catalogue per tag; and
+"""Meaning of the tags of a run: framework, algorithm, an entry of the catalogue per tag; and
 metrics that no framework logs."""
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ _NOT_SHOWN = "tags are shown and judged; all are read and exported"
 
 
 class _Names(NamedTuple):
-    """What the meaning of a run depends on."""
+    """Names that the meaning of a run depends on."""
 
     tags: tuple[str, ...]
     hyperparameters: tuple[str, ...]
@@ -236,7 +236,7 @@ class Interpreter:
         return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
 
     def _looked_up(self, names: _Names, head: str) -> tuple[Recognition, dict[str, TagInfo]]:
-        """The same without ``head``, which all tags have in front."""
+        """Recognise and resolve the names without ``head``, which all tags have in front."""
         bare = {tag: tag.removeprefix(head) for tag in names.tags}
         known = self._catalogue.recognise(
             [*bare.values(), *(f"hyperparameter/{name}" for name in names.hyperparameters)],

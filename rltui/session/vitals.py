@@ -39,12 +39,12 @@ _FLUSH_S = 120.0
 
 @dataclass(slots=True)
 class _Writers:
-    """What is known about the processes that write one run."""
+    """Knowledge about the processes that write one run."""
 
     files: frozenset[Path] = frozenset()
     """Files inspected while the run was live."""
     seen_held: set[Path] = field(default_factory=set)
-    """Those of ``files`` that a process had open."""
+    """Files of ``files`` that a process had open."""
     facts_read: bool = False
     """Whether the files next to its logs were read."""
     again_at: float = 0.0
@@ -54,7 +54,7 @@ class _Writers:
 
 @dataclass(slots=True)
 class _Inspection:
-    """What to find out about one run, and what was found."""
+    """Inspection of one run: what to find out, and what was found."""
 
     key: RunKey
     written_at: float | None

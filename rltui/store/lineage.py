@@ -396,7 +396,7 @@ class StepTrust:
 
     def __init__(self) -> None:
         self.precision_rank = 0
-        """Of several lineages the highest wins (see ``Format``)."""
+        """Precision of its format: of several lineages the highest wins (see ``Format``)."""
         self.aside_of: str | None = None
         """The log format that has the same values at other steps, where this one stands aside
         (see :mod:`rltui.store.axes`)."""

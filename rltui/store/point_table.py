@@ -33,7 +33,7 @@ class PointTable:
         self.derived: dict[str, DerivedSeries] = {}
         """The derived series, by tag."""
         self._beside = RunLanes()
-        """What was logged beside the training, in any format."""
+        """Rows logged beside the training, in any format."""
         self._shifts: dict[Path, float] = {}
         """Log -> seconds from its times to the true ones."""
         self._pace: Pace | None = None
@@ -48,7 +48,7 @@ class PointTable:
         """All tags in the order in which they were first seen, those of :attr:`_axes` that are
         doubles too."""
         self._series: dict[str, Series] = {}
-        """As of the last read."""
+        """Series as of the last read."""
         self._stale: set[str] = set()
         """Tags whose points have changed since."""
         self._merged: set[str] = set()

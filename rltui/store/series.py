@@ -97,7 +97,7 @@ class Series:
         return {id(c): c.nbytes for c in columns if c.base is None}
 
     def detached(self) -> Series:
-        """The same points in arrays of their own, which keep no block in memory."""
+        """Copy the points into arrays of their own, which keep no block in memory."""
         old = tuple(copied(piece) for piece in self.superseded)
         return Series(self.tag, *copied(self.points), old, self.restarts, self.epoch)
 

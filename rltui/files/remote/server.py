@@ -95,7 +95,7 @@ class RemoteServer:
         return found
 
     def infos(self, paths: Sequence[Path]) -> list[Info | OSError]:
-        """What there is at some paths, links followed. Raises StoreError."""
+        """Look up what there is at some paths, links followed. Raises StoreError."""
         found = self._round("info", [(p, {}) for p in paths])
         self.asked += len(found)
         return found
@@ -210,7 +210,7 @@ class RemoteCosts:
     least: int
     """Listings and look-ups per minute while everything is quiet."""
     most: int
-    """The same while every directory changes."""
+    """Listings and look-ups per minute while every directory changes."""
 
 
 def pages(names: int) -> int:

@@ -79,7 +79,7 @@ class FileFeed(Feed):
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
         self._wide: codecs.IncrementalDecoder | None = None
-        """Of a text in UTF-16."""
+        """Decoder of a text in UTF-16."""
         self._grows = False
         """Whether a last row was taken for complete, and has grown."""
         self._left_out = False

@@ -193,7 +193,7 @@ class _Rows:
         self._sink = RowSink()
         self._notes = NoteBook()
         self._step = 0
-        """Of the row before."""
+        """Step of the row before."""
         self._global = False
         """Whether the rows hold the step of the trainer."""
         self._keys: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ class _WithSystem:
     def _start_over(self, rows: Follower) -> None:
         self._rows, self._system = rows, self._make[1]()
         self._walls: FloatArray = np.empty(0)
-        """Of all rows so far, ascending, seconds since the epoch."""
+        """Times of all rows so far, ascending, seconds since the epoch."""
         self._steps: IntArray = np.empty(0, np.int64)
         """The steps of these rows."""
 
