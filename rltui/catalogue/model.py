@@ -177,6 +177,12 @@ class TagInfo:
         return "" if self.metric is None else self.metric.key
 
     @property
+    def place(self) -> str:
+        """Node or rank that the tag is about; "" for none."""
+        rank = self.labels.get("rank", "")
+        return self.labels.get("node") or (f"rank {rank}" if rank else "")
+
+    @property
     def is_held_out(self) -> bool:
         """Whether it is known what of held-out data it is."""
         metric = self.metric

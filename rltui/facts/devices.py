@@ -100,7 +100,7 @@ def _device(info: TagInfo) -> _Key | None:
     labels, metric = info.labels, info.metric
     if metric is None or (info.unit not in {"", metric.unit} and info.scale == 1):
         return None
-    where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
+    where = info.place
     if labels.get("n", "").isdecimal():
         return "GPU", where, int(labels["n"])
     if labels.get("server"):

@@ -184,9 +184,18 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
             met = word in meant or (word == "waiting" and "live" in meant)
             return Outcome(met, f"the run is {word}")
         if parts["no"] in _LEVELS:
-            return _of_level(_LEVELS[parts["no"]], run)
+            level = _LEVELS[parts["no"]]
+            said = _findings(run, lambda f: f.level >= level)
+            if run.verdict.crash is not None:
+                said.insert(0, exit_words(run.verdict.crash))
+            words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
+            return Outcome(run.verdict.level < level, words)
         if parts["no"]:
-            return _of_rule(parts["no"], run)
+            rule, report = parts["no"], run.report
+            said = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0]))
+            if report is None or not (said or rule in report.judged):
+                raise _unjudged(rule, run)
+            return Outcome(not said, "; ".join(said) or "it finds nothing")
         if parts["steps"]:
             last = _last_step(run)
             low, high = _fixed(parts) or (None, None)
@@ -197,23 +206,6 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
     except NotMeasuredError as why:
         skipped = bool(parts["if_logged"]) and isinstance(why, NotLoggedError)
         return Outcome(skipped, str(why), skipped=skipped)
-
-
-def _of_level(level: Level, run: RunView) -> Outcome:
-    """Whether the run is below this level."""
-    said = _findings(run, lambda f: f.level >= level)
-    if run.verdict.crash is not None:
-        said.insert(0, exit_words(run.verdict.crash))
-    words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
-    return Outcome(run.verdict.level < level, words)
-
-
-def _of_rule(rule: str, run: RunView) -> Outcome:
-    """Whether this rule could judge the run, and finds nothing."""
-    said, report = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0])), run.report
-    if report is None or not (said or rule in report.judged):
-        raise _unjudged(rule, run)
-    return Outcome(not said, "; ".join(said) or "it finds nothing")
 
 
 def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
@@ -399,10 +391,7 @@ def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
     """Yield each number that all runs have: condition, tag, and its value (n,) in each run. Numbers
     that say nothing of the next run are left out: settings in which the runs differ, numbers most
-    of which are equal, values that are not finite.
-
-    Left out is what says nothing of the next run: settings in which they differ, numbers most of
-    which are equal, values that are not finite."""
+    of which are equal, values that are not finite."""
     infos = runs[0].infos
     counts = Counter(info.metric.key for info in infos.values() if info.metric is not None)
     for tag, info in infos.items():

@@ -79,7 +79,18 @@ def lanes(run: RunView) -> tuple[Lane, ...]:
     for name in ORDER:
         lane = _lane(run, found, name, families)
         if name == WAITING:
-            lane = lane._replace(timers=(*lane.timers, *_idle(found, out, lane.busy)))
+            # lanes with nothing to do wait; a trainer does so only where its waits are not known
+            waits = lane.busy
+            shares = {
+                other.idle: 1 - other.busy
+                for other in out
+                if other.idle and not (other.name == TRAINER and waits >= 0)
+            }
+            blank = np.nan, np.nan, "", np.nan
+            idle = [
+                Timer(tag, share * found.length, share, *blank) for tag, share in shares.items()
+            ]
+            lane = lane._replace(timers=(*lane.timers, *idle))
         if lane.timers or lane.idle:
             out.append(lane)
     return tuple(out)
@@ -107,18 +118,6 @@ def _lane(run: RunView, found: Anatomy, name: str, families: _Families) -> Lane:
     idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
     busy = sum(shares) if shares else np.nan
     return Lane(name, 1 - newest(run, idle) if idle else busy, idle, tuple(timers))
-
-
-def _idle(found: Anatomy, others: list[Lane], waits: float) -> list[Timer]:
-    """The shares in which lanes have nothing to do, as waiting; not that of a trainer whose waits
-    are known."""
-    shares = {
-        lane.idle: 1 - lane.busy
-        for lane in others
-        if lane.idle and not (lane.name == TRAINER and waits >= 0)
-    }
-    blank = np.nan, np.nan, "", np.nan
-    return [Timer(tag, share * found.length, share, *blank) for tag, share in shares.items()]
 
 
 def _timer(run: RunView, found: Anatomy, tags: dict[str, str]) -> Timer:

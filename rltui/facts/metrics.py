@@ -125,7 +125,13 @@ def _tab_sections(
 ) -> Sequence[Section]:
     sections: Sequence[Section] = ()
     if tab == OVERVIEW:
-        sections = _below_pinned(run, pinned)
+        # pinned rows stand at the top only; the other sections keep the level of all their rows
+        top = section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos))
+        others = (
+            s._replace(rows=tuple(r for r in s.rows if r.tag not in pinned))
+            for s in overview_sections(run)
+        )
+        sections = [top, *others]
     elif tab == ALL:
         order = {c: n for n, c in enumerate(Category)}
         places = {t: (order[i.category], i.order, natural(t)) for t, i in run.infos.items()}
@@ -149,16 +155,6 @@ def _category_sections(run: RunView, category: Category, *, valued: bool) -> lis
     if category in run.catalogue.questions.tabs:
         return _question_sections(run, category, tags, valued=valued)
     return [section_of(category.heading, fold(run, tags, valued=valued))]
-
-
-def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
-    """The sections of Overview. What is pinned stands at the top only; the other sections keep the
-    level of all their rows."""
-    others = (
-        s._replace(rows=tuple(r for r in s.rows if r.tag not in pinned))
-        for s in overview_sections(run)
-    )
-    return [section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos)), *others]
 
 
 def _matches(row: TagRow, text: str) -> bool:
@@ -220,9 +216,8 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
 
     for tag in tags:
-        labels = run.infos[tag].labels
-        part, number = labels.get("part", ""), labels.get("n", "")
-        where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
+        info = run.infos[tag]
+        part, number, where = info.labels.get("part", ""), info.labels.get("n", ""), info.place
         title = " ".join(x for x in (part, number, where) if x) or "system"
         place = (
             not part,
@@ -259,7 +254,11 @@ def overview_sections(run: RunView) -> Sequence[Section]:
 
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
-    rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
+    # what fires elsewhere: one row for each rule and metric, worst first
+    found = run.report.firing() if run.report else ()
+    firing = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
+    worst_first = dict.fromkeys(reversed(firing.values()))
+    rows = [_with_band(run, tag) for tag in worst_first if tag is not None and tag not in shown]
 
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
 
@@ -290,13 +289,6 @@ def _apart(labels: Mapping[str, str]) -> str:
     elif labels and all(x.isdigit() for x in labels.values()):
         return _NUMBERED
     return str(sorted(labels.items()))
-
-
-def _firing(run: RunView) -> list[str]:
-    """Tags of the findings that hold now, one for each rule and metric, worst first."""
-    found = run.report.firing() if run.report else ()
-    tags = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
-    return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
 
 
 def _with_band(run: RunView, tag: str) -> TagRow:

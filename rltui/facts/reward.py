@@ -156,19 +156,14 @@ def ceiling(run: RunView, tag: str) -> Ceiling | None:
     """The ceiling that the entropy leaves to the reward ``tag``; None where the law does not hold
     for this run: arXiv 2505.22617 has it for language models without entropy control, while the
     entropy falls."""
-    keys, known = run.catalogue.questions.reward, run.recognition
-    if known is None or known.scenario.id != keys.law.scenario:
+    keys, training = run.catalogue.questions.reward, run.recognition
+    law, found = keys.law, run.tags_of_metrics((keys.entropy,))
+    applies = training is not None and training.scenario.id == law.scenario
+    if not (applies and found and tag in run.tags_of_metrics(keys.totals)):
         return None
-    found = run.tags_of_metrics((keys.entropy,))
-    return (
-        _ceiling(run, tag, found[0]) if found and tag in run.tags_of_metrics(keys.totals) else None
-    )
 
-
-def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
-    law = run.catalogue.questions.reward.law
     steps, reward = _read(run, tag)
-    entropy = _beside(run, entropy_tag, steps)
+    entropy = _beside(run, found[0], steps)
     known = np.isfinite(entropy)
     reward, entropy = reward[known], entropy[known]
     if len(reward) < 2 * _BLOCKS or _course(entropy) != "falls" or _course(reward) != "rises":

@@ -167,7 +167,8 @@ def headline(story: Story, *, short: bool = False) -> str:
     name = lead.findings[0].title if short and lead.findings else title(story, lead)
     if top is lead:
         return name
-    return f"{began_words(story, lead)}{', then' if _is_after(lead, top) else ';'} {name}"
+    joint = ", then" if _is_after(lead, top) else ";"
+    return f"{began_words(story, lead)}{joint} {name}"
 
 
 def run_words(run: RunView) -> str:

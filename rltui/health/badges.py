@@ -74,18 +74,22 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
 def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     """Why the newest rows of a tag deserve no tick, for people; "" when nothing speaks against
     it. Where no rule judged, only its range does."""
-    if _outside(float(series.values[-1]), judgement):
+    last, low, high = float(series.values[-1]), judgement.low, judgement.high
+    if (low is not None and last < low) or (high is not None and last > high):
         told = "not yet sure enough for a finding" if judgement.rules else "which no rule judges"
         return f"the newest value is outside its range, {told}"
     if judgement.level is Level.UNKNOWN:
         return ""
-    if not math.isfinite(series.values[-1]):
+    if not math.isfinite(last):
         return "the newest value is not finite"
     if judgement.pending:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
-    reason = _below_chance(info, now) or _no_signal(info, series)
+    reason = _below_chance(info, now)
+    left = vanished(info, series)
+    if not reason and left is not None:
+        reason = f"the signal has vanished: {left:.1%} of its start"
     if not reason and info.direction in _GAINS and _is_gain(info):
         up = _GAINS[info.direction]
         recent = series.values[-1 - _BEFORE :].astype(np.float64)
@@ -94,11 +98,6 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
 
     return reason
-
-
-def _outside(value: float, judgement: Judgement) -> bool:
-    low, high = judgement.low, judgement.high
-    return (low is not None and value < low) or (high is not None and value > high)
 
 
 def _below_chance(info: TagInfo, now: float) -> str:
@@ -127,11 +126,6 @@ def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
         new = limit_of(info, limit.level, *ends)
         limits.append(limit._replace(low=new.low, high=new.high, shown=new.shown))
     return replace(judgement, limits=tuple(limits))
-
-
-def _no_signal(info: TagInfo, series: Series) -> str:
-    left = vanished(info, series)
-    return "" if left is None else f"the signal has vanished: {left:.1%} of its start"
 
 
 def _is_gain(info: TagInfo) -> bool:

@@ -135,9 +135,14 @@ class Reference:
         low, high = (_centred(middle, shift, rolling) for rolling in extremes)
         ends = np.quantile(middle, (0.02, 0.98))
         spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
-        own = _own_extremes(at, places, rolling_median(x, EARLY))
+        # the course is smooth: it alone would make a short burst of the reference itself, seen in
+        # an equal run, a departure
+        bursts, here = rolling_median(x, EARLY), _spans(at, places)
+        lowest, highest = np.full(len(at), np.inf), np.full(len(at), -np.inf)
+        np.minimum.at(lowest, here, bursts)
+        np.maximum.at(highest, here, bursts)
 
-        return _Course(at, low, high, *own, spread, float(ends[1] - ends[0]))
+        return _Course(at, low, high, lowest, highest, spread, float(ends[1] - ends[0]))
 
     def _places(self, run: RunData, infos: Infos, series: Series) -> FloatArray | None:
         """Where the rows of a series lie, (n,) ascending; None when the run does not log that."""
@@ -174,18 +179,6 @@ def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _spans(at: FloatArray, places: FloatArray) -> IntArray:
     """Which of the spans from one place of a course to the next each place lies in."""
     return np.clip(np.searchsorted(at, places, side="right") - 1, 0, len(at) - 1)
-
-
-def _own_extremes(
-    at: FloatArray, places: FloatArray, medians: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The least and highest median within each span. The course is smooth: it alone would make a
-    short burst of the reference itself, seen in an equal run, a departure."""
-    low, high = np.full(len(at), np.inf), np.full(len(at), -np.inf)
-    here = _spans(at, places)
-    np.minimum.at(low, here, medians)
-    np.maximum.at(high, here, medians)
-    return low, high
 
 
 def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:

@@ -41,7 +41,10 @@ class Answers:
             write_private(self._path(found), text)
         except OSError:
             return ""
-        self._prune()
+        with suppress(OSError):  # another process may remove the same one
+            kept = sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
+            for path in kept[:-_MOST]:
+                path.unlink(missing_ok=True)
         return found
 
     def find(self, name: str) -> Json | None:
@@ -61,10 +64,3 @@ class Answers:
             return self._path(name).read_text("utf-8") if _ID.fullmatch(name) else ""
         except (OSError, ValueError):
             return ""
-
-    def _prune(self) -> None:
-        """Remove the oldest answers."""
-        with suppress(OSError):  # another process may remove the same one
-            kept = sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
-            for path in kept[:-_MOST]:
-                path.unlink(missing_ok=True)

@@ -66,7 +66,12 @@ def logdir_facts(
         if is_streamed(path):
             _ask_host(facts, options)
         elif isinstance(path, RemotePath):
-            _look_at_server(facts, path, options, remote_s)
+            facts.filesystem = path.scheme
+            facts.why += "directories are listed every "
+            facts.why += f"{remote_s:g} s while they change, rarely while quiet"
+            connect([path], SystemClock(), remote_s)
+            _find(facts, path, options)
+            facts.costs = costs(path)
         else:
             _look_here(facts, options, inotify=inotify)
     except RltuiError as error:
@@ -100,15 +105,6 @@ def _find(facts: LogdirFacts, path: Path, options: Options) -> Discovery:
     facts.runs, facts.not_read = found.runs, (*found.notes, *found.refused)
     facts.more = max(0, found.refused_count - len(found.refused))
     return found
-
-
-def _look_at_server(facts: LogdirFacts, path: RemotePath, options: Options, pace_s: float) -> None:
-    """Look below an address."""
-    facts.filesystem = path.scheme
-    facts.why += f"directories are listed every {pace_s:g} s while they change, rarely while quiet"
-    connect([path], SystemClock(), pace_s)
-    _find(facts, path, options)
-    facts.costs = costs(path)
 
 
 def _ask_host(facts: LogdirFacts, options: Options) -> None:

@@ -31,7 +31,6 @@ from rltui.core.yaml_document import nearest
 from rltui.session.run import RunView
 from rltui.store.pace import Duration, Pace
 from rltui.store.point_table import PointTable
-from rltui.store.run import RunData
 from rltui.store.series import Derived
 
 
@@ -194,7 +193,12 @@ class Interpreter:
         if table.tag_count > len(tags):
             more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
             view.recognition, known = self._meaning(names._replace(tags=more))
-            _note_cap(points, len(known))
+            notes = points.files.notes
+            notes[:] = [n for n in notes if not n.message.endswith(_NOT_SHOWN)]
+            branches = (b for lineage in table.lineages.values() for b in lineage.branches)
+            widest = max(branches, key=lambda b: len(b.columns))
+            message = f"{len(known):,} of {table.tag_count:,} {_NOT_SHOWN}"
+            notes.append(Note(widest.path, None, Level.WATCH, message))
         self.heed_settings(view)
         infos = known | derive(table, known, self._catalogue.metrics)
         roles, scenario = self._catalogue.roles, view.recognition.scenario.id
@@ -250,16 +254,6 @@ class Interpreter:
             infos = {tag: replace(info, tag=tag) for tag, info in infos.items()}
 
         return known, infos
-
-
-def _note_cap(points: RunData, shown: int) -> None:
-    """Say of the file with the most tags that not all are shown."""
-    notes, table = points.files.notes, points.table
-    notes[:] = [n for n in notes if not n.message.endswith(_NOT_SHOWN)]
-    branches = (b for lineage in table.lineages.values() for b in lineage.branches)
-    widest = max(branches, key=lambda b: len(b.columns))
-    message = f"{shown:,} of {table.tag_count:,} {_NOT_SHOWN}"
-    notes.append(Note(widest.path, None, Level.WATCH, message))
 
 
 def open_catalogue(config: Config) -> Catalogue:

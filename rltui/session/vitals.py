@@ -190,18 +190,12 @@ class Vitals:
             return
 
         known.facts_read = True
-        yield self._inspection(view, known, silent=silent, looks=looks, needs_facts=needs_facts)
-
-    def _inspection(
-        self, view: RunView, known: _Writers, *, silent: bool, looks: bool, needs_facts: bool
-    ) -> _Inspection:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         facts_from: tuple[Path, list[Path]] | None = (view.data.path, []) if needs_facts else None
-        written_at = None if view.progress is None else view.progress.written_at
-        return _Inspection(view.key, written_at, kinds, silent, facts_from)
+        yield _Inspection(view.key, progress.written_at, kinds, silent, facts_from)
 
     def _look(self, looks: list[_Inspection]) -> None:
         """Inspect processes and files, on any thread. A failure finds nothing, so that reading logs
