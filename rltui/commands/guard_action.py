@@ -65,7 +65,8 @@ def parse_action(text: str) -> Action:
         case ["signal", name, pid] if pid.isascii() and pid.isdigit():
             return Signal(_signal_named(name), int(pid))
         case ["scancel", job, *names] if _JOB.fullmatch(job) and len(names) < 2:
-            options = (f"--signal={_signal_named(n).name.removeprefix('SIG')}" for n in names)
+            signals = map(_signal_named, names)
+            options = (f"--signal={found.name.removeprefix('SIG')}" for found in signals)
             return Command(["scancel", *options, job])
         case ["touch", path] if path:
             return Touch(Path(path))

@@ -99,7 +99,11 @@ _EMPTY = {str: "", float: 0.0, int: 0, bool: False, tuple: ()}
 def fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], object], ...]:
     """(name, key, reader, value that stands for a wrong one) of each field of a record."""
     found = []
-    optional = _optional(kind)
+    if is_dataclass(kind):
+        none = (MISSING, MISSING)
+        optional = {f.name for f in fields(kind) if (f.default, f.default_factory) != none}
+    else:
+        optional = set(kind._field_defaults)
     for name, hint in get_type_hints(kind, include_extras=True).items():
         key = hint.__metadata__[0].key if get_origin(hint) is Annotated else ""
         plain = hint.__origin__ if get_origin(hint) is Annotated else hint
@@ -109,14 +113,6 @@ def fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], object]
         empty = _OPTIONAL if name in optional else empty
         found.append((name, key or name, _reader(hint), empty))
     return tuple(found)
-
-
-def _optional(kind: Any) -> set[str]:
-    """The fields of a NamedTuple or dataclass that have a default."""
-    if not is_dataclass(kind):
-        return set(kind._field_defaults)
-    given = (f.name for f in fields(kind) if (f.default, f.default_factory) != (MISSING, MISSING))
-    return set(given)
 
 
 _READERS: dict[Any, Callable[[Node], Any]] = {
