@@ -21,7 +21,7 @@ from rltui.facts import sentences
 from rltui.health.model import Limit
 from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
 from rltui.health.rules import why_unread
-from rltui.health.symptoms import Symptom, symptoms
+from rltui.health.symptoms import symptoms
 from rltui.output.json_document import Json, fields_of
 
 _WIDTH = 78
@@ -141,7 +141,22 @@ def _described(
         }
 
     if name in symptoms():
-        document["symptom"] = _symptom(catalogue, symptoms()[name])
+        symptom = symptoms()[name]
+        titles = {key: metric.title for key, metric in catalogue.metrics.items()}
+        document["symptom"] = {
+            **fields_of(symptom, ("id", "title")),
+            "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
+            "check": [
+                {
+                    "first": c.first,
+                    "question": c.ask,
+                    "metrics": list(c.metrics),
+                    "titles": list(dict.fromkeys(titles.get(k, k) for k in c.metrics)),
+                }
+                for c in symptom.checks
+            ],
+            **fields_of(symptom, ("causes", "advice", "explains", "source")),
+        }
 
     return document
 
@@ -229,25 +244,6 @@ def _limit(variant: Variant, level: Level) -> str:
         template = ""
 
     return sentences.limit_words(Limit(level, words=template, numbers=values))
-
-
-def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
-    """Checks of a symptom, its usual causes, and the rules that show it."""
-    titles = {key: metric.title for key, metric in catalogue.metrics.items()}
-    return {
-        **fields_of(symptom, ("id", "title")),
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
-        "check": [
-            {
-                "first": c.first,
-                "question": c.ask,
-                "metrics": list(c.metrics),
-                "titles": list(dict.fromkeys(titles.get(k, k) for k in c.metrics)),
-            }
-            for c in symptom.checks
-        ],
-        **fields_of(symptom, ("causes", "advice", "explains", "source")),
-    }
 
 
 def linked_files(text: str) -> str:

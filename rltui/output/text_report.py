@@ -66,7 +66,8 @@ def _counts(levels: Iterable[Level]) -> list[str]:
 def _run_verdict(run: RunView) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
-    return f"{badge} {run.name}{_standing(run)}: {story_words.run_words(run)}"
+    standing, words = _standing(run), story_words.run_words(run)
+    return f"{badge} {run.name}{standing}: {words}"
 
 
 def standing_words(run: RunView) -> str:
@@ -177,7 +178,8 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
     """The first line of a run, before and after its name, and the other lines."""
     with run.walled(NOT_SHOWN):
         marks = findings.marks_words(run)
-        standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
+        standing = _standing(run)
+        standing += f": {marks}" if marks else ""
         badge = _GLYPHS.badge(run.verdict.mark)
         return badge, standing, _verdict_lines(run)
     return _GLYPHS.badge(Level.UNKNOWN), "", []
@@ -193,7 +195,15 @@ def _verdict_lines(run: RunView) -> list[str]:
         tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
         return [*lines, "    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
 
-    lines += _further_lines(run)
+    if words := seams.seam_words(run):
+        lines.append(f"    {words}")
+    lines += [
+        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
+        for tag, info in run.infos.items()
+        if info.guessed and info.metric
+    ]
+    ahead = (findings.ahead_sentence(run, p) for p in findings.projections(run))
+    lines += [f"    ahead: {sentence}" for sentence in ahead]
     if not report.findings:
         lines.append(f"    {story_words.judged_words(run)}")
     elif run.verdict.mark is Level.UNSURE:
@@ -220,18 +230,6 @@ def story_lines(story: Story) -> list[str]:
         lines.append(f"{indent}{badge} {story_words.row_words(story.run, row)}")
     told = story_words.parts(story, _GLYPHS.badge)
     return [*lines, *(f"      {part.value}: {text}" for part, text in told)]
-
-
-def _further_lines(run: RunView) -> list[str]:
-    """Jumps at a restart; metrics that are guesses; limits to come."""
-    lines = [f"    {words}"] if (words := seams.seam_words(run)) else []
-    lines += [
-        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
-        for tag, info in run.infos.items()
-        if info.guessed and info.metric
-    ]
-    ahead = (findings.ahead_sentence(run, p) for p in findings.projections(run))
-    return lines + [f"    ahead: {sentence}" for sentence in ahead]
 
 
 def snapshot_text(session: Session) -> str:

@@ -177,7 +177,9 @@ def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
         marks.append(TRUNCATED)
     if look.failed or any(map(record.get, columns["errors"])):
         marks.append(FAILED)
-    if _is_garbled(look.last):
+    tail, before = look.last[-_TAIL:], look.last[-_BEFORE:]
+    repeats = len(tail) == _TAIL and tail.strip() and before.count(tail) >= _REPEATS
+    if repeats or look.last.count(_BROKEN) > _MOST_BROKEN:  # broken characters
         marks.append(GARBLED)
     return clean(ends[0][:_MAX_END]) if ends else "", tuple(marks)
 
@@ -378,13 +380,6 @@ def _split(text: str, role: str) -> Iterator[Turn]:
 
 def _is_failure(text: str) -> bool:
     return _patterns()["failures"].match(text[:_PREVIEW]) is not None
-
-
-def _is_garbled(text: str) -> bool:
-    """Whether an answer repeats itself at its end, or has characters that were broken."""
-    tail = text[-_TAIL:]
-    repeats = len(tail) == _TAIL and tail.strip() and text[-_BEFORE:].count(tail) >= _REPEATS
-    return bool(repeats) or text.count(_BROKEN) > _MOST_BROKEN
 
 
 # -- its texts and figures ----------------------------------------------------------------------
