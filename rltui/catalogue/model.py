@@ -177,6 +177,11 @@ class TagInfo:
         return "" if self.metric is None else self.metric.key
 
     @property
+    def factor(self) -> float:
+        """Factor from values in the log to values of the metric."""
+        return self.sign * self.scale
+
+    @property
     def place(self) -> str:
         """Node or rank that the tag is about; "" for none."""
         rank = self.labels.get("rank", "")
@@ -192,9 +197,8 @@ class TagInfo:
 
     def logged_limits(self, low: float | None, high: float | None) -> Limits:
         """Limits of the metric as limits of the values in the log."""
-        factor = self.sign * self.scale
-        logged = [None if limit is None else limit / factor for limit in (low, high)]
-        return (logged[1], logged[0]) if factor < 0 else (logged[0], logged[1])
+        logged = [None if limit is None else limit / self.factor for limit in (low, high)]
+        return (logged[1], logged[0]) if self.factor < 0 else (logged[0], logged[1])
 
     def factor_to(self, other: TagInfo) -> float:
         """Multiply values of this tag by it to get them in the unit that ``other`` is logged in;

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.facts import findings, numbers
@@ -91,7 +89,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
 
     return CheckItem(
         check,
-        info.metric.key if info.metric else tag,
+        info.key or tag,
         info.title,
         tag,
         max(row.level, level),
@@ -113,7 +111,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
         return Level.UNKNOWN, None
     found = [
         f
-        for f in (run.report.findings if run.report else ())
+        for f in run.findings
         if f.tag == tag
         and (until is None or (f.since_step or 0) <= until)
         and (f.until_step is None or f.until_step >= onset)
@@ -124,7 +122,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
         level = worst.evidence.worst or worst.level
         at = worst.evidence.row.get("at", worst.since_step)
 
-    row = max(0, int(np.searchsorted(series.steps, onset if at is None else at, "right")) - 1)
+    row = max(0, series.rows_until(onset if at is None else at) - 1)
     value, now = float(series.values[row]), float(series.values[-1])
     alike = abs(value - now) <= _OTHER * max(abs(value), abs(now))
     if alike or (math.isnan(value) and math.isnan(now)):
@@ -161,7 +159,7 @@ def _far_from_usual(check: Check, value: float) -> str:
 def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
     """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
     cause, series, info = findings.cause_of(run), run.shown(tag), run.infos[tag]
-    value = float(series.values[max(0, int(np.searchsorted(series.steps, onset, "right")) - 1)])
+    value = float(series.values[max(0, series.rows_until(onset) - 1)])
     return (
         (cause is not None and cause.tag == tag)
         or bool(_far_from_usual(check, value * info.scale))

@@ -306,7 +306,7 @@ def window_words(cross: Crosshair | None = None) -> str:
 
 def _alarms(run: RunView) -> list[Finding]:
     """List the firing findings about a metric, without those about the state of the run."""
-    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
+    return [f for f in run.firing() if f.tag is not None]
 
 
 def _verdict_words(row: RunRow) -> str:

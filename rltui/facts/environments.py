@@ -70,4 +70,4 @@ def _shares(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, float
 def _newest(run: RunView, tag: str) -> float | None:
     """The newest value in the unit of the metric, if it is finite."""
     last, info = run.series(tag).last, run.infos[tag]
-    return last[2] * info.sign * info.scale if last and np.isfinite(last[2]) else None
+    return last[2] * info.factor if last and np.isfinite(last[2]) else None

@@ -221,7 +221,7 @@ def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
 
 def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
     """ "entropy collapse (bad since 31)", for each finding that holds."""
-    firing = run.report.firing() if run.report else ()
+    firing = run.firing()
     return [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing if wanted(f)]
 
 
@@ -296,7 +296,7 @@ def measured(run: RunView, tag: str, parts: Parts) -> tuple[float, int, int]:
     info, series, name = run.infos[tag], run.series(tag), clean(tag)
     rows = _rows(series.steps, parts, name)
     steps, values = series.steps[rows], series.values[rows]
-    x = values.astype(np.float64) * (info.sign * info.scale)
+    x = values.astype(np.float64) * info.factor
     wrong = int(np.count_nonzero(~np.isfinite(x)))
     if wrong:
         raise NotMeasuredError(f"{name} has {wrong} of {len(x)} values that are not finite")

@@ -255,7 +255,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
     # what fires elsewhere: one row for each rule and metric, worst first
-    found = run.report.firing() if run.report else ()
+    found = run.firing()
     firing = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
     worst_first = dict.fromkeys(reversed(firing.values()))
     rows = [_with_band(run, tag) for tag in worst_first if tag is not None and tag not in shown]
@@ -269,7 +269,7 @@ def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
     tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
     for tag in run.tags_of_metrics(metrics):
         info = run.infos[tag]
-        place = info.metric.key if info.metric else tag, _apart(info.labels)
+        place = info.key or tag, _apart(info.labels)
         known = tags.setdefault(place, tag)
         several = place[1] == _NUMBERED or "part" in info.labels
         tags[place] = tag if several and level(tag) > level(known) else known

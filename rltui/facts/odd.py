@@ -75,7 +75,7 @@ def odd_facts(run: RunView) -> Iterator[tuple[str, str]]:
 
 def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
     """Whether nothing is found about a tag; what is said to be within limits has to be ok."""
-    level, found = run.verdict.tag_level(tag), run.report.findings if run.report else ()
+    level, found = run.verdict.tag_level(tag), run.findings
     within = odd.changed is not None or odd.peaked is not None
     is_quiet = level is Level.OK or (level < Level.WATCH and not within)
     return is_quiet and not any(f.is_about(tag) for f in found)

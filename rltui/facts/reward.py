@@ -104,7 +104,7 @@ def _read(run: RunView, tag: str) -> tuple[IntArray, FloatArray]:
     series, info = run.series(tag), run.infos[tag]
     steps, values = series.finite()
     stride = slice(None, None, 1 + len(values) // _MOST_ROWS)
-    return steps[stride], values[stride].astype(np.float64) * (info.sign * info.scale)
+    return steps[stride], values[stride].astype(np.float64) * info.factor
 
 
 def _beside(run: RunView, tag: str, steps: IntArray) -> FloatArray:

@@ -199,7 +199,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
     words += [known.framework, known.title, known.algorithm or ""] if known else []
 
     is_read = not (reading or run.data.loading)
-    firing = run.report.firing() if run.report else ()
+    firing = run.firing()
     note = note_on(run)
     more = any((reading, verdict.crash, not run.infos, firing, run.troubles, note))
     written = (progress.written_at if progress else run.data.files.modified) or 0.0

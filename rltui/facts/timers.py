@@ -50,7 +50,7 @@ def gpus(run: RunView) -> GpuCount | None:
 
 def scale_of(run: RunView, tag: str) -> float:
     """Factor from logged values of a tag to values of its metric."""
-    return run.infos[tag].scale * run.infos[tag].sign
+    return run.infos[tag].factor
 
 
 def newest(run: RunView, tag: str) -> float:
@@ -72,7 +72,7 @@ def lane_knowledge() -> Lanes:
 
 def lane_of(info: TagInfo) -> str:
     """The lane of a timer; "" for none."""
-    key = info.metric.key if info.metric else ""
+    key = info.key
     for kind in lane_knowledge().lanes:
         of_metric = any(key == m or key.startswith(f"{m}.") for m in kind.metrics)
         if of_metric or kind.names.search(info.tag):

@@ -140,7 +140,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
         return None
     count = series.count
     if until is not None:
-        count = int(np.searchsorted(series.steps, until, "right"))
+        count = series.rows_until(until)
     start, now = np.abs(series.values[:_START]), np.abs(series.values[max(0, count - _NOW) : count])
     if count < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
         return None

@@ -271,7 +271,7 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         if tag is None or facts.infos[tag].category is not Category.HYPER:
             continue
         series, scale = facts.series(tag), facts.infos[tag].scale
-        row = max(0, int(np.searchsorted(series.steps, leading.since_step, "right")) - 1)
+        row = max(0, series.rows_until(leading.since_step) - 1)
         values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
         low, high = check.usual.low, check.usual.high
         high = high if high is not None and min(values) > high else None

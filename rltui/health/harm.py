@@ -60,7 +60,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     for _, tag in sorted(known):
         values = run.series(tag).values
         x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
-        x = x * infos[tag].sign * infos[tag].scale
+        x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
         if is_solved(x[np.isfinite(x)]):

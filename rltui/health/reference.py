@@ -122,7 +122,7 @@ class Reference:
         places = self._places(self.run, infos, series)
         if places is None:
             return None
-        x = series.values.astype(np.float64) * (info.sign * info.scale)
+        x = series.values.astype(np.float64) * info.factor
         known = np.isfinite(x) & np.isfinite(places)
         x, places = x[known], places[known]
         n = len(x)

@@ -166,7 +166,7 @@ def _tags(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
     kind of training may decide; and the rules that judge it there."""
 
     def entry(framework: str, scenarios: list[str], info: TagInfo, read: list[str]) -> Json:
-        key = info.metric.key if info.metric else None
+        key = info.key or None
         tag = fields_of(info, _TAG, metric=key, matched_by=info.where)
         return {"framework": framework, "scenarios": scenarios, **tag, "rules": read}
 

@@ -492,7 +492,7 @@ def _metric(run: RunView, tag: str) -> Json:
 
     return {
         "tag": tag,
-        **fields_of(info, _METRIC, metric=info.metric.key if info.metric else None),
+        **fields_of(info, _METRIC, metric=info.key or None),
         "level": judgement.level.word,
         "mark": judgement.level.mark,
         "low": judgement.low,

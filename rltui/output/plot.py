@@ -49,7 +49,7 @@ def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
     ends: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
-            key = info.metric.key if info.metric else ""
+            key = info.key
             exact = name in (tag, key) or name.lower() == info.title.lower()
             if exact or fnmatch.fnmatchcase(tag, name) or fnmatch.fnmatchcase(key, name):
                 found[tag] = None

@@ -14,7 +14,7 @@ from rltui.core.fault import Fault, wall
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.files.trouble import lasting
 from rltui.health.badges import reading
-from rltui.health.model import Judgement, MutedFinding, Report
+from rltui.health.model import Finding, Judgement, MutedFinding, Report
 from rltui.session.hyperparameters import Hyperparameters, TextLimit, Texts
 from rltui.session.naming import Naming
 from rltui.session.progress import Progress
@@ -96,6 +96,15 @@ class RunView:
             kept = self._report = full, mutes, report
 
         return kept[2]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings that are not muted, those that are over, too; none before the first verdict."""
+        return self.report.findings if self.report else ()
+
+    def firing(self) -> tuple[Finding, ...]:
+        """Findings that fire now."""
+        return tuple(f for f in self.findings if f.fires)
 
     @property
     def points(self) -> RunData:

@@ -481,7 +481,7 @@ class PrefixTable(PointTable):
         if known is not None and known[0] is whole and known[1] == self.step:
             return known[2]
         lost = whole.old_points
-        count = int(np.searchsorted(whole.steps, self.step, side="right"))
+        count = whole.rows_until(self.step)
         old = int((lost[0] <= self.step).sum())
         if tag in self.off_axis:
             later = np.flatnonzero(~(whole.wall_times <= self.time))

@@ -79,6 +79,14 @@ class Series:
         """Number of points, without the superseded ones."""
         return len(self.steps)
 
+    def rows_before(self, step: float) -> int:
+        """Number of rows before a step."""
+        return int(np.searchsorted(self.steps, step))
+
+    def rows_until(self, step: float) -> int:
+        """Number of rows up to a step, those at it included."""
+        return int(np.searchsorted(self.steps, step, "right"))
+
     @property
     def distinct_steps(self) -> IntArray:
         """(m,) the steps at which something was logged, ascending, each once."""
