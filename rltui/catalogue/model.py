@@ -230,9 +230,7 @@ Infos = Mapping[str, TagInfo]
 
 def tags_of(infos: Infos, key: str) -> list[str]:
     """The tags that log a metric."""
-    return [
-        tag for tag, info in infos.items() if info.metric is not None and info.metric.key == key
-    ]
+    return [tag for tag, info in infos.items() if info.metric is not None and info.key == key]
 
 
 class Question(NamedTuple):

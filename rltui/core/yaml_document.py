@@ -292,25 +292,19 @@ def read_document(path: Path) -> Node:
     Raises DocumentError when the file cannot be read or is not YAML.
     """
     try:
-        text = _bytes_of(path).decode("utf-8")
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                found = file.read(_MOST_BYTES + 1)
+            else:  # a pipe that somebody writes to
+                found = b"".join(_arriving(file))
+        if len(found) > _MOST_BYTES:
+            raise OSError(errno.EFBIG, f"has more than {_MOST_BYTES >> 20} MiB")
+        text = found.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DocumentError(f"cannot be read: {reason}", path=path) from error
     return parse_document(text, path)
-
-
-def _bytes_of(path: Path) -> bytes:
-    """The bytes of a file, or of a pipe that somebody writes to. Raises OSError, also for one that
-    has no end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb", buffering=0) as file:
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            found = file.read(_MOST_BYTES + 1)
-        else:
-            found = b"".join(_arriving(file))
-    if len(found) > _MOST_BYTES:
-        raise OSError(errno.EFBIG, f"has more than {_MOST_BYTES >> 20} MiB")
-    return found
 
 
 def _arriving(file: io.RawIOBase) -> Iterator[bytes]:

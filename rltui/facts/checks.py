@@ -85,6 +85,15 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
     info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
     hint = _standing_out(run, check, row)
     level, then = _past(run, tag, diagnosis)
+    # what did not stand out at the onset already shows an effect, not the cause
+    is_effect = False
+    if hint and onset is not None:
+        cause, value = findings.cause_of(run), series.values[max(0, series.rows_until(onset) - 1)]
+        is_effect = not (
+            (cause is not None and cause.tag == tag)
+            or _far_from_usual(check, float(value) * info.scale)
+            or vanished(info, run.series(tag), onset) is not None
+        )
     is_constant = series.count > 1 and bool((series.values == series.values[0]).all())
 
     return CheckItem(
@@ -97,7 +106,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
         None if series.last is None else series.last[0],
         hint,
         then,
-        is_effect=bool(hint) and onset is not None and not _stood_out(run, check, tag, onset),
+        is_effect=is_effect,
         is_setting=info.category is Category.HYPER,
         answer=check.constant if is_constant else "",
     )
@@ -154,17 +163,6 @@ def _far_from_usual(check: Check, value: float) -> str:
     if low is not None and value < low:
         return f"usually ≥ {numbers.plain(low)}"
     return ""
-
-
-def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
-    """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
-    cause, series, info = findings.cause_of(run), run.shown(tag), run.infos[tag]
-    value = float(series.values[max(0, series.rows_until(onset) - 1)])
-    return (
-        (cause is not None and cause.tag == tag)
-        or bool(_far_from_usual(check, value * info.scale))
-        or vanished(info, run.series(tag), onset) is not None
-    )
 
 
 def then_words(item: CheckItem) -> str:

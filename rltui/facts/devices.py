@@ -88,7 +88,7 @@ def devices_of(run: RunView) -> Sequence[Devices]:
     columns = {m: at for at, c in enumerate(_known().columns) for m in c.metrics}
     found: dict[str, dict[_Key, dict[int, str]]] = {"GPU": {}, "engine": {}, "node": {}}
     for tag, info in run.infos.items():
-        at = columns.get(info.metric.key) if info.metric is not None else None
+        at = columns.get(info.key)
         key = _device(info) if at is not None else None
         if at is not None and key is not None and run.points.count(tag):
             found[key[0]].setdefault(key, {}).setdefault(at, tag)

@@ -230,7 +230,7 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
     tag, metric = parts["tag"], parts["metric"] or ""
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
     if not found:
-        keys = {info.metric.key for info in run.infos.values() if info.metric is not None}
+        keys = {info.key for info in run.infos.values() if info.key}
         near = similar(tag or metric, keys if tag is None else run.infos, most=1, cutoff=_NEAR)
         like = f"; it logs {clean(near[0])}" if near else ""
         name = metric if tag is None else f"tag {clean(tag)!r}"
@@ -393,11 +393,11 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
     that say nothing of the next run are left out: settings in which the runs differ, numbers most
     of which are equal, values that are not finite."""
     infos = runs[0].infos
-    counts = Counter(info.metric.key for info in infos.values() if info.metric is not None)
+    counts = Counter(info.key for info in infos.values())
     for tag, info in infos.items():
         if info.metric is None or info.guessed or info.category in _NOT_LEARNED:
             continue
-        name = info.metric.key if counts[info.metric.key] == 1 else f"tag {tag}"
+        name = info.key if counts[info.key] == 1 else f"tag {tag}"
         for rows in _LEARNED_ROWS:
             match = _CONDITION.fullmatch(f"{name} {rows} > 0")
             kept = kept_clean(" ".join(name.split()))

@@ -159,8 +159,7 @@ def _category_sections(run: RunView, category: Category, *, valued: bool) -> lis
 
 def _matches(row: TagRow, text: str) -> bool:
     """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
-    key = row.info.metric.key if row.info.metric else ""
-    return words_match(f"{row.title} {row.tag} {key}", text)
+    return words_match(f"{row.title} {row.tag} {row.info.key}", text)
 
 
 def _question_sections(
@@ -201,7 +200,7 @@ def _environment_rows(
         rows.append(make_row(run, one.tag, valued=valued)._replace(name=one.name, cells=cells))
         shown |= one.tags
     rewards = run.catalogue.questions.environments.metrics["reward"]
-    scored = all(r.info.metric and r.info.metric.key in rewards for r in rows)
+    scored = all(r.info.key in rewards for r in rows)
     heads = {
         "value": ("reward" if scored else "success",),
         "unit": ("of reward", "share") if any(x.share is not None for x in found) else (),

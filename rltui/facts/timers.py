@@ -87,7 +87,7 @@ def is_asynchronous(run: RunView) -> bool:
     signs = [run.infos[t] for t in run.tags_of_metrics(known.signs)]
     waits = [i for i in signs if i.category is not Category.TIMING or i.part_of == step]
     lags = any(newest(run, t) > 0 for t in run.tags_of_metrics(known.lag))
-    inside = {i.metric.key: i.tag for i in waits if i.metric}
+    inside = {i.key: i.tag for i in waits if i.key}
     for tag, info in run.infos.items():
         if info.part_of in inside and lane_of(info) == SAMPLER and run.points.count(tag):
             return newest(run, tag) > session_limits().stages.fits * newest(

@@ -240,17 +240,12 @@ def _since(values: ValueArray, limit: float) -> int:
     return 0
 
 
-def _logged(run: RunView) -> dict[str, TagInfo]:
-    """Timers of parts of a step that are logged; not what goes on beside it."""
-    parts = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
-    return {t: i for t, i in parts.items() if not runs_beside(run, i)}
-
-
 @per_version
 def anatomy(run: RunView) -> Anatomy | None:
     """The stages of the steps of a run; None when a single time is logged, none in every step, or
     only timers of something shorter."""
-    logged = _logged(run)
+    parts = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
+    logged = {t: i for t, i in parts.items() if not runs_beside(run, i)}
     if not logged:
         return None
     total = _tag_of(run, run.catalogue.roles.step_time)

@@ -376,7 +376,7 @@ def _entry(run: RunView) -> Json:
             fields_of(
                 move,
                 MoveDocument,
-                metric=metric.key if (metric := run.infos[move.tag].metric) else move.tag,
+                metric=run.infos[move.tag].key or move.tag,
                 setting=move.is_setting,
             )
             for move in diagnosed.moves

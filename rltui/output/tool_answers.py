@@ -162,7 +162,7 @@ def series_text(
     there, and for steps without a point."""
     tags = run.tags_of_metrics((name,)) or find_tags([run], name)
     if not tags:
-        keys = [info.metric.key for info in run.infos.values() if info.metric]
+        keys = [info.key for info in run.infos.values() if info.key]
         hint = _hint(name, [*run.infos, *keys, *(i.title for i in run.infos.values())])
         hint = hint or f"there are {some(list(run.infos))}"
         raise UsageError(f"no metric {quoted(name)} in run {quoted(run.name)}; {hint}")

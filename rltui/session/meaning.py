@@ -42,7 +42,7 @@ def derive(table: PointTable, infos: Infos, metrics: Mapping[str, Metric]) -> di
     logged: dict[str, str] = {}
     for tag, info in sorted(infos.items(), key=lambda item: item[1].order):
         if info.metric is not None and info.sign == 1.0 and info.scale == 1.0:
-            logged.setdefault(info.metric.key, tag)
+            logged.setdefault(info.key, tag)
     found: dict[str, TagInfo] = {}
     for key, metric in metrics.items():
         how = metric.derived
@@ -266,8 +266,7 @@ def open_catalogue(config: Config) -> Catalogue:
 def overridden(info: TagInfo, config: Config) -> TagInfo:
     """``info`` with what the user says of the tag, or else of its metric."""
     override = config.metrics.get(info.tag)
-    if override is None and info.metric is not None:
-        override = config.metrics.get(info.metric.key)
+    override = override or config.metrics.get(info.key)
     if override is None:
         return info
     category = _category(override)
