@@ -116,9 +116,14 @@ class Resolver:
         info = self._memo.get(tag)
         if info is None:
             info = self.known(tag)
-            if info is None or (info.labels and info.key in _ANY_OF_VAL):
-                added = self._added(tag)  # a catch-all is no meaning
-                info = added if added and (info is None or added.is_held_out) else info
+            # a catch-all is no meaning
+            is_open = info is None or (info.labels and info.key in _ANY_OF_VAL)
+            if self._generic is not None and is_open:
+                # the framework does not write the tag; a KL is not guessed: estimators differ
+                added = self._generic().known(tag, patterns=False)
+                is_sure = added and added.key and not added.key.startswith(_UNSURE)
+                if added and is_sure and (info is None or added.is_held_out):
+                    info = replace(added, added=True)
             if info is None:
                 roles = (v for p, v in self._prefixes if without_prefix(tag, p) is not None)
                 validation = next(roles, False)
@@ -159,15 +164,6 @@ class Resolver:
             info = self._by_words(tag)
 
         return info if info is None or info.tag == tag else replace(info, tag=tag)
-
-    def _added(self, tag: str) -> TagInfo | None:
-        """A tag that the framework does not write. A KL is not guessed: estimators differ."""
-        if self._generic is None:
-            return None
-        info = self._generic().known(tag, patterns=False)
-        if info is None or not info.key or info.key.startswith(_UNSURE):
-            return None
-        return replace(info, added=True)
 
     def _by_words(self, tag: str) -> TagInfo | None:
         """A name of no dialect, by what its words say."""

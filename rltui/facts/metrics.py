@@ -152,22 +152,10 @@ def _category_sections(run: RunView, category: Category, *, valued: bool) -> lis
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
     if category is Category.SYSTEM:
         return _device_sections(run, tags)
-    if category in run.catalogue.questions.tabs:
-        return _question_sections(run, category, tags, valued=valued)
-    return [section_of(category.heading, fold(run, tags, valued=valued))]
-
-
-def _matches(row: TagRow, text: str) -> bool:
-    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
-    return words_match(f"{row.title} {row.tag} {row.info.key}", text)
-
-
-def _question_sections(
-    run: RunView, category: Category, tags: Iterable[str], *, valued: bool
-) -> list[Section]:
-    """The questions of a tab with the rows of ``tags`` that answer them, in their order, and a
-    section of those that answer none."""
     asked, rest, sections = run.catalogue.questions, set(tags), []
+    if category not in asked.tabs:
+        return [section_of(category.heading, fold(run, tags, valued=valued))]
+    # each question with the rows that answer it, in their order; last those that answer none
     for question in asked.tabs[category]:
         ranks: dict[str, tuple[int, int]] = {}
         for n, key in enumerate(question.metrics):
@@ -183,6 +171,11 @@ def _question_sections(
         others.sort(key=lambda r: ranks[r.tag])
         sections.append(section_of(question.title, [*rows, *others], heads))
     return [*sections, section_of(_NO_ANSWER, fold(run, rest, valued=valued))]
+
+
+def _matches(row: TagRow, text: str) -> bool:
+    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
+    return words_match(f"{row.title} {row.tag} {row.info.key}", text)
 
 
 def _environment_rows(

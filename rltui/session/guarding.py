@@ -5,7 +5,7 @@ For ``rltui guard``, which looks at a live run, and for its rehearsal on a recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -166,25 +166,21 @@ def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
         for row in range(last, first, -max(1, (last - first) // _LOOKS)):  # few looks come so far
             if reason(row) is None:
                 break
-        return _too_short(asked, times, hold)
+        # the longest time for which there was a reason, by the rows that were asked
+        longest, since = -1.0, None
+        for row in sorted(asked):
+            since = (row if since is None else since) if asked[row] else None
+            if since is not None:
+                held = (times[row] - times[since]) / 60 if hold.seconds else row - since
+                longest = max(longest, float(held))
+        words = f"held {longest:.{1 if hold.seconds else 0}f} of {hold.words}"
+        return f"no reason held for {hold.words}" if longest < 0 else words
     begun, end = found
     why = reason(end)
     assert why is not None
     replay.goto(run, int(steps[end]))
     replay.judge()
     return Rehearsal(int(steps[begun]), int(steps[end]), len(steps) - 1 - end, int(steps[-1]), why)
-
-
-def _too_short(asked: Mapping[int, Reason | None], times: FloatArray, hold: Hold) -> str:
-    """The longest time for which there was a reason, by the rows that were asked."""
-    longest, begun = -1.0, None
-    for row in sorted(asked):
-        begun = (row if begun is None else begun) if asked[row] else None
-        if begun is not None:
-            held = (times[row] - times[begun]) / 60 if hold.seconds else row - begun
-            longest = max(longest, float(held))
-    words = f"held {longest:.{1 if hold.seconds else 0}f} of {hold.words}"
-    return f"no reason held for {hold.words}" if longest < 0 else words
 
 
 def times_of(run: RunView, steps: IntArray) -> FloatArray:
