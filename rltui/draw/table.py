@@ -52,13 +52,12 @@ class Table:
         return Table(self.cells | changed, self.align, self._lead)
 
     def line(self, signs: Line, cells: Mapping[str, Span | Line]) -> Line:
-        """A row. A long text ends in an ellipsis; a column without a cell is skipped. A
-        cell of several spans stands last, or before one of a single span."""
+        """A row. A long text ends in an ellipsis; a column without a cell is skipped."""
         line, last, before = list(signs), next(reversed(self.cells)), ""
         for name, room in self.cells.items():
             cell, align, gap = cells.get(name), self.align.get(name, ""), " " * (name != last)
             if isinstance(cell, list):
-                line += fit_line(cell, room)
+                line += [(before, TEXT), *fit_line(cell, room)] if before else fit_line(cell, room)
                 before = gap
             elif cell is not None:
                 text, look = cell
