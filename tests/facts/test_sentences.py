@@ -118,9 +118,8 @@ def findings_of_cases(rule: Rule) -> Iterator[Finding]:
         yield from Engine([rule]).evaluate(*made, 0.0).findings
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_value_and_threshold_of_every_case_are_of_one_row(rule: Rule) -> None:
-    for finding in findings_of_cases(rule):
+def test_value_and_threshold_of_every_case_are_of_one_row() -> None:
+    for finding in (finding for rule in RULES for finding in findings_of_cases(rule)):
         assert finding.evidence.step_first <= finding.evidence.step_last
         if finding.until_step is not None:
             assert finding.evidence.step_last <= finding.until_step
