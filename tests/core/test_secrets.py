@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.secrets import MASK, masked, without_secrets
+from tests.tables import cases
 
 SECRET_NAMES = [
     "WANDB_API_KEY",
@@ -142,31 +143,7 @@ def test_an_ordinary_value_stands(name: str, value: str) -> None:
 HIDDEN = "aB3dE5gH7jK9mN1pQ3"
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "hf_{}",
-        "ghp_{}",
-        "github_pat_{}",
-        "sk-proj-{}",
-        "xoxb-12-{}",
-        "AKIAIOSFODNN7EXAMPLE",
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx{}.{}",
-        "Authorization: Bearer {}",
-        "bearer {}",
-        "https://hooks.slack.com/services/T00/B00/{}",
-        "https://discord.com/api/webhooks/12/{}",
-        "https://api.telegram.org/bot1234567890:AAaa{}/sendMessage",
-        "https://me:{}@host.example/x",
-        "postgres://me:p/@{}@host:5432/db",
-        "https://{}@github.com/a/b",
-        "me:{}@proxy.example:8080",
-        "https://host.example/a?sig={}",
-        "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
-        "AccountName=me;AccountKey={}==;EndpointSuffix=core",
-        '{{\\"nested\\": {{\\"dbPassword\\": \\"{}\\"}}}}',
-    ],
-)
+@cases(__file__, "what_has_the_form_of_a_secret_is_taken_out_under_any_name", "form")
 def test_what_has_the_form_of_a_secret_is_taken_out_under_any_name(form: str) -> None:
     value = form.format(HIDDEN, HIDDEN)
     for text in (masked("notes", f"see {value} there"), without_secrets(f"see {value} there")):

@@ -20,6 +20,7 @@ from rltui.core.errors import DocumentError
 from rltui.core.template import fill, parts_of, read_template
 from rltui.core.yaml_document import Node, parse_document, read_document
 from tests.places import FIXTURES, ROOT
+from tests.tables import cases
 
 PATH = Path("some.yaml")
 
@@ -77,21 +78,7 @@ def test_missing_and_double_keys() -> None:
         parse("1: a\n'1': b\n").table()
 
 
-@pytest.mark.parametrize(
-    ("text", "accessor", "says"),
-    [
-        ("a: 3", "text", "expected text, found 3"),
-        ("a: [1]", "text", "found a list"),
-        ("a: x", "number", "expected a number, found text"),
-        ("a: true", "number", "found true or false"),
-        ("a: 1.5", "integer", "whole number"),
-        ("a: false", "integer", "found true or false"),
-        ("a: 1", "boolean", "expected true or false"),
-        ("a: {}", "items", "expected a list, found a mapping"),
-        ("a: [x, 1]", "texts", "expected text, found 1"),
-        ("a: x", "table", "expected a mapping, found text"),
-    ],
-)
+@cases(__file__, "wrong_types")
 def test_wrong_types(text: str, accessor: str, says: str) -> None:
     node = parse(text).table().need("a")
     with pytest.raises(DocumentError, match=says) as caught:

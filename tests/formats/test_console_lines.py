@@ -10,7 +10,7 @@ import pytest
 from rltui.formats.console import Console
 from tests import places
 from tests.formats.consoles import goal, values
-from tests.tables import table
+from tests.tables import cases, table
 
 #: ``lines``: a form with a number that grows, the step of its row, and the names and values.
 #: ``logs``: a log, and all of its points.
@@ -36,22 +36,7 @@ def test_lines(line: dict[str, str]) -> None:
     assert Console().claims(Path("x.log"), text.encode())
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "sleep {n} | reward: {n}\nkeep: {n}, reward: {n}\n",
-        "step {n}: reward [last 9 episodes] 2.5\n",
-        "Namespace(algo='ppo', batch_size=256, clip_eps=0.2, epochs={n}, lr=0.001)\n",
-        "Config(step={n}, loss=0.5, lr=0.001)\n",
-        "{{'epochs': {n}, 'lr': 0.001, 'loss_weight': 1.0}}\n",
-        "{{ _: [], epochs: {n}, lr: 0.001, '$0': 'train.js' }}\n",
-        "train.py --epochs {n} --lr 0.001 --seed=1\n",
-        "train:\n  steps: {n}\n  batch_size: 32\n  lr: 0.001\n  reward_scale: 1\n",
-        '{{\n  "epochs": {n},\n  "lr": 0.001,\n  "loss_weight": 1.0\n}}\n',
-        "epochs: {n}\nlr: 0.1\nalpha: 0.2\n",
-    ],
-    ids=first_words,
-)
+@cases(__file__, "lines_that_are_no_rows", "form", ids=first_words)
 def test_lines_that_are_no_rows(form: str) -> None:
     assert values("".join(form.format(n=n) for n in (4, 4, 8, 100))) == {}
 

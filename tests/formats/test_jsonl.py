@@ -19,6 +19,7 @@ from rltui.formats.base import Decoded, Options, clean_tag
 from rltui.formats.json_value import TIME_KEYS, seconds_of, wall_of
 from rltui.formats.jsonl import JsonLines
 from tests.formats import encode
+from tests.tables import cases
 
 
 def decode(data: bytes | str, *, piece: int | None = None) -> list[Decoded]:
@@ -188,24 +189,7 @@ def test_arbitrary_rows_in_arbitrary_pieces(
     assert repr(sorted(encode.values_of(decode(data)).items())) == repr(sorted(expected.items()))
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("0:01:03", 63.0),
-        ("3 days, 17:51:32", 323492.0),
-        ("1 day, 0:00:01", 86401.0),
-        ("0:00:01.500000", 1.5),
-        ("6s", 6.0),
-        ("46m 13s", 2773.0),
-        ("1h 2m 3s", 3723.0),
-        ("2d 1h", 176400.0),
-        ("0.5s", 0.5),
-        ("", None),
-        ("s", None),
-        ("12:30", None),
-        ("soon", None),
-    ],
-)
+@cases(__file__, "durations")
 def test_durations(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
 

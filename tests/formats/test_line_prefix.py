@@ -14,6 +14,7 @@ from rltui.formats.console.console_line import LinePrefix
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode
+from tests.tables import cases
 
 FIXTURES = places.FIXTURES / "console"
 AREAL = "".join(
@@ -133,20 +134,6 @@ def test_lines_before_the_prefix_begins() -> None:
     assert [step for step, _ in points(log)["a"]] == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "step-1 | loss 0.5",
-        "12:30:01 | 5 | 0.25",
-        "2025-11-23 14:30:19, 5, 0.25",
-        "2025-11-23 14:30:19 | 5 | 0.25",
-        "loss: 0.5, kl: 0.1",
-        "INFO val.loss: 0.5",
-        "1/10: episode: 3",
-        "epoch 3: loss 0.25",
-        "val.loss: 0.5",
-        "INFO:loss:0.5",
-    ],
-)
+@cases(__file__, "what_may_be_a_value_stays", "line")
 def test_what_may_be_a_value_stays(line: str) -> None:
     assert LinePrefix().split(line.encode()) == (b"", 0)
