@@ -5,7 +5,6 @@ The points of a console do not depend on where its pieces end, whatever the byte
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -81,25 +80,6 @@ def test_a_training_is_claimed_before_its_first_row() -> None:
 
 
 # verl
-
-
-def test_verl_line_behind_a_bar_and_a_prefix() -> None:
-    text = (
-        "\x1b[36m(TaskRunner pid=7, ip=10.0.0.1)\x1b[0m \rTraining Progress:   1%|  | 1/150 "
-        "[00:00<00:20,  7.44it/s]\x1b[36m(TaskRunner pid=7)\x1b[0m step:38000000 - "
-        "actor/lr:1e-06 - val/my set@2: x/mean:np.float64(0.25) - a:np.int64(3) - b:nan - c:-inf"
-        " - train/lr(1e-3):2.5\x1b[32m [repeated 2x across cluster] (Ray says so)\x1b[0m\n"
-    )
-    found = values(text)
-    assert math.isnan(found.pop("b")[0][1])
-    assert found == {
-        "actor/lr": [(38000000, 1e-06)],
-        "val/my set@2: x/mean": [(38000000, 0.25)],
-        "a": [(38000000, 3.0)],
-        "c": [(38000000, -math.inf)],
-        "train/lr(1e-3)": [(38000000, 2.5)],
-    }
-    assert decode(text)[0].hparams == {"total_steps": 150}
 
 
 @pytest.mark.parametrize("length", [4096, 4097])
@@ -200,36 +180,7 @@ def test_resumed_training_with_a_bar() -> None:
     assert restarts(text) == [30]
 
 
-def test_cleanrl() -> None:
-    text = (
-        "SPS: 1\nglobal_step=2048, episodic_return=[21.]\nSPS: 1234\n"
-        "global_step=2048, episodic_return=9.0\nglobal_step=2050, episodic_return=[-1.5e+02]\n"
-    )
-    assert values(text) == {
-        "charts/episodic_return": [(2048, 21.0), (2048, 9.0), (2050, -150.0)],
-        "charts/SPS": [(2048, 1.0), (2048, 1234.0)],
-    }
-    assert decode(text)[-1].guessed == {"charts/SPS"}
-
-
 # own loops
-
-
-@pytest.mark.parametrize("total", ["/30", ""])
-def test_epochs_may_stand_on_lines_of_their_own(total: str) -> None:
-    text = "".join(
-        f"=== Epoch {e}/3 ===\n" + "".join(f"step {s}{total} loss=0.5\n" for s in (10, 20, 30))
-        for e in (1, 2, 3)
-    )
-    assert [s for s, _ in values(text)["loss"]] == [10 * n for n in range(1, 10)]
-    assert restarts(text) == []
-    assert decode(text)[0].hparams == ({"total_steps": 90} if total else {})
-
-
-def test_a_second_training_with_epochs_begins_anew() -> None:
-    text = "".join(f"Epoch [{e}/2], Step [{s}/30], Loss: 0.5\n" for e in (1, 2) for s in (15, 30))
-    assert [s for s, _ in values(text + text)["Loss"]] == [15, 30, 45, 60] * 2
-    assert restarts(text + text) == [15]
 
 
 # lines and bytes

@@ -91,22 +91,6 @@ def test_step_columns_of_frameworks(header: str, step: str) -> None:
     assert all(steps(found, t) == [100 * i + at for i in range(1, 5)] for t in found)
 
 
-def test_columns_lined_up_with_blanks() -> None:
-    text = "  epoch    loss     acc\n" + "".join(
-        f"{i:7d} {i / 8:7.3f}\t {0.5:.2f} \n" for i in range(9)
-    )
-    for piece in (None, 1, 11):
-        found = decoded(text, "results.txt", piece)
-        assert steps(found, "loss") == list(range(9))
-        assert set(found) == {"loss", "acc"}
-
-
-def test_a_download_of_tensorboard_is_named_by_its_file() -> None:
-    text = "Wall time,Step,Value\n1.7e9,10,0.5\n1.7e9,20,0.25\n"
-    assert set(decoded(text, "run-ppo_1-tag-rollout_ep_rew_mean.csv")) == {"rollout_ep_rew_mean"}
-    assert set(decoded(text, "ppo.csv")) == {"Value"}
-
-
 @cases(__file__, "data_is_no_log")
 def test_data_is_no_log(name: str, text: str) -> None:
     assert not CsvTable().claims(Path(name), text.encode())
