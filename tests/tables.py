@@ -1,7 +1,5 @@
 """Tables of cases in YAML, beside the test that reads them: inputs are texts, claims are values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

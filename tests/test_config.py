@@ -1,7 +1,5 @@
 """Settings: every source, its rank, and errors that say where."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmark of briefs reads a text as its reader does, and scores strictly."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path

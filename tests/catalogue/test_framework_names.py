@@ -7,8 +7,6 @@ A list in tests/fixtures/names begins with a line ``# source (version)`` and per
 - ``built on``: dialects whose names it writes, too; a few names may look like one of them.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Names that mean different things in different frameworks.
 Recognition on logs that real frameworks wrote (skipped where they are absent).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What settings say of a run, in the spelling of each framework."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """--debug: a log for a bug report."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

@@ -1,7 +1,5 @@
 """The argument tree: hints, options of every command, help."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """``rltui brief``: what it says of runs, how little, and what changed since an earlier answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``rltui canary``: which alarms would fire."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

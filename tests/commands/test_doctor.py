@@ -1,7 +1,5 @@
 """``rltui doctor``: what was detected, and why."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

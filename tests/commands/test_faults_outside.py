@@ -8,8 +8,6 @@ beginning. File systems that fail are those of ``tests/sources/test_fault_machin
 ``RLTUI_OUTSIDE_STEPS=2000`` goes on for longer, ``RLTUI_OUTSIDE_SEED`` takes another course.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """``rltui gate``: exit codes, every form, hostile names, files that are learned and linted."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``rltui guard``: one action on one run, after a while of bad, and never a second one."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """What a guard does, with real processes: to what its user named, once, and through no shell."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -3,8 +3,6 @@
 Wrong paths, wrong documents, logs that try to do harm: a message and a code, no traceback.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """Every byte that every verb writes about hostile logs, parsed by a strict terminal."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Windows of any size, and storms of resizing, on real pseudo terminals: no traceback.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import weakref

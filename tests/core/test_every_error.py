@@ -1,7 +1,5 @@
 """All errors of a document in one reading, and none that only follows from another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, NamedTuple
 

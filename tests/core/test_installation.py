@@ -1,7 +1,5 @@
 """The command that adds a package, for each way in which rltui can have been installed."""
 
-from __future__ import annotations
-
 import pwd
 import shlex
 import sys

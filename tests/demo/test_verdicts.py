@@ -3,8 +3,6 @@
 What a demo run of verl leaves beside its log is found and read as that of a real run.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import closing
 from pathlib import Path

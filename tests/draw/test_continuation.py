@@ -1,7 +1,5 @@
 """A trend drawn on to its limit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ridges and bands of histograms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

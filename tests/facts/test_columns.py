@@ -1,7 +1,5 @@
 """Columns of the list of runs, and conditions on them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs grouped by what they share. What screens keep of a run is dropped when the run changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

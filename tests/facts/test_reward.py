@@ -1,7 +1,5 @@
 """What earns the reward, and the ceiling that the entropy leaves to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

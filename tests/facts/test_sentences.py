@@ -1,7 +1,5 @@
 """The numbers of one sentence belong together: they come from one row of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

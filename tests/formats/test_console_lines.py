@@ -1,7 +1,5 @@
 """What lines of consoles mean: a form with a number that grows, its step, its names and values."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every log format promises; takes every module of FORMATS."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """JSON lines of frameworks with words of their own, and samples that are no metrics."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs as ``logs.yaml`` has them: all of their points, and all else that is read in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Skipped where the folder of logs is absent. Event files hold float32, the texts 
 as their writer gives.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import NamedTuple

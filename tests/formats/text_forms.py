@@ -4,8 +4,6 @@ A form is a function from the rows to the text of its log. ``FORMS`` has all of 
 prints the step, the loss and the reward of every row, and most of them print more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Failures that are put into a copy of a run: what is judged, and what is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

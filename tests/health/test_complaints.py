@@ -1,7 +1,5 @@
 """Errors and warnings of console logs: what counts as one, how they are put together, when."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.core.batch import LogTail

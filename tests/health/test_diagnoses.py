@@ -1,7 +1,5 @@
 """Stories: findings below what explains them, and the setting that began them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase

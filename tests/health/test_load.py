@@ -1,7 +1,5 @@
 """Rule documents: every error says where and names the nearest word."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which way is good: held-out figures that are better when lower, in every dialect."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The shipped rules: their own cases, their reasons, the width of their words."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

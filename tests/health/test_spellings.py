@@ -5,8 +5,6 @@ The spellings are those of public training scripts (PPO, REINFORCE and DQN loops
 nanoGPT descendants, Isaac and Gym examples); none is picked for a log.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

@@ -4,8 +4,6 @@ One line for a status bar.
 The JSON that people's programs read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The next step on Overview is cut only where nothing could make room for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The list of logs on screen and as text: what it says, at every size, whatever the names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Related metrics are those that move together or are read together, not those that are bad."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rltui.draw.line import plain

@@ -1,7 +1,5 @@
 """What Overview says below the questions: the next step at every size, and in plain text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The Timing tab: one step, the stages, every step; and one line on Overview."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """The names that sources log: how they are written, put together and given prefixes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A log that says in words, again and again, what is wrong with the training."""
 
-from __future__ import annotations
-
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.health.model import Report

@@ -1,8 +1,6 @@
 """The best guess at a reward without a usual name; names of experiments in front of all tags; what
 settings say of the updates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """One run, healthy and with a reward that collapses, in the forms of JSON and of tables that people
 write: rows and verdict are the same in all."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A run as it was at an earlier step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every way to read a log gives the same rows: at once, watched, while it grows, over the wire."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

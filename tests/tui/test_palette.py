@@ -1,7 +1,5 @@
 """The palette finds metrics, findings, settings, commands and runs."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """A run as it was, on the screen: going there, playing, coming back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

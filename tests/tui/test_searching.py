@@ -3,8 +3,6 @@
 The command line: history, completion and search.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

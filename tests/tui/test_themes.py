@@ -1,7 +1,5 @@
 """Themes: ours are Textual's, Textual's are ours, and everything on the screen follows."""
 
-from __future__ import annotations
-
 import pytest
 from rich.color import ColorType
 from textual.theme import BUILTIN_THEMES

@@ -1,7 +1,5 @@
 """What a training is doing between two rows, by the lines of its console."""
 
-from __future__ import annotations
-
 from rltui.core.batch import Phase
 from rltui.formats.console.console_decoder import ConsoleDecoder
 from rltui.formats.console.phase import PhaseSearch

@@ -1,7 +1,5 @@
 """What a detector says of a few rows in terse notation."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rltui.core.block import FloatArray

@@ -1,7 +1,5 @@
 """What is too high or too low by a limit, or by what the run had before, and what is not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

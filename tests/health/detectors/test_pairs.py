@@ -3,8 +3,6 @@
 What is computed in another way for speed gives the same numbers, to the last bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values that are not finite, or stand still."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.health.detectors.said import Number, first_row, signal

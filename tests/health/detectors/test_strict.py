@@ -1,8 +1,6 @@
 """What need not be judged: a stricter level where the milder one rules it out, and what a necessary
 condition rules out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 

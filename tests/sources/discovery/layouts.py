@@ -1,7 +1,5 @@
 """Writers of small logs, each as a framework or tracker leaves it, of the same kind of rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

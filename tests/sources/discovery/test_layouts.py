@@ -1,7 +1,5 @@
 """Usual layouts of a directory of logs: how many runs, their names, and their rows."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

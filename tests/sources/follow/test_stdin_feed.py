@@ -1,7 +1,5 @@
 """A log that comes through a pipe."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading
