@@ -82,7 +82,7 @@ def test_every_theme_of_textual_gives_readable_tokens(name: str) -> None:
         assert contrast(theme.colours[token], ground) >= 2.4, token
 
 
-def test_ours_go_to_textual_and_back() -> None:
+def test_our_themes_go_to_textual_and_back() -> None:
     (dark,) = [t for t in list_themes() if t.name == "dark"]
     assert textual_theme(dark).background == dark.colours[Token.BG]
     assert textual_theme(dark).error == dark.colours[Token.BAD]

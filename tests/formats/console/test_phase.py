@@ -16,7 +16,7 @@ def test_a_line_says_what_goes_on(line: str, words: str | None) -> None:
     assert (search.phase and search.phase.words) == words
 
 
-def test_it_lasts_until_it_ends_and_is_known_by_its_last_time() -> None:
+def test_a_phase_lasts_until_its_end_and_is_known_by_its_last_time() -> None:
     search, start = PhaseSearch(), b"[2026-11-28 %s:01:00] Timer update start\n"
     search.feed(start % b"10", None)
     search.feed(b"Timer update end (elapsed: 61.5s)\n", None)

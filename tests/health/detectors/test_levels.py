@@ -106,7 +106,7 @@ def test_what_is_found_and_from_which_row_on(
 
 
 @pytest.mark.parametrize(("name", "given"), [("grown", GROWN), ("off_best", WORSE)])
-def test_it_takes_more_rows_where_single_ones_scatter_widely(
+def test_more_rows_are_needed_where_single_ones_scatter_widely(
     name: str, given: dict[str, Number]
 ) -> None:
     rng = np.random.default_rng(0)
