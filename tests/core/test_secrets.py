@@ -11,62 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.secrets import MASK, masked, without_secrets
-from tests.tables import cases
+from tests.tables import cases, table
 
-SECRET_NAMES = [
-    "WANDB_API_KEY",
-    "HF_TOKEN",
-    "HF_HUB_TOKENS",
-    "hub_token",
-    "apiToken",
-    "api_token",
-    "PGPASSWORD",
-    "DB_PASS",
-    "GITHUB_PAT",
-    "aws_secret_access_key",
-    "AWSAccessKeyId",
-    "AccountKey",
-    "trainer.logger.password",
-    "slack.webhook_url",
-    "OPENAI_API_KEY_2",
-    "client-secret",
-    "HFToken",
-    "Authorization",
-    "SENTRY_DSN",
-    "aws_session",
-    "my_secret_stuff",
-    "token_hub",
-    "access_key_secret_v2",
-    "encryption_salt_key",
-]
-ORDINARY_NAMES = [
-    "max_tokens",
-    "num_tokens",
-    "maxNewTokens",
-    "tokenizer",
-    "tokenizer.eos_token",
-    "pad_token_id",
-    "special_tokens",
-    "pass_rate",
-    "pass@8",
-    "forward_pass",
-    "val-core/acc/pass@16",
-    "token_level_loss",
-    "tokens_per_second",
-    "loss_per_token",
-    "key_dim",
-    "reward_fn_key",
-    "data.image_key",
-    "secret_name",
-    "session",
-    "salt",
-    "token_type",
-    "include_pat",
-    "KeyError",
-    "author",
-    "keyboard",
-    "actor.optim.lr",
-]
+SECRET_NAMES = table(__file__)["secret_names"]
+ORDINARY_NAMES = table(__file__)["ordinary_names"]
 #: A value that is neither a number nor a form of its own.
 PASSWORDS = st.text(string.ascii_letters, min_size=6, max_size=20).filter(
     lambda text: text.lower() not in ("bearer", "digest", "infinity")

@@ -19,6 +19,7 @@ from rltui.formats.console import Console
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
+from tests.tables import table
 
 
 def tail(text: str | bytes) -> LogTail:
@@ -235,30 +236,7 @@ def test_tail_is_bounded_and_the_same_for_any_pieces() -> None:
 
 FILES = sorted((places.FIXTURES / "console").glob("*.log"))
 #: What stands in a log again and again, with a number that grows.
-PARTS = (
-    "Epoch {n}, global step {n}6: x\nkl: 0.{n}\n",
-    "Epoch {n} complete:\nloss: 0.{n}\nkl: 0.2\n",
-    "Epoch {n}/9\n",
-    "Epoch {n}:  50%|#  | {n}/40 [00:02<00:03,  1.9it/s, loss={n}.5]\n",
-    "Iter  Loss  Reward\n",
-    "1{n}  0.5  {n}.5\n",
-    "Step {n}\n",
-    "step {n} loss=0.{n}\n",
-    "loss: {n}.5\n",
-    "timesteps: {n}0\n",
-    "-------\n",
-    "| total_steps | {n} |\n| loss | {n}.25 |\n-------\n",
-    "╭───┬───╮\n│ loss │ 0.{n} │\n╰───┴───╯\n",
-    "Learning iteration {n}/90\nMean reward: {n}.5\n",
-    "Total timesteps: 4\n",
-    "Step {n}:\n{{'loss': 0.{n}\n",
-    "'kl': {n}}}\n",
-    "Ep {n} | Reward: {n} | Eps: 0.{n}\n",
-    "step: 2.{n}K, loss: 0.{n}\n",
-    "╭─── Step {n} ───╮\n│ Mean reward: 0.{n} │\n╰────────────────╯\n",
-    "Evaluation over 10 episodes: mean {n}.2, std 0.5\n",
-    "hello\n",
-)
+PARTS = table(__file__)["parts"]
 TEXTS = (
     "".join(f"U {n} | F {n * 2048} | FPS 250 | rR:μσmM 0.{n} 0.0 0.0 0.0\n" for n in range(1, 4)),
     "".join(

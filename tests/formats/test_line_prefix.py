@@ -14,7 +14,7 @@ from rltui.formats.console.console_line import LinePrefix
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode
-from tests.tables import cases
+from tests.tables import cases, table
 
 FIXTURES = places.FIXTURES / "console"
 AREAL = "".join(
@@ -46,28 +46,7 @@ LOGS = {
     "AReaL": AREAL,
     "rsl_rl": RSL_RL,
 }
-PREFIXES = {
-    "kubectl --timestamps": "2025-11-23T14:30:19.240000123Z ",
-    "kubectl --prefix": "[pod/trainer-0/pytorch] ",
-    "containerd": "2025-11-23T14:30:19.24Z stdout F ",
-    "docker compose": "trainer-1  | ",
-    "docker compose in colour": "\x1b[36mtrainer-1  |\x1b[0m ",
-    "docker compose and a time": "trainer-1  | 2025-11-23T14:30:19.24Z ",
-    "journald": "Nov 23 14:30:19 node7 python[123]: ",
-    "journald -o short-iso": "2025-11-23T14:30:19+0000 node7 train.sh[12]: ",
-    "syslog": "Nov  3 14:30:19 node7 trainer: ",
-    "Slurm --label": "0: ",
-    "torchrun": "[rank0]: ",
-    "torchrun --tee": "[default0]:",
-    "a time and a bar": "2025-11-23T14:30:19.24Z │ ",
-    "logging": "2025-11-23 14:30:19,123 INFO trainer.core: ",
-    "logging with dashes": "2025-11-23 14:30:19,123 - trainer - INFO - ",
-    "hydra": "[2025-11-23 14:30:19,123][trainer][INFO] - ",
-    "loguru": "2025-11-23 14:30:19.123 | INFO     | trainer:fit:12 - ",
-    "glog": "I1123 14:30:19.123456 1234 train.py:12] ",
-    "a date in brackets": "[11-23 14:30:19] ",
-    "basicConfig": "INFO:root:",
-}
+PREFIXES = table(__file__)["prefixes"]
 
 
 def lines(log: str) -> list[str]:
