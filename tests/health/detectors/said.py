@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import rltui.health.rules  # noqa: F401 - it registers all detectors
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.cases import parse_series
