@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 from rltui.commands.command import nothing_readable, open_config, open_session
 from rltui.commands.departure import Departure, departing
@@ -65,15 +67,19 @@ def demo(options: argparse.Namespace) -> int:
 
 def _demo(options: argparse.Namespace, departure: Departure) -> int:
     config = open_config(options)
-    with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
-        logdir = Path(directory) / "demo"
+    need_terminal("demo")
+    place = Path(tempfile.gettempdir(), f"rltui-demo-{uuid4().hex}")
+    logdir = place / "demo"
+    history = SCENARIOS[options.scenario].history
+    with ExitStack() as stack:
+        # Before the directory is there: a signal between the two leaves nothing behind.
+        stack.callback(shutil.rmtree, place, ignore_errors=True)
+        place.mkdir(mode=0o700)
         runs = demo_runs(logdir, options.scenario, _STEPS)
-        history = SCENARIOS[options.scenario].history
-        need_terminal("demo")
         for run in runs:
             run.write_history(history)
-        with ExitStack() as stack:
-            for writer in [DemoWriter(run) for run in runs]:
-                stack.callback(writer.stop)
-                writer.start(options.speed)
-            return show(Session([logdir], config), config, departure)
+        for writer in [DemoWriter(run) for run in runs]:
+            stack.callback(writer.stop)
+            writer.start(options.speed)
+
+        return show(Session([logdir], config), config, departure)

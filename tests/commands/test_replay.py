@@ -1,6 +1,7 @@
 """rltui replay: where it begins."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +83,22 @@ def test_every_name_that_is_printed_chooses_its_run(
         assert capsys.readouterr().out.split()[1].rstrip(":") == name
         assert main(["replay", str(first), str(second), "--run", name]) == 0
     assert len(shown) == len(names)
+
+
+@pytest.mark.parametrize("maker", [(os, "mkdir"), (Path, "mkdir")], ids=["os", "path"])
+def test_an_end_while_its_directory_is_made_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, maker: tuple[Any, str]
+) -> None:
+    make = getattr(*maker)
+
+    def made_then_ended(*args: Any, **kwargs: Any) -> None:
+        make(*args, **kwargs)
+        raise SystemExit(129)
+
+    monkeypatch.setattr("rltui.commands.replay.need_terminal", lambda _: None)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(*maker, made_then_ended)
+    with pytest.raises(SystemExit):
+        main(["demo"])
+
+    assert list(tmp_path.iterdir()) == []
