@@ -15,14 +15,22 @@ import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
+_WALKTHROUGHS = ROOT / "scripts" / "walkthroughs.md"
 _PACKAGE = "rltui"
 _HEAD = """\
 # Architecture
 
+Two walks come first, each function in its order: one row from the log to the cell, and one finding
+from the rule to every surface. Then the packages, and who imports whom.
+"""
+_PACKAGES = """\
+## The packages
+
 Generated from the imports by `scripts/package_map.py` (`make docs`). An arrow points from the
 package that imports to the one that is imported. Data flows against the arrows: from the files
 of a run at the bottom to the screen at the top. The import contracts in `pyproject.toml` say
-which arrows there may be.
+which arrows there may be. Arrows that follow from others are left out of the picture, the table
+has all.
 """
 
 #: box -> boxes that it imports.
@@ -115,8 +123,8 @@ def page(root: Path = ROOT) -> str:
     whole = arrows(graph, _PACKAGE)
     parts = [
         _HEAD,
-        "## The packages\n\nArrows that follow from others are left out of the picture, "
-        "the table has all.\n",
+        _WALKTHROUGHS.read_text(encoding="utf-8"),
+        _PACKAGES,
         "\n".join([*diagram(whole), "", *table(whole, root)]) + "\n",
     ]
     for package in packages_with_parts(graph, root):

@@ -1,6 +1,8 @@
 """The picture of the packages leaves out what follows, and nothing else."""
 
+import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -29,3 +31,11 @@ def test_the_diagram_names_every_box() -> None:
 def test_the_purpose_is_the_first_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text('"""Reads ``x`` | y.\n\nMore."""\n')
     assert package_map.purpose("a", tmp_path) == "Reads `x` \\| y."
+
+
+def test_every_function_of_the_walkthroughs_exists() -> None:
+    named = re.findall(r"`([a-z_]+(?:\.\w+)+)`", package_map._WALKTHROUGHS.read_text())
+
+    assert len(named) > 60
+    for name in named:
+        resolve_name(f"rltui.{name}")
