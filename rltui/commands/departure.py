@@ -14,9 +14,9 @@ possible and otherwise by force:
   kernel sends none (no controlling terminal, SIGHUP ignored, a pipe that nobody reads). What an
   app writes to it after that is dropped, so that no thread dies and nobody waits.
 - From the signal on everything (the app, the reader thread, the verdict, the interpreter's own
-  end) has :data:`GRACE_S` seconds. Then a thread that waits for nothing but the clock runs what
-  ``atexit`` holds, saves the view, puts the terminal back, writes the last line as far as there
-  is a terminal, and ends the process.
+  end) has :data:`GRACE_S` seconds. Then a thread puts the terminal back, saves the view, writes the
+  last line as far as there is a terminal, and runs what ``atexit`` holds; another, which waits
+  for nothing but the clock, ends the process.
 
 The thread learns of signals from a pipe that the interpreter's C handler writes to, so that it
 does not depend on the main thread. It costs nothing: it sleeps in ``poll``.
@@ -42,8 +42,8 @@ from rltui.commands.standard_output import discard, emit
 
 #: Seconds that an orderly end may take after a signal.
 GRACE_S = 1.2
-#: Seconds for saving in an end by force, and for all of it: every step can block.
-_SAVE_S, _FORCE_S = 0.15, 0.4
+#: Seconds of an end by force, in which every step can block; milliseconds that a full terminal has.
+_FORCE_S, _WRITE_MS = 0.4, 150
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1)
 #: Job control; a process that leaves must not be stopped by it, nor come back to the screen.
 _JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT)
@@ -105,6 +105,9 @@ class Departure:
         self._mask: set[Any] = set()
         self._failing = threading.Thread(target=self._wait_for_failure, daemon=True)
         self._thread = threading.Thread(target=self._watch, name="rltui-departure", daemon=True)
+        # From Python 3.12 a process that waits for its threads starts no other: this one waits.
+        self._late = threading.Event()
+        self._cleaner = threading.Thread(target=self._force, daemon=True)
 
     def __enter__(self) -> Departure:
         self._pipe = os.pipe()
@@ -118,6 +121,7 @@ class Departure:
             # in all threads: one of them waits for those that another process sends
             self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._failures)
             self._failing.start()
+        self._cleaner.start()
         self._thread.start()
         return self
 
@@ -141,6 +145,8 @@ class Departure:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         os.close(self._pipe[1])
+        self._late.set()
+        self._cleaner.join()
         self._thread.join()
         os.close(self._pipe[0])
 
@@ -236,22 +242,33 @@ class Departure:
                     if number in numbers and self._counts(number):
                         # an orderly end has its time
                         time.sleep(GRACE_S)
-                        _within(_FORCE_S, self._force)
+                        self._late.set()
+                        self._cleaner.join(_FORCE_S)
                         os._exit(128 + (self._failed or number))
 
     def _force(self) -> None:
-        """Clean up in place of a main thread that is stuck: exit handlers, view, terminal."""
-        last: list[str] = []
-        cleaning = _attempt(atexit._run_exitfuncs)
-        _within(_SAVE_S, lambda: last.append(self._rescue()))
-        if self._modes is not None and self._output is not None and not self._is_gone():
-            # A background job that sets modes would be stopped.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
-            with contextlib.suppress(OSError, termios.error):
-                termios.tcsetattr(self._output, termios.TCSANOW, self._modes)
-                text = _RESTORE + "".join(last)
+        """Clean up in place of a main thread that is stuck: terminal, view, exit handlers."""
+        self._late.wait()
+        if not self.code:
+            return
+        self._write_last(_RESTORE)
+        with contextlib.suppress(Exception):
+            self._write_last(self._rescue())
+        with contextlib.suppress(Exception):
+            atexit._run_exitfuncs()
+
+    def _write_last(self, text: str) -> None:
+        """Write to the terminal, in the modes that it had, if there was one and still is."""
+        if self._modes is None or self._output is None or self._is_gone():
+            return
+        # A background job that sets modes would be stopped.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+        with contextlib.suppress(OSError, termios.error):
+            termios.tcsetattr(self._output, termios.TCSANOW, self._modes)
+            room = select.poll()
+            room.register(self._output, select.POLLOUT)
+            if room.poll(_WRITE_MS):
                 os.write(self._output, text.encode("utf-8", "backslashreplace"))
-        cleaning.join()
 
 
 def hang_up() -> None:
@@ -310,21 +327,6 @@ def _is_gone(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(events & _GONE for _, events in poll.poll(0))
-
-
-def _within(seconds: float, action: Callable[[], object]) -> None:
-    """Run ``action``, which may fail or block, for at most so many seconds."""
-    _attempt(action).join(seconds)
-
-
-def _attempt(action: Callable[[], object]) -> threading.Thread:
-    def attempt() -> None:
-        with contextlib.suppress(Exception):
-            action()
-
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    return thread
 
 
 def _replace_stderr(file: Any) -> None:

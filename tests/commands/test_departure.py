@@ -174,12 +174,24 @@ departing(verb, sys.stderr)
 """
 
 
-def stuck(path: Path, environ: dict[str, str]) -> Terminal:
-    return Terminal(["-c", _STUCK, str(path)], environ)
+#: The main thread leaves, and the interpreter waits for the library's thread: from Python 3.12 no
+#: thread can be started then.
+_ENDING = (
+    _STUCK.replace("def verb", "left = threading.Event()\n\ndef verb")
+    .replace("return_code: None", "return_code: left.set()")
+    .replace("        wait()\n\ndeparting", "        left.wait()\n\ndeparting")
+)
 
 
-def test_a_library_that_is_stuck_holds_nobody_up(tmp_path: Path, environ: dict[str, str]) -> None:
-    with stuck(tmp_path / "state", environ) as terminal:
+def stuck(path: Path, environ: dict[str, str], script: str = _STUCK) -> Terminal:
+    return Terminal(["-c", script, str(path)], environ)
+
+
+@pytest.mark.parametrize("script", [_STUCK, _ENDING], ids=["stuck", "ending"])
+def test_a_library_that_is_stuck_holds_nobody_up(
+    tmp_path: Path, environ: dict[str, str], script: str
+) -> None:
+    with stuck(tmp_path / "state", environ, script) as terminal:
         terminal.read_until(b"stuck")
         terminal.process.send_signal(signal.SIGTERM)
         terminal.drain()
