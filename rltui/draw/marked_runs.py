@@ -25,7 +25,6 @@ from rltui.draw.line import (
     TEXT,
     Block,
     Line,
-    Span,
     Token,
     column,
     fit_line,
@@ -33,7 +32,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.table import Table, table_for
+from rltui.draw.table import Cells, Table, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, x_axis
 from rltui.facts.cache import RunSeriesCache, kept
@@ -433,7 +432,7 @@ def _table(
     heads = {f"={name}": last_part(name) for name in settings}
     heads |= {"value": "   value", "average": f"smooth {numbers.short(weight_of(view))}"}
     heads |= {"apart": "to this run" if origin is own else "to reference", "seen": "seen at"}
-    above: dict[str, Span | Line] = {name: (words, MUTED) for name, words in heads.items()}
+    above: Cells = {name: (words, MUTED) for name, words in heads.items()}
     lines = [columns.line([column(title, _SAMPLE + room, ACCENT_BOLD)], above)]
 
     for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
@@ -445,7 +444,7 @@ def _table(
     return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
 
 
-def _cells(row: _Row, origin: _Row, view: View) -> dict[str, Span | Line]:
+def _cells(row: _Row, origin: _Row, view: View) -> Cells:
     """Value with badge, average, difference to ``origin``, and where it was seen."""
     reading, difference = row.reading, numbers.MISSING
     if reading is None:

@@ -11,6 +11,8 @@ from rltui.core.text import cell_width, pad
 from rltui.draw.line import LEVEL_LOOK, MUTED, RULE, TEXT, TITLE, Line, Span, fit_line, line_width
 from rltui.draw.view import View
 
+Cells = dict[str, Span | Line]
+"""Column -> what a row has there, of one look or of several."""
 Head = tuple[str, int, int]
 """A column head, the cell where it begins, and how far a long title may move it."""
 _LEFT: Mapping[str, str] = MappingProxyType({})
@@ -51,7 +53,7 @@ class Table:
         changed = {source: self[source] - cells, to: self[to] + cells}
         return Table(self.cells | changed, self.align, self._lead)
 
-    def line(self, signs: Line, cells: Mapping[str, Span | Line]) -> Line:
+    def line(self, signs: Line, cells: Cells) -> Line:
         """A row. A long text ends in an ellipsis; a column without a cell is skipped."""
         line, last, before = list(signs), next(reversed(self.cells)), ""
         for name, room in self.cells.items():

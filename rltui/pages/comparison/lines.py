@@ -39,7 +39,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.marked_runs import Trace, band_of, trace_of, weight_of
 from rltui.draw.prose import distinct, paragraph
-from rltui.draw.table import Table
+from rltui.draw.table import Cells, Table
 from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
 from rltui.facts.comparison import (
@@ -103,7 +103,7 @@ class ComparisonTable:
         """The heads of the columns."""
         comparison, glyphs, columns = self._comparison, self._view.glyphs, self._columns
         grouped = comparison.grouping is not None
-        cells: dict[str, Span | Line] = {
+        cells: Cells = {
             "verdict": ("verdict", MUTED),
             "step": ("runs" if grouped else "step", MUTED),
             "average": (f"smooth {numbers.short(weight_of(self._view))}", MUTED),
@@ -143,7 +143,7 @@ class ComparisonTable:
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         steps = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
         verdict = glyphs.text(comparison.verdict_words(row))
-        cells: dict[str, Span | Line] = {
+        cells: Cells = {
             # the blanks have a look of their own: 16 colours reverse the name at the cursor
             "name": [(fit(glyphs.text(name), self._columns["name"]), look)],
             "verdict": (verdict, LEVEL_LOOK[level] if alarm else MUTED),

@@ -11,13 +11,12 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     Line,
-    Span,
     Token,
     fit_line,
     style,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.table import Table, ruled, table_for
+from rltui.draw.table import Cells, Table, ruled, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.reward import Earned, Part, earned
@@ -103,7 +102,7 @@ def _part_line(
     change = "" if part.moves else "no move"
     if part.moves and part.change:
         change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
-    cells: dict[str, Span | Line] = {
+    cells: Cells = {
         "name": (name, style(Token.STRONG) if alarm else TEXT),
         "mean": (numbers.short(part.mean), STRONG),
         "change": (change, MUTED),
