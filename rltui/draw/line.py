@@ -167,6 +167,17 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
     return out
 
 
+def with_end(line: Line, right: Line, width: int) -> Line:
+    """The line in ``width`` cells, cut or padded so that ``right`` stands at its end."""
+    room = width - line_width(right)
+    missing = room - line_width(line)
+    if missing < 0:
+        return [*fit_line(line, max(0, room)), *right]
+
+    *before, (text, look) = line
+    return [*before, (text + " " * missing, look), *right]
+
+
 def column(text: str, width: int, look: Style = TEXT, *, right: bool = False) -> Span:
     """``text`` in ``width`` cells, the last of them blank: columns never touch."""
     return pad(text, width - 1, right=right) + " ", look

@@ -22,10 +22,10 @@ from rltui.draw.line import (
     Span,
     Style,
     Token,
-    fit_line,
     line_width,
     longest,
     style,
+    with_end,
 )
 from rltui.facts import numbers
 
@@ -167,7 +167,7 @@ def trouble_line(
     badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
 
-    return [*fit_line([badge, text], width - len(more)), (more, MUTED)]
+    return with_end([badge, text], [(more, MUTED)], width)
 
 
 def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:

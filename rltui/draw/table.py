@@ -106,22 +106,28 @@ def table_for(layouts: str, width: int, lead: int = 2) -> Table:
     return Table(cells, align, lead)
 
 
-def ruled(
-    title: str, width: int, view: View, *, level: Level | None = None, heads: Iterable[Head] = ()
+def heading(
+    title: str,
+    width: int,
+    view: View,
+    note: str = "",
+    *,
+    level: Level | None = None,
+    heads: Iterable[Head] = (),
 ) -> Line:
-    """Heading of a section: bold title, rule with the column heads set into it, and the worst
-    badge at the right."""
+    """A bold title, a rule with the column heads set into it, and at the right end a muted note, or
+    the badge of a level."""
     rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
     for head, begin, latest in heads:
         used = line_width(line)
         fill = min(max(begin, used + 1), latest) - 1 - used
         if fill >= 0:
             line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    right: Line = []
+    right: Line = [(f" {note}", MUTED)] if note else []
     if level is not None:
         right = [(" " + view.glyphs.badge(level), LEVEL_LOOK[level])]
     room = width - line_width(line) - line_width(right)
     if room < 0:
-        return fit_line(line, width)
+        return fit_line([*line, *right], width)
 
     return [*line, (rule * room, RULE), *right]

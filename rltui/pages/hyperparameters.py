@@ -23,6 +23,7 @@ from rltui.draw.line import (
     slot_look,
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.groups import slot_of, slot_sign
@@ -36,7 +37,6 @@ from rltui.facts.settings import (
     settings_changed,
     settings_of,
 )
-from rltui.pages.findings.lines import heading
 from rltui.session import RunView, Session
 from rltui.session.hyperparameters import differing_settings, value_text
 from rltui.sources.side_files.settings_files import FileSettings, read_settings

@@ -36,10 +36,10 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import hard_wrap, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
-from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn

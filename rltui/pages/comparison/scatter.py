@@ -17,7 +17,6 @@ from rltui.draw.line import (
     RULE,
     STRONG,
     TEXT,
-    TITLE,
     Line,
     Span,
     Token,
@@ -25,6 +24,7 @@ from rltui.draw.line import (
     longest,
     style,
 )
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts.columns import as_number
 from rltui.facts.comparison import Comparison, MetricColumn, RunRow
@@ -71,10 +71,8 @@ def scatter_lines(
     words, glyphs = view.glyphs.text, view.glyphs
     missing = len(comparison.runs) - len(points)
     note = f"not known of {missing} runs  " if missing else ""
-    right = f" {note}x: the next one"
-    head = fit(words(f"{metric.title} against {setting} "), width - cell_width(right))
-    rule = glyphs.rule * (width - cell_width(head) - cell_width(right))
-    lines: list[Line] = [[(head, TITLE), (rule, RULE), (right, MUTED)]]
+    title = words(f"{metric.title} against {setting}")
+    lines = [heading(title, width, view, f"{note}x: the next one")]
     rows, cells = height - 3, width - _LABELS - 1
     if not points or rows < 2 or cells < 8:
         return [*lines, [(f"no run has both {words(setting)} and this metric", MUTED)]][:height]

@@ -17,13 +17,13 @@ from rltui.draw.line import (
     Line,
     Style,
     column,
-    fit_line,
     line_width,
     style,
+    with_end,
 )
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, fact_table, paragraph
-from rltui.draw.table import ruled
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.checks import CheckItem, then_words
@@ -40,7 +40,6 @@ from rltui.pages.findings.lines import (
     badge_of,
     evidence_facts,
     first_mover_lines,
-    heading,
     row_of,
     span_words,
 )
@@ -120,7 +119,7 @@ class _Detail:
         if rows and room >= 4:
             shown = rows if len(rows) <= room - 2 else rows[: room - 3]
             columns = columns_for(width)
-            head = ruled("Judged", columns.width, view, heads=metric_heads(columns, "run"))
+            head = heading("Judged", columns.width, view, heads=metric_heads(columns, "run"))
             lines += [[], head]
             names = distinct(tuple(r.title for r in shown), columns["name"])
             lines += [
@@ -224,7 +223,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, max(0, room)), look))
-        lines.append([*fit_line(line, width - line_width(right)), *right])
+        lines.append(with_end(line, right, width))
 
     return lines
 

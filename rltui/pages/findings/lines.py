@@ -25,10 +25,11 @@ from rltui.draw.line import (
     column,
     fit_line,
     indented,
-    line_width,
     style,
+    with_end,
 )
 from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -52,16 +53,6 @@ from rltui.session import RunView
 _BOTH_VALUES = 58
 #: Cells of the names of the facts, with a blank, and the fewest for evidence in a line.
 STORY_NAMES, _LEAST_EVIDENCE = 13, 20
-
-
-def heading(title: str, width: int, view: View, note: str = "") -> Line:
-    """A bold title, a rule, and a muted note at the right end."""
-    left: Line = [(f"{title} ", TITLE)]
-    right: Line = [(f" {note}", MUTED)] if note else []
-    room = width - line_width(left) - line_width(right)
-    if room < 0:
-        return fit_line([*left, *right], width)
-    return [*left, (view.glyphs.rule * room, RULE), *right]
 
 
 def counts(run: RunView) -> str:
@@ -157,8 +148,7 @@ def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]
         title, right = glyphs.text(title), glyphs.text(right)
         if 2 + cell_width(title) + cell_width(right) > width:
             right = right[right.rfind("  ") :] if "  " in right else right
-        left = pad(title, max(0, width - 2 - cell_width(right)))
-        line: Line = [(f"{mark} ", look), (left, look), (right, look)]
+        line = with_end([(f"{mark} ", look), (title, look)], [(right, look)], width)
         lines.append((HeadId(tag), fit_line(line, width)))
     return lines
 
@@ -180,14 +170,13 @@ def finding_line(
     """One line: badge, title, as much of the ``evidence`` as fits, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
     right = span_words(run, row.finding, now=now)
-    room = width - cell_width(right) - 3
     title, look = view.glyphs.text(title_words(row)), style(token, bold=bold)
     said = view.glyphs.text(sentences.short(row.finding)) if evidence else ""
-    left = room - cell_width(title) - 2
-    if not said or left < min(_LEAST_EVIDENCE, cell_width(said)):
-        return [(f"{glyph} ", look), (pad(title, room), look), (f" {right}", MUTED)]
-    text = f"  {pad(said, left)}"
-    return [(f"{glyph} ", look), (title, look), (text, TEXT), (f" {right}", MUTED)]
+    left = width - cell_width(right) - cell_width(title) - 5
+    line: Line = [(f"{glyph} ", look), (title, look)]
+    if said and left >= min(_LEAST_EVIDENCE, cell_width(said)):
+        line.append((f"  {said}", TEXT))
+    return with_end(line, [(f" {right}", MUTED)], width)
 
 
 def no_verdict(run: RunView) -> str:

@@ -9,7 +9,7 @@ from rltui.catalogue.model import Category
 from rltui.core.block import IntArray
 from rltui.core.level import Direction
 from rltui.core.record import record
-from rltui.core.text import cell_width, clean
+from rltui.core.text import clean
 from rltui.draw.line import (
     LEVEL_BOLD,
     LEVEL_LOOK,
@@ -23,10 +23,10 @@ from rltui.draw.line import (
     Line,
     Token,
     column,
-    fit_line,
     indented,
     side_by_side,
     style,
+    with_end,
 )
 from rltui.draw.marked_runs import told_lines
 from rltui.draw.metric_chart import (
@@ -36,6 +36,7 @@ from rltui.draw.metric_chart import (
     statistics_in_line,
 )
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.cache import RunSeriesCache, kept
@@ -52,7 +53,7 @@ from rltui.facts.story import story_blaming, story_of
 from rltui.facts.story_words import Part
 from rltui.facts.x_axis import against_words, axis_of
 from rltui.health.model import Judgement
-from rltui.pages.findings.lines import finding_block, heading
+from rltui.pages.findings.lines import finding_block
 from rltui.session import RunView
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
@@ -105,8 +106,7 @@ def metric_lines(
 
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
-    head = fit_line(head, inner - cell_width(where) - 1)
-    lines: Block = [[*head, (f" {where}", MUTED)]]
+    lines = [with_end(head, [(f" {where}", MUTED)], inner)]
     if height >= 16:
         lines.append([(view.glyphs.rule * inner, RULE)])
 

@@ -16,11 +16,10 @@ from rltui.draw.line import (
     fit_line,
     longest,
 )
-from rltui.draw.table import Cells, Table
+from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.devices import Device, Devices, devices_of
-from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]

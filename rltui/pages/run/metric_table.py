@@ -28,7 +28,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, columns_until, spark_of
-from rltui.draw.table import Head, Table, ruled, table_for
+from rltui.draw.table import Head, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
@@ -36,7 +36,6 @@ from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
 from rltui.facts.x_axis import span_of
-from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -254,7 +253,7 @@ def section_entries(
             heads = metric_heads(
                 columns, None if i else spark_head(run, columns["spark"]), section.heads
             )
-            head = ruled(section.title, columns.width, view, level=section.level, heads=heads)
+            head = heading(section.title, columns.width, view, level=section.level, heads=heads)
             entries += [] if whole else [fixed([])]
             entries.append(fixed([(" " * margin, TEXT), *head]))
         entries += rows[: len(section.rows)]
@@ -330,7 +329,7 @@ def list_head(
 
     heads = metric_heads(columns, spark_head(run, columns["spark"]), section.heads)
     title = view.glyphs.text(title)
-    return ruled(title, columns.width, view, level=section.level, heads=heads)
+    return heading(title, columns.width, view, level=section.level, heads=heads)
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:

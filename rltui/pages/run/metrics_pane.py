@@ -30,6 +30,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
 from rltui.draw.prose import fact_line, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import (
@@ -47,7 +48,7 @@ from rltui.facts.metrics import (
 from rltui.facts.story_words import Part
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
-from rltui.pages.findings.lines import finding_block, heading
+from rltui.pages.findings.lines import finding_block
 from rltui.pages.run.grid import Grid, grid_lines
 from rltui.pages.run.grid_layout import MARGIN, grid_layout
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries

@@ -16,7 +16,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.table import Cells, Table, ruled, table_for
+from rltui.draw.table import Cells, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.reward import Earned, Part, earned
@@ -57,7 +57,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     titles = tuple(view.glyphs.text(run.infos[p.tag].title) for p in shown)
     title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
     heads = columns.heads(_HEADS | {"spark": spark_head(run, columns["spark"])})
-    lines = [ruled(title, width, view, level=max(level.values()), heads=heads)]
+    lines = [heading(title, width, view, level=max(level.values()), heads=heads)]
     for part, name in zip(shown, distinct(titles, columns["name"]), strict=True):
         lines.append(_part_line(run, part, name, level[part.tag], columns, view))
     if len(shown) < len(parts):

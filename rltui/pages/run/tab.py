@@ -30,6 +30,7 @@ from rltui.draw.line import (
 from rltui.draw.marked_runs import told_lines
 from rltui.draw.metric_chart import Zoom, chart_lines
 from rltui.draw.prose import note_lines
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
 from rltui.facts.findings import marks
@@ -37,12 +38,7 @@ from rltui.facts.lanes import lanes
 from rltui.facts.story import main_story, stories
 from rltui.facts.story_words import Part
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
-from rltui.pages.findings.lines import (
-    calm_lines,
-    died_lines,
-    first_mover_lines,
-    heading,
-)
+from rltui.pages.findings.lines import calm_lines, died_lines, first_mover_lines
 from rltui.pages.run.metric_table import chart_title, columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView

@@ -39,7 +39,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
-from rltui.draw.table import Cells
+from rltui.draw.table import Cells, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.columns import column_of
@@ -408,7 +408,6 @@ def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
 
 
 def _preview_title(run: RunView, view: View, room: int) -> Line:
-    note, glyphs = "Enter opens it", view.glyphs
-    name = fit(glyphs.text(run.name), room - len(note) - 2)
-    rule = glyphs.rule * max(0, room - cell_width(name) - len(note) - 2)
-    return [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
+    note = "Enter opens it"
+    name = fit(view.glyphs.text(run.name), room - len(note) - 2)
+    return heading(name, room, view, note)

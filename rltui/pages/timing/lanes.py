@@ -9,13 +9,12 @@ import numpy as np
 from rltui.core.text import words_match
 from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
-from rltui.draw.table import Table, table_for
+from rltui.draw.table import Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.lanes import ORDER, Lane, Timer, course, lanes
 from rltui.facts.timers import TRAINER, WAITING, title_of
 from rltui.facts.timing import Anatomy, Cost, cost_of
-from rltui.pages.findings.lines import heading
 from rltui.pages.timing.timing_table import LEAD, SPREAD, StageRow, frame_of, top_of
 from rltui.pages.timing.timing_table import OTHER as _OTHER
 from rltui.session import RunView

@@ -28,7 +28,7 @@ from rltui.draw.line import (
     indented,
     line_width,
 )
-from rltui.draw.table import ruled
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
@@ -185,7 +185,7 @@ def timing_entries(
         if wide["spark"] >= 2 * _LONGER:  # names such as "reference per token"
             wide = wide.moved(_LONGER, "spark", "name")
         heads = metric_heads(wide, "")
-        head = ruled(f"Other times {len(others)}", width, view, heads=heads)
+        head = heading(f"Other times {len(others)}", width, view, heads=heads)
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += row_entries(run, others, wide, view, margin)
 

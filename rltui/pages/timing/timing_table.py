@@ -34,12 +34,11 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.metric_chart import chart_of
-from rltui.draw.table import Table, ruled, table_for
+from rltui.draw.table import Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
-from rltui.pages.findings.lines import heading
 from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import RunView
 from rltui.session.limits import session_limits
@@ -206,7 +205,7 @@ def stages_head(
     """The heading of the table: the heads of its columns set into the rule. ``tail``: which
     quantile the column of the tail holds."""
     words = _HEADS | {"spark": spark_head(run, columns["spark"]), "tail": tail}
-    return ruled(title, width, view, heads=columns.heads(words))
+    return heading(title, width, view, heads=columns.heads(words))
 
 
 def stacked_lines(
