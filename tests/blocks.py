@@ -1,7 +1,5 @@
 """Blocks for tests, checked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@
 None among the values means that the row has no value for the tag.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

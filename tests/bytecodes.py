@@ -3,8 +3,6 @@
 NumPy's loops over the points count as one call each, a loop over the points in Python does not.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A clock for tests."""
 
-from __future__ import annotations
-
 
 class ManualClock:
     """A clock that only moves when :meth:`advance` is called, for tests."""

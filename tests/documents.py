@@ -1,7 +1,5 @@
 """The YAML documents of the package, parsed once for all tests of a process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

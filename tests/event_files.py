@@ -1,7 +1,5 @@
 """Event files as TensorBoard's protobuf reads them, without its slow checks of every record."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 

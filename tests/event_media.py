@@ -1,7 +1,5 @@
 """Histograms, pictures and curves as TensorBoard's own messages write them."""
 
-from __future__ import annotations
-
 from io import BytesIO
 
 import numpy as np

@@ -6,8 +6,6 @@ reader.feed(a_batch(...))                               as if the reader thread 
 grpo_batch(60)                                          a run that a rich screen can be made of
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the garbage collector looks through in a process that holds all tests."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

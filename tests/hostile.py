@@ -1,7 +1,5 @@
 """Logs that try to control the terminal, at every place from which rltui shows a text."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ids of parametrised tests: short, the same in every process, and refused when they are not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Local servers that keep what they are sent: for posts, for mail."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

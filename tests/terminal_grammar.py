@@ -4,8 +4,6 @@ The whitelist holds what Textual and Rich need and nothing else, so that a seque
 a log is found even where it would do no harm.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import unicodedata

@@ -1,8 +1,6 @@
 """The floors hold: what an import may not bring along, what code may not name, and the import
 contracts."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import subprocess

@@ -1,7 +1,5 @@
 """Settings: every source, its rank, and errors that say where."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path
@@ -19,6 +17,7 @@ from rltui.config import (
 )
 from rltui.core.errors import DocumentError, UsageError
 from tests.places import ROOT
+from tests.tables import cases
 
 EXAMPLE = ROOT / "config.example.yaml"
 
@@ -109,37 +108,7 @@ def test_empty_places_are_defaults(tmp_path: Path, text: str) -> None:
     assert load(tmp_path, text) == Config()
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "says"),
-    [
-        ("vieww:\n  theme: x\n", "1:1", "unknown key 'vieww'; did you mean 'view'?"),
-        ("view:\n  thme: x\n", "2:3", "unknown key 'thme'; did you mean 'theme'?"),
-        ("view:\n  marker: brail\n", "2:11", "did you mean 'braille'?"),
-        ("view:\n  mouse: on_\n", "2:10", "did you mean 'on'?"),
-        ("view:\n  smooth: 1.5\n", "2:11", "at most 0.999"),
-        ("view:\n  smooth: .nan\n", "2:11", "finite"),
-        ("view:\n  mouse: offf\n", "2:10", "did you mean 'off'?"),
-        ("view:\n  theme: ''\n", "2:10", "must not be empty"),
-        ("view: 3\n", "1:7", "expected a mapping"),
-        ("watch: {fast_s: 0}\n", "1:17", "at least 0.01"),
-        ("watch: {slow_s: fast}\n", "1:17", "expected a number"),
-        ("metrics: {loss: {rnge: [0, 1]}}\n", "1:18", "did you mean 'range'?"),
-        ("metrics: {loss: {range: [1]}}\n", "1:25", "[low, high]"),
-        ("metrics: {loss: {range: [2, 1]}}\n", "1:25", "above high"),
-        ("metrics: {loss: {range: [null, null]}}\n", "1:25", "a lower or an upper limit"),
-        ("metrics: {loss: {range: [.inf, null]}}\n", "1:25", "finite"),
-        ("metrics: {loss: {title: 3}}\n", "1:25", "expected text"),
-        ("metrics: [loss]\n", "1:10", "expected a mapping"),
-        ("rules: {mute: [3]}\n", "1:16", "expected text"),
-        ("rules: {override: {nan: 3}}\n", "1:25", "expected a mapping"),
-        ("rules: {add: [nan]}\n", "1:15", "expected a mapping"),
-        ("rules: {ad: []}\n", "1:9", "did you mean 'add'?"),
-        ("dialects: {a: b}\n", "1:11", "expected a list"),
-        ("keys: {quit: 1}\n", "1:14", "expected a list"),
-        ("keys: {quit: q, quit: x}\n", "1:17", "stands twice"),
-        ("view: [\n", "2:1", "not valid YAML"),
-    ],
-)
+@cases(__file__, "mistakes_are_reported_with_line_and_column")
 def test_mistakes_are_reported_with_line_and_column(
     tmp_path: Path, text: str, where: str, says: str
 ) -> None:
@@ -199,19 +168,7 @@ def test_environment_of_every_type() -> None:
     assert config.dialects == (Path("/a"), Path("/b"))
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "says"),
-    [
-        ("RLTUI_VIEW_THEM", "light", "unknown key 'them'; did you mean 'theme'?"),
-        ("RLTUI_VIEW_MOUSE", "maybe", "one of auto, on, off"),
-        ("RLTUI_VIEW_SMOOTH", "much", "expected a number"),
-        ("RLTUI_VIEW_SMOOTH", "nan", "finite"),
-        ("RLTUI_VIEW_MARKER", "brail", "did you mean 'braille'?"),
-        ("RLTUI_WATCH_FAST_S", "0", "at least 0.01"),
-        ("RLTUI_KEYS_QUIT", "q", "config file only"),
-        ("RLTUI_RULES_ADD", "x", "config file only"),
-    ],
-)
+@cases(__file__, "wrong_variables_are_named")
 def test_wrong_variables_are_named(variable: str, value: str, says: str) -> None:
     with pytest.raises(UsageError) as caught:
         load_config(None, {variable: value, "HOME": "/nowhere"}, {})

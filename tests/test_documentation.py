@@ -1,7 +1,5 @@
 """What the documents say is true: commands exist, the test command can be run."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

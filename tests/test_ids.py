@@ -1,7 +1,5 @@
 """Ids of parametrised tests are the same in every process, and a person can read them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.ids import LIMIT, wrong_ids

@@ -1,7 +1,5 @@
 """What CI installs: all that pyproject asks for, pinned, with hashes, from no particular index."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples of ``docs/notifications.md`` work: each is tried against a local server."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import json

@@ -4,8 +4,6 @@ Needs no network and builds nothing in the checkout: environments see the packag
 that runs the tests. Where a build cannot be had the tests skip, unless RLTUI_PACKAGING=require.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -75,7 +75,7 @@ class Trace:
 
     @property
     def curve(self) -> Curve:
-        """The same for a chart."""
+        """Curve of the trace in a chart."""
         return Curve(*self.points, mean=self.mean, is_path=self.steps is not None)
 
     def scaled(self, factor: float) -> Trace:
@@ -130,8 +130,8 @@ def sweep_of(run: RunView, view: View) -> Sweep:
 
 
 def charted(run: RunView, tag: str, view: View) -> list[Compared]:
-    """What the chart of ``tag`` shows: the run itself, then the marked runs that have the metric,
-    by slot, and the rows that share the chart."""
+    """List what the chart of ``tag`` shows: the run itself, then the marked runs that have the
+    metric, by slot, and the rows that share the chart."""
     labels, rows = sweep_of(run, view).labels, _sharing(run, tag, view)
     marked_runs, others = [m for m in view.marked if m.run is not run], []
     for marked, (name, note) in zip(marked_runs, labels[1:], strict=True):
@@ -175,7 +175,7 @@ def row_label(run: RunView, tag: str) -> str:
 def _lines_of(
     run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
 ) -> tuple[list[Curve], list[Trace]]:
-    """Those with a colour as lines, and all others."""
+    """Split the traces: those with a colour as lines, and all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 

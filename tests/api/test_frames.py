@@ -1,7 +1,5 @@
 """Data frames of pandas and polars."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

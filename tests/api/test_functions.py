@@ -1,7 +1,5 @@
 """read, judge and follow. The blocks of docs/api.md, run in their order."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

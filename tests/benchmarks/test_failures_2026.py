@@ -1,7 +1,5 @@
 """Made failures: what the generator makes is what the table says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Limits from healthy runs: how far these go, and what is made of it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

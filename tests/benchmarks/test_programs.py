@@ -4,8 +4,6 @@ The benchmark of verdicts: labels, score, a peer.
 The benchmarks run at a tiny scale: sets, readers and tables.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import stat

@@ -1,7 +1,5 @@
 """One catalogue for all tests here: it is read-only."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.catalogue import Catalogue, load_catalogue

@@ -4,8 +4,6 @@ Every name of the documents resolves to the right metric, with unit, direction a
 Names that are easily mistaken, each with its meaning and the reason to try it: meanings.csv.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Names that mean different things in different frameworks.
 Recognition on logs that real frameworks wrote (skipped where they are absent).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress
@@ -19,6 +17,7 @@ from rltui.catalogue.guess import names_score
 from tests.event_files import events
 from tests.ids import path_id
 from tests.places import DEV
+from tests.tables import cases
 
 VERL = [
     "actor/pg_loss", "actor/ppo_kl", "actor/grad_norm", "actor/entropy_loss", "critic/score/mean",
@@ -231,21 +230,7 @@ def test_no_wildcard_makes_a_score_of_a_time_a_spread_or_a_count(
             assert metric is None or metric.key not in SCORES, (framework, front)
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "test/collect_time",
-        "test/collect_speed",
-        "test/lens_stat/std",
-        "test/n_collected_episodes",
-        "eval/time",
-        "eval/reward_std",
-        "eval/episodes_per_second",
-        "eval/accuracy_variance",
-        "val/processing_time",
-        "lens_stat/std",
-    ],
-)
+@cases(__file__, "a_time_or_a_spread_is_no_score", "tag")
 def test_a_time_or_a_spread_is_no_score(tag: str, catalogue: Catalogue) -> None:
     for framework in catalogue.dialects:
         metric = catalogue.resolver(framework).resolve(tag).metric

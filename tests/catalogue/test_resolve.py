@@ -23,6 +23,7 @@ from rltui.catalogue.guess import (
 from rltui.catalogue.normal import normal
 from rltui.catalogue.pattern import PatternError, parse, without_prefix
 from rltui.core.text import clean
+from tests.tables import cases
 
 CATALOGUE = load_catalogue()
 PIECES = st.sampled_from(
@@ -97,18 +98,7 @@ def test_unknown_category(tag: str, category: Category) -> None:
     assert guess_category(tag) is category
 
 
-@pytest.mark.parametrize(
-    ("tag", "title"),
-    [
-        ("timing_s/step", "timing step"),
-        ("timing_ms/policy", "policy"),
-        ("a/b/reward_std", "reward std"),
-        ("x/layer00/mean", "layer00 mean"),
-        ("trailing/", "trailing"),
-        ("/", "/"),
-        ("a", "a"),
-    ],
-)
+@cases(__file__, "unknown_title")
 def test_unknown_title(tag: str, title: str) -> None:
     assert short_title(tag) == title
 
@@ -196,19 +186,7 @@ def test_ends_and_weight(text: str, prefix: str, suffix: str, literal: int, exac
     assert found == (prefix, suffix, literal, exact)
 
 
-@pytest.mark.parametrize(
-    ("tag", "prefix", "name"),
-    [
-        ("train/loss", "train/", "loss"),
-        ("train/", "train/", None),
-        ("loss", "train/", None),
-        ("rewards/eval/score/mean", "*/eval/", "rewards/score/mean"),
-        ("rewards/eval/", "*/eval/", None),
-        ("eval/loss", "*/eval/", None),
-        ("a/rewards/eval/sum", "*/eval/", None),
-        ("loss", "*/eval/", None),
-    ],
-)
+@cases(__file__, "name_behind_a_prefix")
 def test_name_behind_a_prefix(tag: str, prefix: str, name: str | None) -> None:
     assert without_prefix(tag, prefix) == name
 
@@ -235,20 +213,7 @@ def test_what_is_no_pattern(text: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "inside", "outside"),
-    [
-        ("[a&&b]", "a&b", "-c"),
-        ("[a||b]", "a|b", "-c"),
-        ("[a~~b]", "a~b", "-c"),
-        ("[[a]", "[a", "b"),
-        ("[^a]", "^a", "b"),
-        ("[\\d]", "\\d", "7"),
-        ("[a-c-]", "abc-", "d"),
-        ("[+--]", "+,-", "."),
-        ("[a-z--9]", "az-./9", ":"),
-    ],
-)
+@cases(__file__, "characters_of_a_set_stand_for_themselves")
 def test_characters_of_a_set_stand_for_themselves(text: str, inside: str, outside: str) -> None:
     pattern = parse(text)
     assert [c for c in inside if pattern.match(c) is None] == []
@@ -260,20 +225,7 @@ def test_a_range_that_is_empty_is_named() -> None:
         parse("x[0-9z-a]")
 
 
-@pytest.mark.parametrize(
-    ("tag", "form"),
-    [
-        ("Loss / Value loss", "loss_value_loss"),
-        ("AverageEpRet", "average_ep_ret"),
-        ("LossPi", "loss_pi"),
-        ("EVAfter", "ev_after"),
-        ("KL", "kl"),
-        ("train/ep-len.mean", "train_ep_len_mean"),
-        ("% time spent exploring", "%_time_spent_exploring"),
-        ("Fps (10 sec)", "fps_10_sec"),
-        ("/", ""),
-    ],
-)
+@cases(__file__, "normal_form")
 def test_normal_form(tag: str, form: str) -> None:
     assert normal(tag) == form
 
@@ -381,25 +333,7 @@ def test_a_name_cut_short_by_a_console(tag: str, title: str, catalogue: Catalogu
     assert catalogue.resolver("baselines").resolve(tag).title == title
 
 
-@pytest.mark.parametrize(
-    ("framework", "tag", "metric", "title"),
-    [
-        ("rllm", "batch/termination_reason/error", "termination.error", "failed episodes"),
-        ("rllm", "batch/termination_reason/TIMEOUT", "termination.timeout", "timed out"),
-        ("rllm", "batch/termination_reason/max_turns_exceeded", "termination.limit", None),
-        ("rllm", "solver/max_group_size", "reward.groups", "solver group size, max"),
-        ("rllm", "async/steps_since_sync", "off_policy.other", "steps since sync"),
-        ("verl", "fully_async/count/stale_trajectory_processed", "staleness.count",
-         "stale trajectory used"),
-        ("skyrl", "rollout_metrics/tool_name/bash", "turns.other", "bash calls"),
-        ("skyrl", "vllm/train/draft_acceptance_rate_pos_1", "speculative.accept",
-         "draft accepted, 1"),
-        ("skyrl", "generate/trajectory_time_llm_mean", "time.sample.mean", "sample, llm"),
-        ("roll", "latency/step_rt_p99", "time.stage", "env. round trip, p99"),
-        ("slime", "multi_turn/wo_obs_response_length/response_length_mean",
-         "response_length.mean", "answer, own"),
-    ],
-)  # fmt: skip
+@cases(__file__, "names_of_agents_and_asynchronous_trainers_are_told_in_words")
 def test_names_of_agents_and_asynchronous_trainers_are_told_in_words(
     catalogue: Catalogue, framework: str, tag: str, metric: str, title: str | None
 ) -> None:

@@ -1,7 +1,5 @@
 """What settings say of a run, in the spelling of each framework."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.catalogue import Catalogue
@@ -9,6 +7,7 @@ from rltui.catalogue.model import Recognition, Scope
 from rltui.catalogue.settings import known_scope, scope_of
 from rltui.health.rule import OF_RUN
 from rltui.health.rules import load_rules
+from tests.tables import cases
 
 GSPO = Scope(loss="clipped", clip_level="sequence", clip_range="narrow")
 
@@ -21,28 +20,7 @@ def scope(
     return scope_of(settings, Recognition(framework, "", algorithm, kind, ()))
 
 
-@pytest.mark.parametrize(
-    ("framework", "settings"),
-    [
-        ("verl", {"actor_rollout_ref__actor__policy_loss__loss_mode": "gspo",
-                  "actor_rollout_ref__actor__clip_ratio": 0.2,
-                  "actor_rollout_ref__actor__clip_ratio_high": 4e-4}),
-        ("trl", {"importance_sampling_level": "sequence", "loss_type": "grpo",
-                 "epsilon": 3e-4, "epsilon_high": None}),
-        ("ms-swift", {"importance_sampling_level": "sequence_token", "loss_type": "grpo",
-                      "epsilon": 3e-4, "epsilon_high": 4e-4}),
-        ("openrlhf", {"actor__policy_loss_type": "gspo", "actor__eps_clip": "0.0003"}),
-        ("slime", {"advantage_estimator": "gspo", "eps_clip": 3e-4, "eps_clip_high": 4e-4}),
-        ("areal", {"actor__importance_sampling_level": "sequence", "critic__eps_clip": 0.5,
-                   "actor__eps_clip": 3e-4, "algorithm": "ppo"}),
-        ("skyrl", {"trainer__algorithm__policy_loss_type": "gspo",
-                   "trainer__algorithm__eps_clip_high": 4e-4,
-                   "trainer__algorithm__clip_cov__clip_ratio": 2e-4}),
-        ("nemo-rl", {"loss_fn__sequence_level_importance_ratios": True,
-                     "loss_fn__ratio_clip_max": 4e-4, "loss_fn__use_cispo": False}),
-        ("roll", {"importance_sampling": "seq", "pg_clip": 3e-4, "pg_variant": "vanilla"}),
-    ],
-)  # fmt: skip
+@cases(__file__, "sequences")
 def test_sequences(framework: str, settings: dict[str, object], catalogue: Catalogue) -> None:
     assert scope(catalogue, framework, **settings) == GSPO
 

@@ -1,7 +1,5 @@
 """Every dialect knows the tags that its framework typically writes, and no other claims them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 The manual page.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """--debug: a log for a bug report."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os
@@ -48,7 +46,9 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "watch", fail)
 
 
-def test_it_says_where_it_is_and_what_was_read(cli: Cli, state: Path, runs: Path) -> None:
+def test_the_debug_log_says_where_it_is_and_what_was_read(
+    cli: Cli, state: Path, runs: Path
+) -> None:
     result = cli("check", runs, "--debug")
     path = only_log(state)
     assert result.code == 0
@@ -75,7 +75,7 @@ def test_the_address_of_a_hook_is_not_in_it(
     assert "RLTUI_VIEW_THEME=light" in text
 
 
-def test_it_is_for_the_user_alone(cli: Cli, state: Path, runs: Path) -> None:
+def test_the_debug_log_is_for_the_user_alone(cli: Cli, state: Path, runs: Path) -> None:
     cli("--debug", "check", runs)
     assert stat.S_IMODE(only_log(state).stat().st_mode) == 0o600
     assert stat.S_IMODE(state.stat().st_mode) == 0o700

@@ -1,7 +1,5 @@
 """The argument tree: hints, options of every command, help."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 
@@ -10,26 +8,10 @@ import pytest
 from rltui.cli.program import build_parser, needed_verbs, parse, spelled_out
 from rltui.commands.verbs import EXIT_CODES, NAMES, VERBS, Exit, Verb
 from tests.commands.conftest import Cli
+from tests.tables import cases
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("chekc", "no command or path 'chekc'; did you mean 'check'?"),
-        ("chekc runs --json", "no command or path 'chekc'; did you mean 'check'?"),
-        ("qqqq", "no command or path 'qqqq'\n"),
-        ("check . --jsn", "no option --jsn; did you mean '--json'?"),
-        ("check --fail-onn=bad .", "no option --fail-onn; did you mean '--fail-on'?"),
-        ("--debgu check .", "no option --debgu; did you mean '--debug'?"),
-        ("--color never check . --thme x", "no option --thme"),
-        ("help chck", "did you mean 'check'?"),
-        ("check . --fail-on wach", "did you mean 'watch'?"),
-        ("check . --color", "argument --color: expected one argument"),
-        ("--color", "argument --color: expected one argument"),
-        ("explain a b", "rltui explain: error: unexpected argument 'b'"),
-        ("check . -x", "unexpected argument '-x'"),
-    ],
-)
+@cases(__file__, "a_mistake_is_named_with_what_was_meant")
 def test_a_mistake_is_named_with_what_was_meant(cli: Cli, line: str, said: str) -> None:
     result = cli(*line.split())
     assert (result.code, result.out) == (2, "")

@@ -1,7 +1,5 @@
 """Log directories of a few kinds, and the command line as a function."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

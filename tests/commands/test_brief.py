@@ -1,7 +1,5 @@
 """``rltui brief``: what it says of runs, how little, and what changed since an earlier answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -328,7 +326,7 @@ def a_run(number: int, stories: int) -> dict[str, Any]:
     ("runs", "stories", "most"),
     [(1, 1, MOST_OF_RUN), (1, 200, MOST_OF_RUN), (10, 9, MOST_OF_ALL), (1000, 5, MOST_OF_ALL)],
 )
-def test_it_is_cut_by_whole_items(runs: int, stories: int, most: int) -> None:
+def test_a_brief_is_cut_by_whole_items(runs: int, stories: int, most: int) -> None:
     text = brief_text({"id": "ab12", "runs": [a_run(n, stories) for n in range(runs)]})
     assert len(text) <= most
     assert "[symptom_0] since 10 (certain 12): it is sick" in text

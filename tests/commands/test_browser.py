@@ -82,7 +82,7 @@ def test_the_app_speaks_the_protocol_and_quits(verb: str, tmp_path: Path) -> Non
         assert p.returncode == 0
 
 
-def test_it_ends_with_the_server(tmp_path: Path) -> None:
+def test_the_app_ends_with_the_server(tmp_path: Path) -> None:
     with served(tmp_path, "watch", str(LOGDIR)) as p:
         assert p.stdin is not None
         assert p.stdout is not None

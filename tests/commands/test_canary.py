@@ -1,7 +1,5 @@
 """``rltui canary``: which alarms would fire."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from tests.fakes import grpo_tags
 from tests.places import FIXTURES
 
 
-def test_it_says_what_is_seen_and_what_to_log(cli: Cli, tmp_path: Path) -> None:
+def test_canary_says_what_is_seen_and_what_to_log(cli: Cli, tmp_path: Path) -> None:
     tags = {t: x for t, x in grpo_tags(60).items() if t != "actor/entropy"}
     write_jsonl(tmp_path / "run.jsonl", tags)
     result = cli("canary", tmp_path)
@@ -67,7 +65,7 @@ def test_few_rows_show_what_the_names_say(cli: Cli, tmp_path: Path) -> None:
     assert "seen " not in out
 
 
-def test_nothing_readable_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_a_logdir_without_a_log_exits_with_3(cli: Cli, tmp_path: Path) -> None:
     assert cli("canary", tmp_path).code == 3
 
 

@@ -1,7 +1,5 @@
 """``check -j``: several processes say what one says."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """--color, NO_COLOR, FORCE_COLOR: the same for every command."""
 
-from __future__ import annotations
-
 import io
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Terminals that vanish and signals, on real pseudo terminals: the process always ends."""
 
-from __future__ import annotations
-
 import json
 import select
 import signal

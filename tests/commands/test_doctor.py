@@ -1,7 +1,5 @@
 """``rltui doctor``: what was detected, and why."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -184,7 +182,7 @@ def test_why_the_system_does_not_wake_the_watcher(
     assert "polling: watch.inotify is off" in text(capsys, logdir)
 
 
-def test_it_needs_nothing_that_draws(
+def test_doctor_imports_nothing_that_draws(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("rich", "rich.console", "textual", "rltui.tui.theming"):

@@ -3,8 +3,6 @@
 ``rltui lint``: everything that is wrong in the user's documents, at once.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

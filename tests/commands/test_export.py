@@ -1,7 +1,5 @@
 """export: every point of the store comes out, in every form, whatever the tags are called."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -8,8 +8,6 @@ beginning. File systems that fail are those of ``tests/sources/test_fault_machin
 ``RLTUI_OUTSIDE_STEPS=2000`` goes on for longer, ``RLTUI_OUTSIDE_SEED`` takes another course.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -37,6 +35,12 @@ RUNS = ("tfevents", "jsonl", "csv", "console", "logs/wandb", "swanlab", "proj")
 ROWS = 120
 #: What a busy machine may take to notice everything.
 PATIENCE_S = 90.0
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Looks follow each other soon."""
+    watch = {"FAST_S": "0.05", "SLOW_S": "0.2", "RESCAN_S": "0.5"}
+    return quiet_home(home) | {f"RLTUI_WATCH_{name}": value for name, value in watch.items()}
 
 
 class RealTime(DiskTime):
@@ -153,7 +157,7 @@ def following(logdir: Path, home: Path) -> Iterator[tuple[subprocess.Popen[bytes
     out = home / "events.jsonl"
     command = [sys.executable, "-m", "rltui", "check", "--follow", "--json", str(logdir)]
     with out.open("wb") as file, (home / "errors").open("wb") as errors:
-        process = subprocess.Popen(command, stdout=file, stderr=errors, env=quiet_home(home))
+        process = subprocess.Popen(command, stdout=file, stderr=errors, env=environment(home))
         try:
             yield process, out
         finally:
@@ -177,7 +181,7 @@ def firing(events: Path) -> set[tuple[str, str]]:
 def checked(logdir: Path, home: Path) -> dict[str, Any]:
     """What a fresh ``rltui check --json`` says of each run."""
     command = [sys.executable, "-m", "rltui", "check", "--json", str(logdir)]
-    done = subprocess.run(command, capture_output=True, check=False, env=quiet_home(home))
+    done = subprocess.run(command, capture_output=True, check=False, env=environment(home))
     assert done.returncode == 1, done.stderr
     return {run["run"]: run for run in json.loads(done.stdout)["runs"]}
 
@@ -210,6 +214,15 @@ def waited(program: Program, reached: Any) -> bool:
     return True
 
 
+def steady(program: Program, other: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """What both processes hold, once that has not changed for a second."""
+    seen = []
+    while len(seen) < 5 or len(set(seen[-5:])) > 1:
+        program.run(0.2)
+        seen.append((held(program.process), held(other)))
+    return seen[-1]
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 def test_what_is_shown_in_the_end_is_what_is_there(tmp_path: Path) -> None:
     logdir, home = tmp_path / "logs", tmp_path / "home"
@@ -220,18 +233,17 @@ def test_what_is_shown_in_the_end_is_what_is_there(tmp_path: Path) -> None:
     vandal = Vandal(rng, tmp_path / "aside")
     command = [sys.executable, "-m", "rltui", "watch", str(logdir)]
     with (
-        Program(command, quiet_home(home)) as program,
+        Program(command, environment(home)) as program,
         following(logdir, home) as (process, events),
     ):
         program.until(lambda text: len(rows_of(text, RUNS)) == len(logs), PATIENCE_S)
-        program.rest(seconds=PATIENCE_S)
-        before = held(program.process), held(process.pid)
+        before = steady(program, process.pid)
         for step in range(STEPS):
             vandal.strike(rng.choice(logs))
             program.run(0.05 * rng.random())
             vandal.restore()
             if step % 10 == 0:
-                program.run(1.0)
+                program.run(0.6)  # both look at what is there
         for number, log in enumerate(logs):
             log.collapses = number % 2 == 0
             log.begin(0, ROWS)
@@ -250,8 +262,7 @@ def test_what_is_shown_in_the_end_is_what_is_there(tmp_path: Path) -> None:
         }
         assert {name for name, rule in finds if rule == "entropy_collapse"}
         assert waited(program, lambda: firing(events) == finds), (finds, firing(events))
-        program.rest(seconds=PATIENCE_S)
-        assert (held(program.process), held(process.pid)) == before
+        assert waited(program, lambda: steady(program, process.pid) == before)
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 1
         assert (home / "errors").read_bytes() == b""

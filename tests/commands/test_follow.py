@@ -3,8 +3,6 @@
 ``rltui stream`` as a process: what it sends, and that it ends with its pipes.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``rltui gate``: exit codes, every form, hostile names, files that are learned and linted."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -75,7 +73,7 @@ def test_a_document_has_no_annotations(cli: Cli, well: Path) -> None:
     assert (result.code, "--annotate github marks the text" in result.err) == (2, True)
 
 
-def test_nothing_readable_exits_with_3(cli: Cli, tmp_path: Path) -> None:
+def test_a_logdir_without_a_log_exits_with_3(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments in (["--expect", EXAMPLE], ["--learn"]):
         assert cli("gate", tmp_path / "empty", *arguments).code == 3

@@ -1,7 +1,5 @@
 """``rltui guard``: one action on one run, after a while of bad, and never a second one."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -98,7 +96,7 @@ def lines(audit: AuditLog) -> list[dict[str, Any]]:
 # -- one action ------------------------------------------------------------------------------
 
 
-def test_it_acts_once_it_has_been_bad_for_the_hold(
+def test_a_guard_acts_once_a_run_has_been_bad_for_the_hold(
     audit: AuditLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     training, action = Training(audit, range(61, 201)), Recorder()
@@ -130,7 +128,7 @@ def test_what_is_over_before_the_hold_is_forgotten(
     assert said.count("must hold for 10 rows") == said.count("is over; nothing was done") == 2
 
 
-def test_it_must_be_bad_for_a_time(audit: AuditLog) -> None:
+def test_a_run_must_be_bad_for_a_time(audit: AuditLog) -> None:
     training, action = Training(audit, range(61, 201)), Recorder()
     guard = training.guard(action, rows=0, seconds=30.0)
     assert training.grow(guard, 85, every=5) is None
@@ -143,7 +141,7 @@ def test_a_healthy_run_is_left_alone(audit: AuditLog) -> None:
     assert not action.done
 
 
-def test_it_does_not_act_a_second_time_after_a_restart(audit: AuditLog) -> None:
+def test_a_guard_does_not_act_again_after_a_restart(audit: AuditLog) -> None:
     training, action = Training(audit, range(61, 201)), Recorder()
     assert training.grow(training.guard(action), 80) == 1
     assert training.grow(training.guard(action), 20) == 1
@@ -268,7 +266,7 @@ def test_a_run_that_ends_later_is_waited_for_and_so_is_one_out_of_reach(audit: A
     assert training.grow(training.guard(Recorder()), 60, every=60) is None
 
 
-def test_it_ends_with_the_run(audit: AuditLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_guard_ends_with_its_run(audit: AuditLog, capsys: pytest.CaptureFixture[str]) -> None:
     training, action = Training(audit), Recorder()
     guard = training.guard(action)
     assert training.grow(guard, 60, every=60) is None
@@ -313,7 +311,7 @@ def until(stream: IO[str], text: str) -> Iterator[str]:
             return
 
 
-def test_it_ends_a_real_training(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_a_guard_ends_a_real_training(tmp_path: Path, environ: dict[str, str]) -> None:
     logdir = tmp_path / "runs"
     logdir.mkdir()
     log = logdir / "log.jsonl"

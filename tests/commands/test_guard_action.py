@@ -1,7 +1,5 @@
 """What a guard does, with real processes: to what its user named, once, and through no shell."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -120,7 +118,7 @@ def test_an_older_kernel_sends_by_number(
     assert child.wait(60) == -signal.SIGTERM
 
 
-def test_so_does_a_python_that_lacks_the_call(
+def test_a_python_that_lacks_the_call_sends_by_number(
     child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = parse_action(f"signal TERM {child.pid}")

@@ -1,7 +1,5 @@
 """Ctrl-C while a huge tree on a slow file system is searched: every verb ends at once."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

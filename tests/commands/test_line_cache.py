@@ -1,7 +1,5 @@
 """The line that a status bar asks for again and again."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

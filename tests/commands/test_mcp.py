@@ -1,7 +1,5 @@
 """``rltui mcp``: what the tools answer to the client of the SDK, here and over a pipe."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -121,7 +121,7 @@ def test_the_page_has_the_format_that_is_asked_for(
         assert answer.read() == PAGE
 
 
-def test_it_says_that_it_is_there_while_logs_are_read() -> None:
+def test_the_server_answers_while_logs_are_read() -> None:
     with MetricsServer(("127.0.0.1", 0)) as server:  # nobody renders
         assert sent(server, b"GET /healthz HTTP/1.1\r\n\r\n").endswith(b"\r\n\r\nok\n")
         head = sent(server, b"HEAD /healthz HTTP/1.1\r\n\r\n")
@@ -210,7 +210,7 @@ def test_a_place_that_is_taken_is_an_error(server: MetricsServer) -> None:
         pass
 
 
-def test_it_listens_on_the_loopback_unless_told_otherwise() -> None:
+def test_the_server_listens_on_the_loopback_unless_told_otherwise() -> None:
     assert _listen_address(":9000") == _listen_address("9000") == ("127.0.0.1", 9000)
     assert _listen_address("0.0.0.0:80") == ("0.0.0.0", 80)
     assert _listen_address("[::1]:80") == ("::1", 80)

@@ -3,8 +3,6 @@
 Wrong paths, wrong documents, logs that try to do harm: a message and a code, no traceback.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -23,6 +21,7 @@ from rltui.session.session import Choice
 from tests.commands.conftest import Cli, write_jsonl
 from tests.formats.encode import event, header, simple
 from tests.remote.ssh.far_host import PATIENCE_S, FarHost, far_host
+from tests.tables import cases
 
 __all__ = ["far_host"]
 
@@ -275,18 +274,7 @@ def test_garbage_after_good_records_is_a_note(cli: Cli, tmp_path: Path) -> None:
 
 
 # -- harmful text --------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("verb", "name", "text", "words"),
-    [
-        ("check", "config.yaml", "vieww:\n  theme: x\n", ":1:1: unknown key 'vieww'; did you mean"),
-        ("check", "config.yaml", "rules: {mute: [entropy_colapse]}\n", "'entropy_collapse'?"),
-        ("check", "config.yaml", "metrics: {entropy: {category: aktor}}\n", "mean 'actor'?"),
-        ("check", "dialects/mine.yaml", "id: mine\ntitel: Mine\n", "did you mean 'title'?"),
-        ("check", "rules/mine.yaml", "rules:\n  - idd: mine\n    title: Mine\n", ""),
-        ("watch", "themes/mine.yaml", "name: mine\ncolors: {}\n", ""),
-        ("watch", "config.yaml", "keys: {qiut: [q]}\n", ":1:8: "),
-    ],
-)
+@cases(__file__, "a_broken_document_says_where")
 def test_a_broken_document_says_where(
     cli: Cli,
     well: Path,

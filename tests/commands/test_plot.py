@@ -1,7 +1,5 @@
 """plot: which tags, which size, what when there is nothing to draw."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

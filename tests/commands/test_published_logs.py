@@ -4,8 +4,6 @@ against an independent parse.
 Skips where the corpora are not beside the repository.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """rltui replay: where it begins."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -126,7 +126,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_writes_a_picture_and_prints_nothing(
+def test_a_picture_is_written_and_nothing_printed(
     logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "out.svg"

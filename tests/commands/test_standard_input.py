@@ -1,7 +1,5 @@
 """Standard input as a log: whatever happens to rltui, the training goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

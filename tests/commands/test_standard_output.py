@@ -3,8 +3,6 @@
 Logs that are chosen by name, and what rltui writes beside them, which is no log.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

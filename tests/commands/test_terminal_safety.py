@@ -1,7 +1,5 @@
 """Every byte that every verb writes about hostile logs, parsed by a strict terminal."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -178,21 +176,20 @@ def press(terminal: Terminal, keys: Iterable[str]) -> None:
     """Press keys, each when the one before has been answered."""
     for key in keys:
         terminal.press(key.encode())
-        terminal.settle(0.05, 3.0)
+        terminal.settle(0.02, 3.0)
 
 
 def test_watching(place: Place) -> None:
     with place.watch("watch", str(place.logdir)) as terminal:
         terminal.read_until(b"\x1b[?1049h")
-        terminal.settle(0.7, 10.0)
+        terminal.settle(0.4, 10.0)
         press(terminal, (*_TOUR, *_NEXT * 3))
         leave(terminal)
 
 
 def leave(terminal: Terminal) -> None:
     """Quit; all that was written was harmless."""
-    terminal.press(b"\x1b")
-    terminal.settle(0.3, 3.0)
+    press(terminal, [_ESC])
     terminal.press(b"\x03")
     terminal.drain()
     assert terminal.wait() == 0, bytes(terminal.seen[-3000:])
@@ -204,7 +201,7 @@ def test_replaying(place: Place) -> None:
     run = next(p for p in sorted(place.logdir.iterdir()) if p.name.startswith("1"))
     with place.watch("replay", str(run)) as terminal:
         terminal.read_until(b"\x1b[?1049h")
-        terminal.settle(0.5, 3.0)
+        terminal.settle(0.4, 3.0)
         press(terminal, ("p", "<", ">", "3", "9", "e", _ESC, "t", _ESC, ":goto 5\r"))
         leave(terminal)
 
@@ -216,7 +213,7 @@ def test_watching_the_demo(place: Place) -> None:
     place.environ["TMPDIR"] = str(temporary)
     with place.watch("demo", "--speed", "5") as terminal:
         terminal.read_until(b"\x1b[?1049h")
-        terminal.settle(0.5, 3.0)
+        terminal.settle(0.4, 3.0)
         press(terminal, ("\r", *"23456789", "e", _ESC, "0", "v", ",", "m", _ESC, "!", _ESC))
         leave(terminal)
     assert not list(temporary.iterdir()), "it leaves no logs behind"
@@ -225,7 +222,7 @@ def test_watching_the_demo(place: Place) -> None:
 def test_picking(place: Place) -> None:
     with place.watch() as terminal:
         terminal.read_until(b"\x1b[?1049h")
-        terminal.settle(1.0, 10.0)
+        terminal.settle(0.4, 10.0)
         press(terminal, ("j", "j", "/", "x", _ESC, "?", _ESC))
         leave(terminal)
 
@@ -234,7 +231,7 @@ def test_picking(place: Place) -> None:
 def test_following(place: Place, options: tuple[str, ...]) -> None:
     with place.watch("check", "--follow", *options, str(place.logdir)) as terminal:
         terminal.read_until(b"bad")
-        terminal.settle(1.0, 5.0)
+        terminal.settle(0.4, 5.0)
         terminal.press(b"\x03")
         terminal.drain()
         assert terminal.wait() == 1
@@ -248,6 +245,6 @@ def test_watching_a_pipe(place: Place) -> None:
         arguments = ["-m", "rltui", "watch", "-"]
         with Terminal(arguments, place.environ, stdin=pipe.fileno()) as terminal:
             terminal.read_until(b"\x1b[?1049h")
-            terminal.settle(1.0, 5.0)
+            terminal.settle(0.4, 5.0)
             press(terminal, ("t", "G", _ESC, "9", "e", _ESC))
             leave(terminal)

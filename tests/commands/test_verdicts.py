@@ -3,8 +3,6 @@
 A LOGDIR that does not exist yet: ``watch`` waits for it, ``check --follow --wait`` so long.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, NoReturn

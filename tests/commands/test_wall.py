@@ -1,7 +1,5 @@
 """A fault of rltui in one run costs that run: every other is shown, and the exit code is 70."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Windows of any size, and storms of resizing, on real pseudo terminals: no traceback.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import weakref
@@ -140,6 +138,8 @@ def test_the_app_is_there_before_the_other_host_answers(
 
 
 _CTRL_C = b"\x03"
+#: Escape as a terminal with the keyboard protocol of kitty sends it: no key can follow in it.
+_ESC = b"\x1b[27u"
 _SIZES = ((1, 1), (2, 3), (20, 5), (1, 60), (300, 1), (400, 120), (79, 23), (0, 0), (160, 45))
 #: Keys that lead to each screen and each thing that lies over one, and those that lead back.
 _PLACES = {
@@ -183,8 +183,8 @@ def test_a_start_at_an_odd_size(tmp_path: Path, size: tuple[int, int]) -> None:
         for keys in _PLACES.values():
             terminal.press(keys)
             terminal.settle(0.05, 1.0)
-            terminal.press(b"\x1b")
-            terminal.settle(0.15, 1.0)
+            terminal.press(_ESC)
+            terminal.settle(0.03, 1.0)
         leave(terminal)
 
 
@@ -199,6 +199,6 @@ def test_a_storm_of_resizes_everywhere(tmp_path: Path) -> None:
                 terminal.press(chance.choice((b"j", b"k", b"G", b"g")))
                 terminal.read(quiet_s=chance.choice((0.0, 0.0, 0.02)))
             for _ in range(3):
-                terminal.press(b"\x1b")
-                terminal.settle(0.12, 1.0)
+                terminal.press(_ESC)
+                terminal.settle(0.03, 1.0)
         leave(terminal)

@@ -1,7 +1,5 @@
 """Addresses of logdirs elsewhere."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """All errors of a document in one reading, and none that only follows from another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -60,7 +58,7 @@ def test_a_missing_key_hides_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "runs: 3", "a: {b: [}", "runs: [[[]]]", "? [1]\n: 2"])
-def test_it_always_ends_and_finds_something(tmp_path: Path, text: str) -> None:
+def test_any_document_gives_its_errors_and_an_end(tmp_path: Path, text: str) -> None:
     assert errors(tmp_path, text)
 
 

@@ -1,7 +1,5 @@
 """The command that adds a package, for each way in which rltui can have been installed."""
 
-from __future__ import annotations
-
 import pwd
 import shlex
 import sys
@@ -12,6 +10,7 @@ import pytest
 from rltui.config.load import config_path
 from rltui.core import installation
 from rltui.core.installation import home_directory, state_directory, to_add
+from tests.tables import cases
 
 RECEIPT = """[tool]
 requirements = [%s]
@@ -47,29 +46,7 @@ def test_pipx(prefix: Path) -> None:
     assert to_add("fsspec[http]", "s3fs") == "pipx inject rltui 'fsspec[http]' s3fs"
 
 
-@pytest.mark.parametrize(
-    ("requirements", "said"),
-    [
-        ('{ name = "rltui", directory = "/me/rltui" }', "/me/rltui --with s3fs"),
-        ('{ name = "rltui", editable = "/me/rltui" }', "--editable /me/rltui --with s3fs"),
-        (
-            '\n    { name = "rltui", extras = ["ray", "web"], path = "/me/rltui-1.whl" },\n'
-            '    { name = "fsspec", extras = ["http"], specifier = ">=2024.6" },\n'
-            '    { name = "s3fs" },\n',
-            "'/me/rltui-1.whl[ray, web]' --with 'fsspec[http]>=2024.6' --with s3fs",
-        ),
-        (
-            '{ name = "rltui", extras = ["ray"], git = "https://example.org/r?rev=main" }',
-            "'rltui[ray] @ git+https://example.org/r@main' --with s3fs",
-        ),
-        (
-            '{ name = "rltui", url = "https://example.org/rltui-1.whl" }',
-            "'rltui @ https://example.org/rltui-1.whl' --with s3fs",
-        ),
-        ('{ name = "rltui" }', "rltui --with s3fs"),
-        ("what a later version of uv writes", "rltui --with s3fs"),
-    ],
-)
+@cases(__file__, "uv_tool_is_told_again_all_that_it_has")
 def test_uv_tool_is_told_again_all_that_it_has(prefix: Path, requirements: str, said: str) -> None:
     (prefix / "uv-receipt.toml").write_text(RECEIPT % requirements)
     command = to_add("s3fs")

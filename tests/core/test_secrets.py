@@ -11,61 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.secrets import MASK, masked, without_secrets
+from tests.tables import cases, table
 
-SECRET_NAMES = [
-    "WANDB_API_KEY",
-    "HF_TOKEN",
-    "HF_HUB_TOKENS",
-    "hub_token",
-    "apiToken",
-    "api_token",
-    "PGPASSWORD",
-    "DB_PASS",
-    "GITHUB_PAT",
-    "aws_secret_access_key",
-    "AWSAccessKeyId",
-    "AccountKey",
-    "trainer.logger.password",
-    "slack.webhook_url",
-    "OPENAI_API_KEY_2",
-    "client-secret",
-    "HFToken",
-    "Authorization",
-    "SENTRY_DSN",
-    "aws_session",
-    "my_secret_stuff",
-    "token_hub",
-    "access_key_secret_v2",
-    "encryption_salt_key",
-]
-ORDINARY_NAMES = [
-    "max_tokens",
-    "num_tokens",
-    "maxNewTokens",
-    "tokenizer",
-    "tokenizer.eos_token",
-    "pad_token_id",
-    "special_tokens",
-    "pass_rate",
-    "pass@8",
-    "forward_pass",
-    "val-core/acc/pass@16",
-    "token_level_loss",
-    "tokens_per_second",
-    "loss_per_token",
-    "key_dim",
-    "reward_fn_key",
-    "data.image_key",
-    "secret_name",
-    "session",
-    "salt",
-    "token_type",
-    "include_pat",
-    "KeyError",
-    "author",
-    "keyboard",
-    "actor.optim.lr",
-]
+SECRET_NAMES = table(__file__)["secret_names"]
+ORDINARY_NAMES = table(__file__)["ordinary_names"]
 #: A value that is neither a number nor a form of its own.
 PASSWORDS = st.text(string.ascii_letters, min_size=6, max_size=20).filter(
     lambda text: text.lower() not in ("bearer", "digest", "infinity")
@@ -142,31 +91,7 @@ def test_an_ordinary_value_stands(name: str, value: str) -> None:
 HIDDEN = "aB3dE5gH7jK9mN1pQ3"
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "hf_{}",
-        "ghp_{}",
-        "github_pat_{}",
-        "sk-proj-{}",
-        "xoxb-12-{}",
-        "AKIAIOSFODNN7EXAMPLE",
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx{}.{}",
-        "Authorization: Bearer {}",
-        "bearer {}",
-        "https://hooks.slack.com/services/T00/B00/{}",
-        "https://discord.com/api/webhooks/12/{}",
-        "https://api.telegram.org/bot1234567890:AAaa{}/sendMessage",
-        "https://me:{}@host.example/x",
-        "postgres://me:p/@{}@host:5432/db",
-        "https://{}@github.com/a/b",
-        "me:{}@proxy.example:8080",
-        "https://host.example/a?sig={}",
-        "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
-        "AccountName=me;AccountKey={}==;EndpointSuffix=core",
-        '{{\\"nested\\": {{\\"dbPassword\\": \\"{}\\"}}}}',
-    ],
-)
+@cases(__file__, "what_has_the_form_of_a_secret_is_taken_out_under_any_name", "form")
 def test_what_has_the_form_of_a_secret_is_taken_out_under_any_name(form: str) -> None:
     value = form.format(HIDDEN, HIDDEN)
     for text in (masked("notes", f"see {value} there"), without_secrets(f"see {value} there")):

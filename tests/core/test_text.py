@@ -28,6 +28,7 @@ from rltui.core.text import (
     natural,
     pad,
 )
+from tests.tables import cases
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -69,22 +70,7 @@ def test_bytes_become_safe(raw: bytes) -> None:
     assert all(unicodedata.category(c)[0] != "C" for c in clean_bytes(raw))
 
 
-@pytest.mark.parametrize(
-    ("raw", "shown"),
-    [
-        ("actor/entropy", "actor/entropy"),
-        ("[red]loss[/]", "[red]loss[/]"),
-        ("a\x1b[31mb", r"a\x1b[31mb"),
-        ("a\nb", r"a\x0ab"),
-        ("\x9b31m", r"\u009b31m"),
-        ("a\u202eb", r"a\u202eb"),
-        ("a\u2028b", r"a\u2028b"),
-        ("\U000e0041", r"\U000e0041"),
-        ("größe 大", "größe 大"),
-        (r"C:\runs\new", r"C:\runs\new"),
-        (r"\x1b", r"\x5cx1b"),
-    ],
-)
+@cases(__file__, "what_is_shown")
 def test_what_is_shown(raw: str, shown: str) -> None:
     assert clean(raw) == shown
 

@@ -20,6 +20,7 @@ from rltui.core.errors import DocumentError
 from rltui.core.template import fill, parts_of, read_template
 from rltui.core.yaml_document import Node, parse_document, read_document
 from tests.places import FIXTURES, ROOT
+from tests.tables import cases
 
 PATH = Path("some.yaml")
 
@@ -77,21 +78,7 @@ def test_missing_and_double_keys() -> None:
         parse("1: a\n'1': b\n").table()
 
 
-@pytest.mark.parametrize(
-    ("text", "accessor", "says"),
-    [
-        ("a: 3", "text", "expected text, found 3"),
-        ("a: [1]", "text", "found a list"),
-        ("a: x", "number", "expected a number, found text"),
-        ("a: true", "number", "found true or false"),
-        ("a: 1.5", "integer", "whole number"),
-        ("a: false", "integer", "found true or false"),
-        ("a: 1", "boolean", "expected true or false"),
-        ("a: {}", "items", "expected a list, found a mapping"),
-        ("a: [x, 1]", "texts", "expected text, found 1"),
-        ("a: x", "table", "expected a mapping, found text"),
-    ],
-)
+@cases(__file__, "wrong_types")
 def test_wrong_types(text: str, accessor: str, says: str) -> None:
     node = parse(text).table().need("a")
     with pytest.raises(DocumentError, match=says) as caught:
@@ -207,20 +194,15 @@ def test_errors_name_the_place(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-DOCUMENTS = sorted(
-    path
-    for folder in ("rltui", "themes", "examples")
-    for path in (ROOT / folder).rglob("*.y*ml")
-    if "__pycache__" not in path.parts
-)
-
-
-@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "config.example.yaml"], ids=lambda p: p.name)
-def test_both_parsers_read_the_same(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    slow = list(yaml.load_all(text, yaml.SafeLoader))
-    if hasattr(yaml, "CSafeLoader"):
-        assert slow == list(yaml.load_all(text, yaml.CSafeLoader))
+@pytest.mark.parametrize("folder", ["rltui", "themes", "examples"])
+def test_both_parsers_read_the_same(folder: str) -> None:
+    quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    documents = [p for p in (ROOT / folder).rglob("*.y*ml") if "__pycache__" not in p.parts]
+    assert documents
+    for path in [*documents, ROOT / "config.example.yaml"]:
+        text = path.read_text(encoding="utf-8")
+        slow = list(yaml.load_all(text, yaml.SafeLoader))
+        assert slow == list(yaml.load_all(text, quick)), path
 
 
 @pytest.mark.parametrize("text", ["9" * 400, "a{99999999999999999999}", "(" * 5000])

@@ -1,7 +1,5 @@
 """Demo runs: verl's tags in real event files, the same for equal seeds, each with its story."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Mapping

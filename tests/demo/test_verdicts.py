@@ -3,8 +3,6 @@
 What a demo run of verl leaves beside its log is found and read as that of a real run.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import closing
 from pathlib import Path
@@ -66,7 +64,7 @@ def test_the_rule_that_is_meant_finds_it(scenario, tmp_path: Path) -> None:  # t
     [s for s in SINGLE if s.history > 120 or (s.onset in (1, 50) and s.rule)],
     ids=lambda s: s.id,
 )
-def test_it_shows_when_the_screen_opens(scenario, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_failure_of_the_demo_shows_when_the_screen_opens(scenario, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (run,) = judged(tmp_path / "demo", scenario.id, scenario.history, 400)
     assert scenario.rule in fired(run)
 

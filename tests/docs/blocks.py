@@ -1,7 +1,5 @@
 """Code blocks of the pages in docs/, and a desk to run them at."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

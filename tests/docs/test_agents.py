@@ -1,7 +1,5 @@
 """The recipes of docs/agents.md, run with stand-ins."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recipes of docs/recipes.md and the files that they name, run with stand-ins."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The commands of docs/troubleshooting.md print what the page shows."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import math

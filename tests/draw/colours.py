@@ -1,7 +1,5 @@
 """How readable colours are."""
 
-from __future__ import annotations
-
 from rltui.draw.theme import rgb
 
 

@@ -1,7 +1,5 @@
 """A sparkline from its points at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

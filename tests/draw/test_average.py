@@ -1,7 +1,5 @@
 """The averaged line through points that are denser than columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

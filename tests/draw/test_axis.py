@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -133,13 +134,12 @@ def test_round_ticks(low: float, high: float, labels: list[str]) -> None:
     assert all(low - 1e-6 <= at <= high + 1e-6 for at, _ in found)
 
 
-@pytest.mark.parametrize("cells", [30, 100])
-@pytest.mark.parametrize("span", [3, 50, 200, 3000, 9e4, 2e5, 1e6, 1e8])
 @pytest.mark.parametrize(("kind", "first"), [("clock", 1.79e9), ("time", 864_000.0)])
-def test_ticks_of_times_differ(kind: str, first: float, span: float, cells: int) -> None:
-    labels = [label for _, label in x_ticks(first, first + span, cells, kind)]
-    assert len(labels) >= 2
-    assert len(set(labels)) == len(labels)
+def test_ticks_of_times_differ(kind: str, first: float) -> None:
+    for span, cells in product([3, 50, 200, 3000, 9e4, 2e5, 1e6, 1e8], [30, 100]):
+        labels = [label for _, label in x_ticks(first, first + span, cells, kind)]
+        assert len(labels) >= 2, (span, cells)
+        assert len(set(labels)) == len(labels), (span, cells)
 
 
 @given(FINITE, FINITE, st.integers(0, 400), st.sampled_from(["step", "time", "clock", "number"]))

@@ -1,7 +1,5 @@
 """A trend drawn on to its limit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +29,7 @@ def text(chart: Chart, marker: str = "ascii") -> list[str]:
     return [plain(x) for x in render(chart, 70, 20, glyph_set(marker))]
 
 
-def test_it_leads_from_the_newest_point_to_the_limit() -> None:
+def test_a_continuation_leads_from_the_newest_point_to_the_limit() -> None:
     lines = text(replace(FALLING, limits=()))
     dashes = [(r, c) for r, line in enumerate(lines) for c, x in enumerate(line) if x == ":"]
     newest = max(c for line in lines for c, x in enumerate(line) if x == "*")

@@ -1,7 +1,5 @@
 """Other runs, the reference and other rows in the chart of a metric."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rltui.draw.chart.chart_model import Chart

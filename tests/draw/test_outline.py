@@ -1,7 +1,5 @@
 """The points that a picture of a long series needs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

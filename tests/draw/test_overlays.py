@@ -1,7 +1,5 @@
 """Lines of other runs in a chart: colours, range, bands, the envelope of the reference, legend."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

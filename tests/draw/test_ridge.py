@@ -1,7 +1,5 @@
 """Ridges and bands of histograms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -28,7 +26,7 @@ FOUND = [spread(s / 100) for s in STEPS]
 @MARKERS
 @pytest.mark.parametrize("size", [(24, 4), (60, 16), (118, 31), (198, 46)])
 @pytest.mark.parametrize("draw", [ridge_lines, band_lines])
-def test_they_fill_their_place_and_no_more(
+def test_ridges_fill_their_place_and_no_more(
     draw: object, size: tuple[int, int], marker: str
 ) -> None:
     width, height = size

@@ -28,13 +28,13 @@ def test_the_front_matter_is_within_the_limits_of_agent_skills() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_its_commands_are_understood_and_none_of_them_acts(command: str) -> None:
+def test_commands_of_the_skill_are_understood_and_none_acts(command: str) -> None:
     words = command.split()[1:]
     parse(build_parser(), words)
     assert words[0] != "guard"
 
 
-def test_its_example_is_what_a_brief_says() -> None:
+def test_the_example_of_the_skill_is_what_a_brief_says() -> None:
     session = Session([ROOT / "tests" / "fixtures" / "labelled" / "verl" / "grpo_kl_blowup"])
     session.scan()
     session.read_all()

@@ -1,7 +1,5 @@
 """Blind spots of a run, by its names."""
 
-from __future__ import annotations
-
 from rltui.facts.alarms import alarms, blind_words, names_of
 from rltui.facts.odd import lacking
 from tests.builders import a_batch

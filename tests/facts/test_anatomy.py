@@ -1,7 +1,5 @@
 """Where the time of a step goes, as the frameworks log it."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.facts import sentences

@@ -1,7 +1,5 @@
 """The checkpoint to go back to, and what was spent since."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.catalogue.settings import gpus_of

@@ -1,7 +1,5 @@
 """Columns of the list of runs, and conditions on them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -12,6 +10,7 @@ from rltui.facts.runs import runs_matching
 from rltui.session import RunView
 from tests.builders import a_batch, a_block, a_source
 from tests.fakes import a_session
+from tests.tables import cases
 
 
 def a_run(name: str, values: list[float], **hparams: object) -> Batch:
@@ -56,24 +55,7 @@ def test_a_column_is_a_number_of_a_metric_or_a_hyperparameter(
         assert have == (pytest.approx(wanted, nan_ok=True) if type(wanted) is float else wanted)
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("reward.best > 0.45", "ab"),
-        ("reward.best>=0.5", "ab"),
-        ("reward.best > 0.45 b", "b"),
-        ("reward.best > 0.45 !b", "a"),
-        ("lr = 1e-5", "a"),
-        ("lr = 0.00001", "a"),
-        ("lr != 1e-5", "bc"),
-        ("opt = SGD", "b"),
-        ("lr > 1e-6 reward < 0.5", "a"),
-        ("opt > 1", ""),
-        ("opt >= adam", ""),
-        ("reward.best >", "abc"),  # while it is typed
-        ("reward.best > x", ""),
-    ],
-)
+@cases(__file__, "conditions_filter_runs")
 def test_conditions_filter_runs(text: str, names: str) -> None:
     assert "".join(r.key.name for r in runs_matching(runs_of(*RUNS), text)) == names
 

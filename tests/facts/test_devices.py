@@ -1,7 +1,5 @@
 """GPUs and nodes beside each other: which of them is named as the odd one, and which never is."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rltui.draw.line import plain

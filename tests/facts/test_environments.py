@@ -1,7 +1,5 @@
 """Each environment or data source by itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.draw.line import plain

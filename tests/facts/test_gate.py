@@ -32,6 +32,7 @@ from rltui.session import RunView
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_tags
+from tests.tables import cases
 
 #: Runs have ended days ago.
 LATER = ManualClock(START + 1e6)
@@ -67,25 +68,7 @@ def run() -> RunView:
     })  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("reward.mean last", 1.0),
-        ("reward.mean first", 0.1),
-        ("reward.mean last 2", 0.95),
-        ("reward.mean last 30 %", 0.9),
-        ("reward.mean mean", 0.55),
-        ("reward.mean max first 3", 0.3),
-        ("reward.mean median last 3", 0.9),
-        ("reward.mean best", 1.0),
-        ("reward.mean slope", 0.1),
-        ("reward.mean at 4", 0.4),
-        ("entropy min", 0.1),
-        ("tag my own/tag last", 1.0),
-        ("kl.old_new last 5", 0.01),
-        ("steps", 10),
-    ],
-)
+@cases(__file__, "a_number_is_measured_and_compared")
 def test_a_number_is_measured_and_compared(
     text: str, value: float, run: RunView, read: Read
 ) -> None:
@@ -107,25 +90,7 @@ def test_a_limit_is_met_or_not(text: str, met: bool, run: RunView, read: Read) -
     assert judge(condition, run, Others()).met is met
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("length.response.mean last > 1", "the run logs no length.response.mean"),
-        ("reward.max last > 1", "the run logs no reward.max; it logs reward.mean"),
-        ("tag a\x1b[1m last > 1", r"the run logs no tag 'a\\x1b[1m'"),
-        ("reward.mean last 11 > 1", "critic/rewards/mean has 10 rows, 11 are asked for"),
-        ("reward.mean at 11 > 1", "critic/rewards/mean 1 to 10 is not at 11"),
-        ("kl.old_new max < 1", "actor/ppo_kl has 1 of 10 values that are not finite"),
-        ("entropy best > 0", "actor/entropy has no better and worse: ask for max or min"),
-        ("loss.policy mean > 0", "actor/pg_loss has no mean: a single step, or too large numbers"),
-        ("reward.mean slope last > 0",
-         "critic/rewards/mean has no slope: a single step, or too large numbers"),
-        ("reward.mean last like last 8 good runs",
-         "no good run of this job has critic/rewards/mean, 2 are needed"),
-        ("reward.std last > 1", "the run logs no reward.std"),
-        ("state is finished or crashed", "the run is stopped"),
-    ],
-)  # fmt: skip
+@cases(__file__, "what_cannot_be_measured_is_not_met_and_says_why")
 def test_what_cannot_be_measured_is_not_met_and_says_why(
     text: str, words: str, run: RunView, tmp_path: Path
 ) -> None:
@@ -192,26 +157,7 @@ def test_good_runs_give_the_limits(read: Read) -> None:
         assert found.met is met, found
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("reward.meen last > 1", "no metric 'reward.meen'"),
-        ("reward.meen last > 1", "did you mean 'reward.mean'?"),
-        ("no kl_blowupp", "did you mean 'kl_blowup'?"),
-        ("state is finishd", "unknown state 'finishd'"),
-        ("reward.mean > 0.4", "is no condition, such as"),
-        ("reward.mean last 0 > 0.4", "0 rows have no value"),
-        ("reward.mean last > x", "is no condition"),
-        ("steps within 10 % of reference", "steps are compared with numbers only"),
-        ("steps like last 8 good runs", "steps are compared with numbers only"),
-        ("entropy last between 5 and 1",
-         "no number is between 5 and 1: write 'between 1 and 5'"),
-        ("entropy last > 1e999", "1e999 is too large a number"),
-        ("entropy last within 1e999 of reference", "1e999 is too large a number"),
-        ("no bad if logged", "'if logged' goes with a metric, a tag or a rule"),
-        ("steps > 1 if logged", "'if logged' goes with a metric, a tag or a rule"),
-    ],
-)  # fmt: skip
+@cases(__file__, "a_mistake_has_its_line")
 def test_a_mistake_has_its_line(text: str, words: str, read: Read) -> None:
     with pytest.raises(DocumentError, match=r"expect\.yaml:3:5: .*") as raised:
         read("no bad", text)

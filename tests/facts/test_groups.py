@@ -1,7 +1,5 @@
 """Runs grouped by what they share. What screens keep of a run is dropped when the run changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +10,7 @@ from rltui.facts.groups import Sweep, folded_name
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import FakeReader, a_session, grpo_tags
+from tests.tables import cases
 
 
 def runs_of(*names: str, **parameters: list[object]) -> list[RunView]:
@@ -28,24 +27,7 @@ def runs_of(*names: str, **parameters: list[object]) -> list[RunView]:
     return sorted(a_session(*batches).runs(), key=lambda r: names.index(r.key.name))
 
 
-@pytest.mark.parametrize(
-    ("name", "folded"),
-    [
-        ("grpo_lr1e-4_s3", "grpo_lr1e-4_s*"),
-        ("grpo_seed=12/logs", "grpo_seed=*/logs"),
-        ("CartPole-v1__ppo__1__1700000000", "CartPole-v1__ppo__*__*"),
-        ("ppo 2026-01-02_12-33-44", "ppo *"),
-        ("lr3e-4_2", "lr3e-4_*"),
-        ("PPO_7", "PPO_*"),
-        ("sweep/12", "sweep/*"),
-        # a setting is no seed
-        ("lr3e-4", "lr3e-4"),
-        ("ppo_bs_64", "ppo_bs_64"),
-        ("model_v2", "model_v2"),
-        ("Qwen2.5-7B", "Qwen2.5-7B"),
-        ("a_s1.5", "a_s1.5"),
-    ],
-)
+@cases(__file__, "a_seed_is_folded_out_of_a_name")
 def test_a_seed_is_folded_out_of_a_name(name: str, folded: str) -> None:
     assert folded_name(name) == folded
 
@@ -80,19 +62,7 @@ def test_a_run_without_the_hyperparameter_is_a_group_of_its_own() -> None:
     assert Sweep(few).groupings == [], "what hardly any run has says nothing of the others"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "total_steps",
-        "trainer.total_training_steps",
-        "num_train_epochs",
-        "max_steps",
-        "save_steps",
-        "trainer.test_freq",
-        "total_timesteps",
-        "trainer/total_epochs",
-    ],
-)
+@cases(__file__, "runs_are_not_grouped_by_their_length", "name")
 def test_runs_are_not_grouped_by_their_length(name: str) -> None:
     sweep = Sweep(runs_of("x", "y", "z", **{name: [100, 100, 200]}))
     assert sweep.settings == [name]

@@ -1,7 +1,5 @@
 """Who is busy and who waits where a run trains while it samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

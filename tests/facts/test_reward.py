@@ -1,7 +1,5 @@
 """What earns the reward, and the ceiling that the entropy leaves to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -49,7 +47,7 @@ def test_shares_are_by_the_weights_of_the_parts() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 78, 92, 140])
-def test_they_stand_above_the_rows_of_the_reward(width: int) -> None:
+def test_parts_of_the_reward_stand_above_its_rows(width: int) -> None:
     run = a_run()
     lines = top_lines(run, "critic", View(), width, 30)
     assert "What earns the reward?" in plain(lines[0])

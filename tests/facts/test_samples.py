@@ -1,7 +1,5 @@
 """Going through the samples of a run, and the texts that it logged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

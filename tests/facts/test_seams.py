@@ -1,7 +1,5 @@
 """What jumped at a restart, in every place where it is told."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

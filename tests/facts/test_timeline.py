@@ -3,8 +3,6 @@
 How evenly the work lies on ranks, and what waiting for the fullest one costs.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the console decoder makes of a text."""
 
-from __future__ import annotations
-
 import struct
 
 from rltui.core.batch import Restart

@@ -1,8 +1,6 @@
 """What every decoder must keep, as checks that raise AssertionError: bounded memory, and no
 point that changes."""
 
-from __future__ import annotations
-
 import gc
 import random
 import tracemalloc

@@ -1,7 +1,5 @@
 """A small writer of event files, and a slow reader to compare with (TensorBoard's protobuf)."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Small writers of wandb's and SwanLab's transaction logs, as their SDKs write them."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct

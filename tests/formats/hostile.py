@@ -1,7 +1,5 @@
 """Files that a decoder is slow or hungry on unless it takes care, of any size."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import struct

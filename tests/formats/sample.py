@@ -3,8 +3,6 @@
 Each module ``sample_NAME.py`` of this directory has ``SAMPLES``, a tuple of :class:`Sample`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

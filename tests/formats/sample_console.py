@@ -1,7 +1,5 @@
 """Rows of console logs, one sample for each grammar that more than one trainer prints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows of tables with a header, as different writers separate and quote them."""
 
-from __future__ import annotations
-
 from tests.formats.sample import TAGS, VALUES, Sample
 
 

@@ -1,7 +1,5 @@
 """One metric without a header, as d3rlpy and TorchRL write it."""
 
-from __future__ import annotations
-
 from tests.formats.sample import VALUES, Sample
 
 _GARBAGE = b"\x00garb{age\xff\n"

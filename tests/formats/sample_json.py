@@ -1,7 +1,5 @@
 """A history of rows in a JSON document, row by row."""
 
-from __future__ import annotations
-
 import json
 
 from tests.formats.sample import TAGS, VALUES, Sample

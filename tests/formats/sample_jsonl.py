@@ -1,7 +1,5 @@
 """Rows of JSON lines, as verl's file logger and other writers have them."""
 
-from __future__ import annotations
-
 import math
 
 from tests.formats.sample import TAGS, VALUES, Sample

@@ -1,7 +1,5 @@
 """Rows of scalar records, as SwanLab writes them: one record for each value."""
 
-from __future__ import annotations
-
 import struct
 
 from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING

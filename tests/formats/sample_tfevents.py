@@ -1,7 +1,5 @@
 """Rows of an event file."""
 
-from __future__ import annotations
-
 import struct
 
 from tests.formats import encode

@@ -1,7 +1,5 @@
 """A trainer state of transformers, row by row."""
 
-from __future__ import annotations
-
 import json
 
 from tests.formats.sample import TAGS, VALUES, Sample

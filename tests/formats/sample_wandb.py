@@ -1,7 +1,5 @@
 """History rows of wandb, as its SDK writes them; older SDKs wrote ``key``."""
 
-from __future__ import annotations
-
 import struct
 
 from rltui.formats.tracker_log.tracker_decoder import WANDB_FRAMING

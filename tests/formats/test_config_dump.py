@@ -1,7 +1,5 @@
 """The configuration that verl prints into its console log."""
 
-from __future__ import annotations
-
 from pprint import pformat
 
 import pytest

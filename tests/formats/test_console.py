@@ -5,7 +5,6 @@ The points of a console do not depend on where its pieces end, whatever the byte
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,7 @@ from rltui.formats.console import Console
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
+from tests.tables import table
 
 
 def tail(text: str | bytes) -> LogTail:
@@ -81,25 +81,6 @@ def test_a_training_is_claimed_before_its_first_row() -> None:
 
 
 # verl
-
-
-def test_verl_line_behind_a_bar_and_a_prefix() -> None:
-    text = (
-        "\x1b[36m(TaskRunner pid=7, ip=10.0.0.1)\x1b[0m \rTraining Progress:   1%|  | 1/150 "
-        "[00:00<00:20,  7.44it/s]\x1b[36m(TaskRunner pid=7)\x1b[0m step:38000000 - "
-        "actor/lr:1e-06 - val/my set@2: x/mean:np.float64(0.25) - a:np.int64(3) - b:nan - c:-inf"
-        " - train/lr(1e-3):2.5\x1b[32m [repeated 2x across cluster] (Ray says so)\x1b[0m\n"
-    )
-    found = values(text)
-    assert math.isnan(found.pop("b")[0][1])
-    assert found == {
-        "actor/lr": [(38000000, 1e-06)],
-        "val/my set@2: x/mean": [(38000000, 0.25)],
-        "a": [(38000000, 3.0)],
-        "c": [(38000000, -math.inf)],
-        "train/lr(1e-3)": [(38000000, 2.5)],
-    }
-    assert decode(text)[0].hparams == {"total_steps": 150}
 
 
 @pytest.mark.parametrize("length", [4096, 4097])
@@ -200,36 +181,7 @@ def test_resumed_training_with_a_bar() -> None:
     assert restarts(text) == [30]
 
 
-def test_cleanrl() -> None:
-    text = (
-        "SPS: 1\nglobal_step=2048, episodic_return=[21.]\nSPS: 1234\n"
-        "global_step=2048, episodic_return=9.0\nglobal_step=2050, episodic_return=[-1.5e+02]\n"
-    )
-    assert values(text) == {
-        "charts/episodic_return": [(2048, 21.0), (2048, 9.0), (2050, -150.0)],
-        "charts/SPS": [(2048, 1.0), (2048, 1234.0)],
-    }
-    assert decode(text)[-1].guessed == {"charts/SPS"}
-
-
 # own loops
-
-
-@pytest.mark.parametrize("total", ["/30", ""])
-def test_epochs_may_stand_on_lines_of_their_own(total: str) -> None:
-    text = "".join(
-        f"=== Epoch {e}/3 ===\n" + "".join(f"step {s}{total} loss=0.5\n" for s in (10, 20, 30))
-        for e in (1, 2, 3)
-    )
-    assert [s for s, _ in values(text)["loss"]] == [10 * n for n in range(1, 10)]
-    assert restarts(text) == []
-    assert decode(text)[0].hparams == ({"total_steps": 90} if total else {})
-
-
-def test_a_second_training_with_epochs_begins_anew() -> None:
-    text = "".join(f"Epoch [{e}/2], Step [{s}/30], Loss: 0.5\n" for e in (1, 2) for s in (15, 30))
-    assert [s for s, _ in values(text + text)["Loss"]] == [15, 30, 45, 60] * 2
-    assert restarts(text + text) == [15]
 
 
 # lines and bytes
@@ -284,30 +236,7 @@ def test_tail_is_bounded_and_the_same_for_any_pieces() -> None:
 
 FILES = sorted((places.FIXTURES / "console").glob("*.log"))
 #: What stands in a log again and again, with a number that grows.
-PARTS = (
-    "Epoch {n}, global step {n}6: x\nkl: 0.{n}\n",
-    "Epoch {n} complete:\nloss: 0.{n}\nkl: 0.2\n",
-    "Epoch {n}/9\n",
-    "Epoch {n}:  50%|#  | {n}/40 [00:02<00:03,  1.9it/s, loss={n}.5]\n",
-    "Iter  Loss  Reward\n",
-    "1{n}  0.5  {n}.5\n",
-    "Step {n}\n",
-    "step {n} loss=0.{n}\n",
-    "loss: {n}.5\n",
-    "timesteps: {n}0\n",
-    "-------\n",
-    "| total_steps | {n} |\n| loss | {n}.25 |\n-------\n",
-    "╭───┬───╮\n│ loss │ 0.{n} │\n╰───┴───╯\n",
-    "Learning iteration {n}/90\nMean reward: {n}.5\n",
-    "Total timesteps: 4\n",
-    "Step {n}:\n{{'loss': 0.{n}\n",
-    "'kl': {n}}}\n",
-    "Ep {n} | Reward: {n} | Eps: 0.{n}\n",
-    "step: 2.{n}K, loss: 0.{n}\n",
-    "╭─── Step {n} ───╮\n│ Mean reward: 0.{n} │\n╰────────────────╯\n",
-    "Evaluation over 10 episodes: mean {n}.2, std 0.5\n",
-    "hello\n",
-)
+PARTS = table(__file__)["parts"]
 TEXTS = (
     "".join(f"U {n} | F {n * 2048} | FPS 250 | rR:μσmM 0.{n} 0.0 0.0 0.0\n" for n in range(1, 4)),
     "".join(

@@ -17,19 +17,9 @@ from rltui.cli.program import run
 from rltui.formats.console import Console
 from rltui.formats.last_line import figure_lines
 from tests.formats import encode
-from tests.formats.consoles import goal, guessed, values
+from tests.formats.consoles import goal, values
 
 STEPS, FIRST = range(1, 40), (1, 2, 3)
-
-
-def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
-    text = "".join(
-        f"Episode # {8 * n} | Current time step: {300 * n} | Reward: {n}.5 | Length: 5.0\n"
-        + "".join(f"Episode # {e} | Win: {e} | Reward: {n}.25\n" for e in range(8))
-        for n in (1, 2, 3)
-    )
-    assert values(text)["Reward"] == [(300, 1.5), (600, 2.5), (900, 3.5)]
-    assert "Win" not in values(text)
 
 
 # headings
@@ -44,28 +34,7 @@ def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
 # tables with a header
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Iter     Loss     Reward\n1        0.5      1.5\n2        0.25     2.5\n",
-        "| Iter | Loss | Reward |\n|----|----|----|\n| 1 | 0.5 | 1.5 |\n| 2 | 0.25 | 2.5 |\n",
-        "step\tLoss\tReward\n1\t0.5\t1.5\nhello\n2\t0.25\t2.5\n",
-    ],
-)
-def test_tables_with_a_header(text: str) -> None:
-    assert values(text) == {"Loss": [(1, 0.5), (2, 0.25)], "Reward": [(1, 1.5), (2, 2.5)]}
-
-
 # bars
-
-
-def test_bars_that_start_again_in_each_epoch_are_counted_on() -> None:
-    text = "".join(
-        f"Epoch {e}:  50%|#  | {n}/4 [00:02<00:03,  1.9it/s, v_num=0, loss={e * 4 + n}.5]\r"
-        for e in range(3)
-        for n in (1, 2, 3, 4)
-    )
-    assert values(text) == {"loss": [(n, n + 0.5) for n in range(1, 13)]}
 
 
 def test_bars_without_a_position_have_the_step_of_the_message() -> None:
@@ -127,31 +96,7 @@ def test_hostile_lines_are_passed_over(line: str) -> None:
 # trainers
 
 
-def test_intervals_of_keras_rl_are_counted_on() -> None:
-    intervals = "".join(
-        f"Interval {n + 1} ({n * 10000} steps performed)\n"
-        "10000/10000 [==========] - 43s 4ms/step - reward: -0.5\n"
-        f"33 episodes - episode_reward: -{n}.000 [-21.000, -19.000] - loss: 0.25\n\n"
-        for n in range(3)
-    )
-    assert values(intervals)["episode_reward"] == [(n * 10000 + 10000, -float(n)) for n in range(3)]
-
-
 # forms of rows: short words, large numbers, panels, evaluations
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "step: {step}, loss: {loss}",
-        "loss: {loss} | step: {step}",
-        "------\n| step | {step} |\n| loss | {loss} |\n------",
-    ],
-)
-def test_steps_and_values_in_thousands(line: str) -> None:
-    steps = {"900": 900, "1.2K": 1200, "2.37K": 2370, "1.5M": 1500000}
-    text = "".join(line.format(step=step, loss="12.3k") + "\n" for step in steps)
-    assert values(text) == {"loss": [(n, 12300.0) for n in steps.values()]}
 
 
 @pytest.mark.parametrize(
@@ -171,43 +116,6 @@ def test_a_counter_before_its_name(head: str, scale: int, pairs: str) -> None:
         "reward": [(step, 2.5) for step in steps],
         "loss": [(step, 0.5) for step in steps],
     }
-
-
-@pytest.mark.parametrize(
-    ("rest", "names"),
-    [
-        (": mean {n}.5 std 0.25", {"eval/mean": None, "eval/std": 0.25}),
-        (": mean {n}.5, std 0.25, max 9", {"eval/mean": None, "eval/std": 0.25, "eval/max": 9.0}),
-        (" - mean reward = {n}.5 +/- 0.1", {"eval/mean reward": None}),
-        (": {n}.5", {"Evaluation over 10 episodes": None}),
-    ],
-)
-def test_an_evaluation_has_the_step_of_the_row_above(
-    rest: str, names: dict[str, float | None]
-) -> None:
-    text = "".join(
-        f"step {n} loss: 0.5\nEvaluation over 10 episodes{rest.format(n=n)}\n" for n in FIRST
-    )
-    expected = {
-        name: [(n, n + 0.5 if value is None else value) for n in FIRST]
-        for name, value in names.items()
-    }
-    assert values(text) == {"loss": [(n, 0.5) for n in FIRST], **expected}
-    assert guessed(text) == set(names)
-
-
-def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
-    rule = "-" * 60 + "\n"
-    text = rule + "".join(
-        f"|E2E latency=4.7s |Generate time=1.7s\n"
-        f"Epoch: 0 | Step: {n} | Actor Loss: 0.{n} | Critic Loss: 0.5\n"
-        f"Training => Latency: 0.8s, TFLOPs: 8.9\n"
-        f"Average reward score: -0.{n}\n{rule}"
-        for n in (*FIRST, 4)
-    )
-    found = values(text)
-    assert found["Average reward score"][-3:] == [(n, -n / 10) for n in (2, 3, 4)]
-    assert found["Generate time"][-3:] == [(n, 1.7) for n in (2, 3, 4)]
 
 
 _SB3 = b"""\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -32,83 +31,6 @@ def values(document: Any, name: str = "dqn_log.json") -> Values:
     return encode.values_of([decoded(document, name)])
 
 
-def test_parallel_lists_of_keras_rl() -> None:
-    found = values(
-        {
-            "loss": [0.5, math.nan, 0.25],
-            "episode_reward": [1, 2, 3],
-            "nb_episode_steps": [10, 10, 10],
-            "nb_steps": [10, 20, 30],
-            "episode": [0, 1, 2],
-        }
-    )
-    assert set(found) == {"loss", "episode_reward", "nb_episode_steps", "episode"}
-    assert found["episode_reward"] == [(10, 1.0), (20, 2.0), (30, 3.0)]
-    assert math.isnan(found["loss"][1][1])
-
-
-def test_lists_without_steps_are_counted() -> None:
-    document = {"train_loss": [3.0, 2.0, 1.0, 0.5], "val_loss": [3.5, 2.5], "epochs": 4}
-    result = decoded(document, "history.json")
-    assert result.steps_are_row_numbers
-    assert values(document, "history.json") == {
-        "train_loss": [(1, 3.0), (2, 2.0), (3, 1.0), (4, 0.5)],
-        "val_loss": [(1, 3.5), (2, 2.5)],
-    }
-
-
-def test_null_is_no_value() -> None:
-    document = {
-        "step": [1, 2, 3, 4],
-        "loss": [1.0, None, 2.0, math.nan],
-        "eval/score": [None, None, None, 0.5],
-        "test_score": [None] * 4,
-    }
-    found = values(document)
-    assert set(found) == {"loss", "eval/score"}
-    assert found["loss"][:2] == [(1, 1.0), (3, 2.0)]
-    assert math.isnan(found["loss"][2][1])
-    assert found["eval/score"] == [(4, 0.5)]
-    assert values({"val_loss": [None, 0.5, None, 0.25]}, "history.json") == {
-        "val_loss": [(2, 0.5), (4, 0.25)]
-    }
-    found = values({"loss": {"steps": [1, None, 3], "values": [4, 5, 6]}}, "metrics.json")
-    assert found == {"loss": [(1, 4.0), (3, 6.0)]}
-
-
-def test_lists_below_a_name() -> None:
-    lists = {"loss": [3.0, 2.0], "epoch": [5, 6]}
-    assert values({"history": lists}) == {"loss": [(5, 3.0), (6, 2.0)]}
-    assert values({"seed_1": lists}) == {"seed_1/loss": [(5, 3.0), (6, 2.0)]}
-
-
-def test_sacred_info_of_pymarl() -> None:
-    def wrapped(value: float) -> dict[str, object]:
-        return {"dtype": "float64", "py/object": "numpy.float64", "value": value}
-
-    document = {
-        "episode": [8, 16],
-        "episode_T": [100, 210],
-        "return_mean": [wrapped(1.5), wrapped(2.5), wrapped(3.5)],
-        "return_mean_T": [100, 210, 330],
-        "grad_norm": [0.5, {"py/reduce": [{"py/function": "torch"}]}, 0.25],
-        "grad_norm_T": [100, 210, 330],
-    }
-    assert values(document, "info.json") == {
-        "episode": [(100, 8.0), (210, 16.0)],
-        "return_mean": [(100, 1.5), (210, 2.5), (330, 3.5)],
-        "grad_norm": [(100, 0.5), (330, 0.25)],
-    }
-
-
-def test_sacred_metrics_have_times() -> None:
-    times = ["2020-01-01T00:00:00+00:00", "2020-01-01T00:01:00+00:00"]
-    metric = {"steps": [10, 20], "timestamps": times, "values": [0.5, 0.25]}
-    found = encode.points_of([decoded({"train/loss": metric, "acc": metric}, "metrics.json")])
-    assert set(found) == {"train/loss", "acc"}
-    assert [(s, w) for s, w, _ in found["acc"]] == [(10, 1577836800.0), (20, 1577836860.0)]
-
-
 @pytest.mark.parametrize("wrap", [lambda r: r, lambda r: {"history": r}, lambda r: {"steps": r}])
 def test_lists_of_rows(wrap: Any) -> None:
     rows = [{"step": 10 * i, "loss": 0.5, "reward": i, "time": 1.7e9 + i} for i in range(4)]
@@ -117,34 +39,12 @@ def test_lists_of_rows(wrap: Any) -> None:
     assert set(found) == {"loss", "reward"}
 
 
-def test_rows_by_step() -> None:
-    document = {str(10 * i): {"loss": i / 4, "note": "ok"} for i in range(1, 4)}
-    assert values(document, "x.json") == {"loss": [(10, 0.25), (20, 0.5), (30, 0.75)]}
-    assert not JsonDocument().claims(Path("log.json"), b'{"1": {"age": 7}, "2": {"age": 8}}')
-
-
-def test_a_list_of_numbers_is_named_by_its_file() -> None:
-    assert values([0.5] * 8, "episode_rewards.json") == {
-        "episode_rewards": [(i, 0.5) for i in range(1, 9)]
-    }
-    assert not JsonDocument().claims(Path("vector.json"), b"[0.5, 1, 2, 3, 4, 5, 6, 7, 8]")
-
-
-def test_a_download_of_tensorboard() -> None:
-    found = values([[1.7e9 + i, 100 * i, i / 4] for i in range(3)], "run-a-tag-losses_value.json")
-    assert found == {"losses_value": [(0, 0.0), (100, 0.25), (200, 0.5)]}
-
-
-def test_settings_are_hyperparameters() -> None:
-    document = {"config": {"lr": 0.1, "seeds": [1, 2]}, "loss": [3.0, 2.0], "step": [1, 2]}
-    assert decoded(document).hparams == {"lr": 0.1, "seeds": "[1, 2]"}
-
-
 COCO = {
     "images": [{"id": i, "width": 640, "height": 480, "file_name": f"{i}.jpg"} for i in range(9)],
     "annotations": [{"id": i, "image_id": i, "bbox": [1, 2, 3, 4]} for i in range(9)],
 }
 OTHERS: dict[str, Any] = {
+    "ages.json": {"1": {"age": 7}, "2": {"age": 8}},
     "package.json": {"name": "x", "version": "1.0", "files": ["a", "b"]},
     "config.json": {"hidden_sizes": [64, 64], "loss": [1, 2], "step": [1, 2]},
     "tokenizer.json": {"model": {"vocab": [["a", -1.0], ["b", -2.0]]}},

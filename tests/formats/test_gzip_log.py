@@ -1,7 +1,5 @@
 """Logs that were packed with gzip: the same points as unpacked, whatever the pieces."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

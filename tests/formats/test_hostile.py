@@ -5,8 +5,6 @@ result is the same on every machine; ``python -m benchmarks.hostile`` takes CPU 
 memory of large files.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 import tracemalloc

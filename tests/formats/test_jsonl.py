@@ -19,6 +19,7 @@ from rltui.formats.base import Decoded, Options, clean_tag
 from rltui.formats.json_value import TIME_KEYS, seconds_of, wall_of
 from rltui.formats.jsonl import JsonLines
 from tests.formats import encode
+from tests.tables import cases
 
 
 def decode(data: bytes | str, *, piece: int | None = None) -> list[Decoded]:
@@ -30,11 +31,6 @@ def values(data: bytes | str) -> dict[str, list[tuple[int, float]]]:
     return encode.values_of(decode(data))
 
 
-def test_flat_and_nested_rows() -> None:
-    found = values('{"global_step": 3, "loss": 1, "eval": {"acc": {"mean": 0.5}}, "ok": true}\n')
-    assert found == {"loss": [(3, 1.0)], "eval/acc/mean": [(3, 0.5)], "ok": [(3, 1.0)]}
-
-
 def test_step_keys_in_order_of_preference() -> None:
     found = values('{"iteration": 9, "step": 3, "a": 1}\n{"training_iteration": 4, "a": 2}\n')
     assert found == {"iteration": [(3, 9.0)], "a": [(3, 1.0), (4, 2.0)]}
@@ -43,56 +39,11 @@ def test_step_keys_in_order_of_preference() -> None:
     assert [p[0] for p in found2["loss"]] == [10]
 
 
-def test_null_nan_and_infinity() -> None:
-    found = values(
-        '{"step": 0, "a": 2}\n'
-        '{"step": 1, "a": null, "b": NaN, "c": Infinity, "d": -Infinity, "e": 1}\n'
-    )
-    assert math.isnan(found["a"][1][1])
-    assert math.isnan(found["b"][0][1])
-    assert (found["c"], found["d"], found["e"]) == ([(1, math.inf)], [(1, -math.inf)], [(1, 1.0)])
-
-
-def test_what_was_null_before_it_had_a_number_is_measured_now_and_then() -> None:
-    cells = ["null", "null", "0.5", "null", "0.6"]
-    text = "".join(f'{{"epoch": {n}, "win": {n}, "eval": {c}}}\n' for n, c in enumerate(cells))
-    assert values(text) == {"win": [(n, float(n)) for n in range(5)], "eval": [(2, 0.5), (4, 0.6)]}
-
-
-def test_lists_of_figures_by_name() -> None:
-    row = '{"epoch": 1, "seats": [{"id": 0, "loss": 2.0}, {"id": 1, "loss": 3.0}]}\n'
-    found = values(row)
-    assert (found["seats/0/loss"], found["seats/1/loss"]) == ([(1, 2.0)], [(1, 3.0)])
-    assert JsonLines().claims(Path("metrics.jsonl"), row.encode())
-
-
-@pytest.mark.parametrize(
-    ("row", "tag"),
-    [
-        ('"rollout": {n}, "environment_steps": {n}0, "max_steps": 99, "reward": 0.5', "rollout"),
-        ('"event": "sample", "rl_step": {n}0, "mean_reward": 0.5', "mean_reward"),
-        ('"n_batches": 4, "gradient_step": {n}0, "critic_loss": 0.5', "critic_loss"),
-    ],
-)
-def test_the_step_may_have_another_counters_name(row: str, tag: str) -> None:
-    text = "".join("{" + row.replace("{n}", str(n)) + "}\n" for n in (1, 2, 3))
-    assert JsonLines().claims(Path("metrics.jsonl"), text.encode())
-    assert [step for step, _ in values(text)[tag]] == [10, 20, 30]
-
-
 def test_rows_of_episodes_one_after_another_are_no_training() -> None:
     lengths = [14, 3, 9, 20, 5, 8, 2, 17]
     rows = [f'{{"task": {n}, "num_steps": {k}, "reward": 1.0}}' for n, k in enumerate(lengths)]
     text = "\n".join(rows) + "\n"
     assert not JsonLines().claims(Path("results.jsonl"), text.encode())
-
-
-def test_a_training_that_appends_to_an_earlier_one_is_a_restart() -> None:
-    rows = [f'{{"epoch": {n}, "loss": {n}.5}}' for n in (*range(8), *range(8), 0)]
-    for piece in (None, 7):
-        parts = decode("\n".join(rows) + "\n", piece=piece)
-        found = [i.step for part in parts for i in part.items if isinstance(i, Restart)]
-        assert found == [0, 0]
 
 
 def test_rows_of_workers_that_alternate_are_no_restarts() -> None:
@@ -107,25 +58,6 @@ def test_plausible_times_are_wall_times(key: str) -> None:
     found = encode.points_of(decode(f'{{"step": 1, "{key}": 1780000000.5, "a": 1}}\n'))
     assert found == {"a": [(1, 1780000000.5, struct.pack("<d", 1.0))]}
     assert set(values(f'{{"step": 1, "{key}": 12.5, "a": 1}}\n')) == {key, "a"}
-
-
-def test_broken_lines_are_noted_with_their_offset() -> None:
-    good = '{"step": 1, "a": 1}\n'
-    parts = decode(good + '{"step": 2, "a"\n' + "[1]\n" + good)
-    notes = [n for p in parts for n in p.notes]
-    assert [(n.offset, n.message) for n in notes] == [
-        (20, "broken line"),
-        (36, "line is not an object"),
-    ]
-    assert len(encode.points_of(parts)["a"]) == 2
-
-
-def test_two_objects_on_one_line() -> None:
-    """A killed writer left no newline and the next one appended."""
-    data = '{"step": 1, "a": 1}{"step": 2, "a": 2} {"step": 3, "a": NaN}\n'
-    for piece in (None, 1, 19, 20, 21):
-        found = encode.points_of(decode(data, piece=piece))
-        assert [p[0] for p in found["a"]] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -188,24 +120,7 @@ def test_arbitrary_rows_in_arbitrary_pieces(
     assert repr(sorted(encode.values_of(decode(data)).items())) == repr(sorted(expected.items()))
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("0:01:03", 63.0),
-        ("3 days, 17:51:32", 323492.0),
-        ("1 day, 0:00:01", 86401.0),
-        ("0:00:01.500000", 1.5),
-        ("6s", 6.0),
-        ("46m 13s", 2773.0),
-        ("1h 2m 3s", 3723.0),
-        ("2d 1h", 176400.0),
-        ("0.5s", 0.5),
-        ("", None),
-        ("s", None),
-        ("12:30", None),
-        ("soon", None),
-    ],
-)
+@cases(__file__, "durations")
 def test_durations(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
 

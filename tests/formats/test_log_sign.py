@@ -1,7 +1,5 @@
 """Signs in the lines of logs: their documents, and the forms that all vocabularies know."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """Histograms, pictures and curves of event files: where they stand, and what is read there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Histograms and images of W&B's logs: where they stand, and what is read there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -17,6 +17,7 @@ from rltui.core.batch import LogClock
 from rltui.core.block import Block
 from rltui.formats.row_times import StampReader
 from tests.formats.consoles import decode
+from tests.tables import cases
 
 #: One moment of this machine's clock.
 LOCAL = datetime(2026, 11, 28, 12, 0, 3)
@@ -85,21 +86,7 @@ def test_stamps(form: str) -> None:
         assert times(text + row % 1 + text + row % 2)[0] == pytest.approx(found[1])
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "loss 0.5",
-        "step 12:00:03 loss",
-        "ETA: 12:00:03 loss 0.5",
-        " 32%|###   | 130/400 [12:29:29<13:05:51, 41.30s/it]",
-        "2026-13-28 12:00:03 x",
-        "99/99/2026 12:00:03 x",
-        "2026-11-28 12:61:03 x",
-        "1234567890 x",
-        "17643300031 tokens",
-        "took 2 days 10:00:03.5",
-    ],
-)
+@cases(__file__, "what_is_no_stamp", "line")
 def test_what_is_no_stamp(line: str) -> None:
     assert StampReader().moment(line.encode()) is None
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
-import struct
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -69,15 +67,6 @@ def test_ray_progress_has_the_tags_of_its_event_file() -> None:
     assert not [t for t in found if t.rpartition("/")[2] in ("trial_id", "pid", "date", "hostname")]
 
 
-def test_ray_counts_env_steps_where_they_are_logged_and_leaves_gaps_out() -> None:
-    head = "training_iteration,timesteps_total,time_total_s,episode_reward_mean,info/learner/loss"
-    found = values(f"{head},config/lr\n1,0,0.5,nan,nan,1\n2,4000,1.5,3,0.5,1\n")
-    assert found["ray/tune/episode_reward_mean"] == [(4000, 3.0)]
-    assert [s for s, _ in found["ray/tune/info/learner/loss"]] == [1, 4000]
-    assert math.isnan(found["ray/tune/info/learner/loss"][0][1])
-    assert "ray/tune/config/lr" not in found
-
-
 def test_monitor_sums_the_lengths_and_knows_the_time() -> None:
     path = FIXTURES / "0.monitor.csv"
     lines = path.read_text().splitlines()
@@ -90,118 +79,9 @@ def test_monitor_sums_the_lengths_and_knows_the_time() -> None:
     assert [w for _, w, _ in found["monitor/r"]] == pytest.approx([began + r[2] for r in rows])
 
 
-def test_monitors_of_one_run_do_not_mix() -> None:
-    data = b'#{"t_start": 1.78e9}\nr,l,t,is_success\n1,5,0.5,True\n'
-    for name, prefix in (
-        ("monitor.csv", ""),
-        ("0.monitor.csv", ""),
-        ("eval_2.monitor.csv", "eval_2/"),
-    ):
-        found = values(data, name)
-        assert found == {
-            f"monitor/{prefix}r": [(5, 1.0)],
-            f"monitor/{prefix}l": [(5, 5.0)],
-            f"monitor/{prefix}is_success": [(5, 1.0)],
-        }
-
-
-def test_a_monitor_that_another_process_went_on_with_has_no_times_from_there() -> None:
-    head = b'#{"t_start": 1780000000.0}\nr,l,t\n'
-    data = head + b"1,5,10\n1,5,20\n1,5,3\n1,5,30\n" + head + b"1,5,1\n"
-    for piece in (None, 1, 40):
-        found = encode.points_of(decode(data, "monitor.csv", piece=piece))["monitor/r"]
-        assert [s for s, _, _ in found] == [5, 10, 15, 20, 25]
-        assert [w for _, w, _ in found] == [1780000010, 1780000020, -1, -1, 1780000001]
-
-
 def test_step_keys_of_the_user_come_first() -> None:
     form = CsvTable().decoder(Options(step_keys=("reward",)), None)
     assert encode.values_of([form.feed(b"step,reward\n1,70\n")]) == {"step": [(70, 1.0)]}
-
-
-def test_gaps_nan_truths_and_texts() -> None:
-    data = "step,a,b,c,name\n1,,nan,True,x\n2,None,-inf,False,7\n3,4,inf,N/A,\n4,1_000,1,x,y\n"
-    found = values(data)
-    assert found["a"] == [(3, 4.0)]
-    assert math.isnan(found["b"][0][1])
-    assert found["b"][1:] == [(2, -math.inf), (3, math.inf), (4, 1.0)]
-    assert found["c"] == [(1, 1.0), (2, 0.0)]
-    assert "name" not in found  # its first cell is a text
-
-
-def test_names_that_stand_twice_or_not_at_all() -> None:
-    assert values(",step,loss,loss\n0,1,2,3\n") == {"loss": [(1, 2.0)], "loss~2": [(1, 3.0)]}
-
-
-def test_train_and_eval_files_get_the_names_of_the_event_file() -> None:
-    data = "step,episode_reward\n1,2\n"
-    assert set(values(data, "eval.csv")) == {"eval/episode_reward"}
-    assert set(values(data, "train.csv")) == {"train/episode_reward"}
-    assert set(values("step,eval/x\n1,2\n", "eval.csv")) == {"eval/x"}
-
-
-@pytest.mark.parametrize(
-    ("cell", "wall"),
-    [
-        ("1780000000.5", 1780000000.5),
-        ("1780000000500", 1780000000.5),
-        ("2026-05-28T20:26:40+00:00", 1780000000.0),
-        ("2026-05-28 20:26:40Z", 1780000000.0),
-    ],
-)
-def test_times_are_wall_times(cell: str, wall: float) -> None:
-    found = encode.points_of(decode(f"step,timestamp,a\n1,{cell},2\n"))
-    assert found == {"a": [(1, wall, struct.pack("<d", 2.0))]}
-
-
-def test_a_time_since_the_start_is_a_figure() -> None:
-    assert values("step,time,a\n1,12.5,2\n") == {"time": [(1, 12.5)], "a": [(1, 2.0)]}
-
-
-def test_a_header_that_comes_again_is_a_restart_where_steps_go_back() -> None:
-    head = "step,a\n"
-    for again, restarts in (("1,5\n", [1]), ("9,5\n", [])):
-        parts = decode(head + "1,1\n2,2\n3,3\n" + head + again)
-        assert encode.restarts_of(parts) == restarts
-        assert len(encode.values_of(parts)["a"]) == 4
-        assert notes(parts) == []
-
-
-def test_lines_with_another_number_of_cells_are_noted_and_left_out() -> None:
-    parts = decode("step,a\n1,1\n2,2,2\n3\n4,4\n")
-    assert encode.values_of(parts) == {"a": [(1, 1.0), (4, 4.0)]}
-    assert notes(parts) == [
-        (11, "line with another number of cells: 3 instead of 2"),
-        (17, "line with another number of cells: 1 instead of 2"),
-    ]
-
-
-def test_a_row_without_a_step_is_left_out() -> None:
-    parts = decode("step,a\n,1\nnan,2\n1e300,3\n5,4\n")
-    assert encode.values_of(parts) == {"a": [(5, 4.0)]}
-    assert len(notes(parts)) == 1
-
-
-def test_quoted_cells_with_separators_newlines_and_quotes() -> None:
-    data = 'step,"a, b","say ""x""",t\n1,"2.5",3,"x\ny, ""z"""\n2,3,4,w\n'
-    for piece in (None, 1, 5):
-        parts = decode(data, piece=piece)
-        assert encode.values_of(parts) == {
-            "a, b": [(1, 2.5), (2, 3.0)],
-            'say "x"': [(1, 3.0), (2, 4.0)],
-        }
-        assert notes(parts) == []
-
-
-def test_a_stray_quote_loses_its_line_only() -> None:
-    for tail in ("3,3\n", '3,3\n4,"4"\n'):
-        for piece in (None, 1):
-            parts = decode('step,a\n1,1\n2,"2\n' + tail, piece=piece)
-            assert [s for s, _ in encode.values_of(parts)["a"]] == [
-                1,
-                *range(3, 3 + tail.count("\n")),
-            ]
-            assert notes(parts) == [(11, "broken line")]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from rltui.formats.series_csv import SeriesCsv
 from rltui.formats.table import CsvTable
 from rltui.sources import Reader
 from tests.formats import encode
+from tests.tables import cases
 
 NO_STEP = "EpLenMean,EpRewMean,KL\n" + "".join(f"100.0,{i - 60.0},0.004\n" for i in range(60))
 CYCLES = "Episode,Win,Speed\n" + "".join(f"{i % 8},{i / 60},12.5\n" for i in range(60))
@@ -75,25 +76,7 @@ def test_a_header_with_another_column_keeps_the_choice(piece: int | None) -> Non
     assert steps(found, "loss") == [i * 10 for i in range(60)]
 
 
-@pytest.mark.parametrize(
-    ("header", "step"),
-    [
-        ("EpLenMean,EpRewMean,EpisodesSoFar,TimestepsSoFar,TimeElapsed", "TimestepsSoFar"),
-        ("replay_buffer/size,trainer/QF Loss,evaluation/num steps total,"
-         "exploration/num steps total,Epoch", "exploration/num steps total"),
-        ("Evaluation/AverageReturn,Evaluation/Iteration,TotalEnvSteps", "TotalEnvSteps"),
-        ("Diagnostics/CumSteps,ReturnAverage,lossAverage", "Diagnostics/CumSteps"),
-        ("rollout/ep_rew_mean,time/total_timesteps,train/loss", "time/total_timesteps"),
-        ("serial_timesteps,nupdates,total_timesteps,eprewmean", "total_timesteps"),
-        ("steps\tepisodes\telapsed\tmean\tmedian", "steps"),
-        ("Epoch\tAverageEpRet\tStdEpRet\tTotalEnvInteracts\tLossPi", "TotalEnvInteracts"),
-        ("Gradient Ticks;loss", "Gradient Ticks"),
-        ("epoch,loss,lr", "epoch"),
-        ("actor_steps,walltime,episode_return", "actor_steps"),
-        ("Epoch   Reward     Loss", "Epoch"),
-        ('"Training step","mean, reward"', "Training step"),
-    ],
-)  # fmt: skip
+@cases(__file__, "step_columns_of_frameworks")
 def test_step_columns_of_frameworks(header: str, step: str) -> None:
     delimiter = next((d for d in ("\t", ";", ",", " ") if d in header), ",")
     names = (
@@ -108,38 +91,7 @@ def test_step_columns_of_frameworks(header: str, step: str) -> None:
     assert all(steps(found, t) == [100 * i + at for i in range(1, 5)] for t in found)
 
 
-def test_columns_lined_up_with_blanks() -> None:
-    text = "  epoch    loss     acc\n" + "".join(
-        f"{i:7d} {i / 8:7.3f}\t {0.5:.2f} \n" for i in range(9)
-    )
-    for piece in (None, 1, 11):
-        found = decoded(text, "results.txt", piece)
-        assert steps(found, "loss") == list(range(9))
-        assert set(found) == {"loss", "acc"}
-
-
-def test_a_download_of_tensorboard_is_named_by_its_file() -> None:
-    text = "Wall time,Step,Value\n1.7e9,10,0.5\n1.7e9,20,0.25\n"
-    assert set(decoded(text, "run-ppo_1-tag-rollout_ep_rew_mean.csv")) == {"rollout_ep_rew_mean"}
-    assert set(decoded(text, "ppo.csv")) == {"Value"}
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("iris.csv", "sepal_length,sepal_width,species\n5.1,3.5,0\n4.9,3.0,0\n"),
-        ("housing.csv", "longitude,latitude,age,price\n1.5,2.5,3,100\n1.6,2.6,4,200\n"),
-        ("train.csv", "id,text,label\n1,good film,1\n2,bad film,0\n"),
-        ("preds.csv", "id,prediction,loss\n1,0.5,0.1\n2,0.25,0.3\n"),
-        ("stock.csv", "date,open,close,return\n2020-01-01,1,2,0.1\n2020-01-02,1,2,0.1\n"),
-        ("xy.csv", "x,y\n0,1\n1,2\n2,3\n"),
-        ("games.csv", "game,score\n3,1\n1,2\n2,3\n"),
-        ("log.txt", "Using cpu device\nWrapping the env\n"),
-        ("results.txt", "accuracy of all models\n0.5 0.25 0.75 0.1\n"),
-        ("scores.txt", "loss reward\nnone yet\n"),
-        ("train.log", "epoch loss\n"),
-    ],
-)  # fmt: skip
+@cases(__file__, "data_is_no_log")
 def test_data_is_no_log(name: str, text: str) -> None:
     assert not CsvTable().claims(Path(name), text.encode())
 

@@ -4,8 +4,6 @@ Skipped where the folder of logs is absent. Event files hold float32, the texts 
 as their writer gives.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +16,7 @@ from rltui.formats.console import Console
 from tests.formats import encode
 from tests.ids import path_id
 from tests.places import CORPORA
+from tests.tables import cases
 
 DEV, PUBLIC = CORPORA / "dev", CORPORA / "public"
 pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"no corpora at {CORPORA}")
@@ -128,31 +127,7 @@ def test_text_log_equals_exact_log(pair: Pair) -> None:
     assert set(text) - set(exact) - silent <= pair.only_text
 
 
-@pytest.mark.parametrize(
-    ("path", "tags", "steps", "first", "last"),
-    [
-        ("csv_ppo_lunarlander/PPO_LunarLander-v2_log_0.csv", 2, 1666, 600, 999_600),
-        ("dreamer_metrics/metrics.jsonl", 3, 86, 50, 4300),
-        ("llamafactory_360_warmup/trainer_log.jsonl", 8, 202, 1, 202),
-        ("monitor_a2c_bipedal_hardcore/0.monitor.csv", 2, 5110, 64, 6_249_389),
-        ("msswift_sft/logging.jsonl", 20, 45, 1, 438),
-        ("msswift_sft/trainer_state.json", 10, 41, 1, 400),
-        ("rllib_a2c_beamrider/result.json", 26, 936, 500, 10_229_000),
-        ("rllib_ppo_breakout/progress.csv", 35, 2704, 5000, 13_520_000),
-        ("sb3_flappy_dqn_rew100/progress.csv", 9, 8538, 200, 1_999_968),
-        ("trl_unsloth_gsm8k/trainer_state.json", 13, 250, 1, 250),
-        ("minimind_dpo/dpo.log", 5, 215, 20, 4292),
-        ("minimind_grpo_flat/grpo.log", 7, 2571, 1, 2571),
-        ("own_dpo_loop/dpo_train_20260105_1", 4, 490, 1, 490),
-        ("sb3_combat_console/train.log", 18, 30, 2048, 51200),
-        ("sb3_sac_isaacsim/iter_002.log", 11, 1650, 1000128, 1288640),
-        ("trl_finqa_zero_std/train.log", 23, 1246, 1, 1246),
-        ("trl_hotpotqa_v3/grpo_v3.log", 13, 47, 20, 936),
-        ("verl_guicursor_two_steps/verl_demo.log", 69, 2, 1, 2),
-        ("verl_opd_collapse_to_1_token/output.log", 270, 262, 0, 261),
-        ("verl_opd_healthy_a/output.log", 127, 49, 1, 49),
-    ],
-)
+@cases(__file__, "published_logs")
 def test_published_logs(path: str, tags: int, steps: int, first: int, last: int) -> None:
     """Counted with other tools; all of the file is read, nothing is noted and nothing restarts."""
     file = PUBLIC / path

@@ -1,7 +1,5 @@
 """One run in every form: the same rows are read whole, with the same verdict."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from pathlib import Path

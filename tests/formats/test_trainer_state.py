@@ -1,7 +1,5 @@
 """trainer_state.json: tags, settings, and documents that are not complete yet."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct

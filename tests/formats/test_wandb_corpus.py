@@ -3,8 +3,6 @@
 Skips where the corpora are not beside the repository.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

@@ -1,7 +1,5 @@
 """The words of counters, metrics and settings."""
 
-from __future__ import annotations
-
 import yaml
 
 from rltui.core.installation import shipped

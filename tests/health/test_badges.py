@@ -1,7 +1,5 @@
 """No tick where the newest rows contradict it. A report without what the user muted."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Failures that are put into a copy of a run: what is judged, and what is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 
@@ -39,7 +37,7 @@ def tried(run: RunView, symptom: str, rules: Sequence[Rule] = RULES) -> dict[str
     return {t.variant.id: t for t in trials}
 
 
-def test_it_is_known_what_each_detector_measures_by_and_needs() -> None:
+def test_each_detector_says_what_it_measures_by_and_needs() -> None:
     assert set(knowledge().measure) == set(DETECTORS)
     for name, needs in knowledge().needs.items():
         roles = {role for need in needs for role in need.split("|")}

@@ -1,11 +1,10 @@
 """Errors and warnings of console logs: what counts as one, how they are put together, when."""
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.core.batch import LogTail
 from rltui.health.complaints import MOST_MESSAGES, ComplaintScan, Message, complaints, rank_of_file
+from tests.tables import cases
 
 
 def scanned(*lines: str, rank: str = "") -> list[Message]:
@@ -14,21 +13,7 @@ def scanned(*lines: str, rank: str = "") -> list[Message]:
     return list(scan.messages.values())
 
 
-@pytest.mark.parametrize(
-    ("line", "text", "is_error"),
-    [
-        ("2026-01-01 12:00:00,123 - trainer - ERROR - bad batch 7", "bad batch #", True),
-        ("ERROR:root:bad batch", "bad batch", True),
-        ("ERROR 08-04 20:51:08 [core.py:1] engine died", "engine died", True),
-        ("WARNING 08-04 20:51:08 [core.py:1] 12 preempted", "# preempted", False),
-        ("x.OutOfMemoryError: CUDA is full.", "x.OutOfMemoryError: CUDA is full.", True),
-        ("/a/b.py:85: UserWarning: slow path", "UserWarning: slow path", False),
-        ("[rank3]:[E1128 09:01:03.1 NCCL.cpp:616] [Rank 3] late", "[Rank #] late", True),
-        ("slurmstepd: error: step 7.0 exceeded memory", "step # exceeded memory", True),
-        ("n1:12:34 [0] transport.cc:12 NCCL WARN Call failed", "Call failed", False),
-        ("ERROR 08-04 20:51:08 [core.py:1] at 0x7fd3a1 of a1b2c3d4e5f6", "at # of #", True),
-    ],
-)  # fmt: skip
+@cases(__file__, "what_complains")
 def test_what_complains(line: str, text: str, is_error: bool) -> None:
     (found,) = scanned(line)
     assert (found.text, found.is_error) == (text, is_error)

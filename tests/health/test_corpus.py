@@ -4,8 +4,6 @@ Healthy runs must not be called ``bad``, nor watched, unless the label tolerates
 sick ones nearly all must be found, and from the right step on.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

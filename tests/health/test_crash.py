@@ -75,7 +75,7 @@ def test_rare_ends(line: str, reason: str) -> None:
     assert found.reason == reason
 
 
-def test_nothing_is_known_of_nothing() -> None:
+def test_without_a_tail_no_end_is_known() -> None:
     assert exit_status(None) is None
     assert exit_status(LogTail((), 0)) is None
 

@@ -1,7 +1,5 @@
 """Life of findings, badges, what is skipped, what is remembered."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 When a run counts as stalled.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -140,7 +140,7 @@ def test_a_rule_yields_to_one_that_says_the_same_more_exactly() -> None:
     assert both.tags["response_length.mean"] == alone.tags["response_length.mean"]
 
 
-def test_it_speaks_where_the_other_one_found_nothing() -> None:
+def test_a_rule_does_not_yield_to_one_that_found_nothing() -> None:
     rules = [replace(r, yields_to=("nan", "reward_drop")) for r in RULES if r.id == "length_blowup"]
     rules += [r for r in RULES if r.id == "reward_drop"]
     values = parsed({**CUT, "reward.mean": "0..1x75"})

@@ -1,7 +1,5 @@
 """Rule documents: every error says where and names the nearest word."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from rltui.health.rule import Variant
 from rltui.health.rules import load_rules, unread_reasons, why_unread
 from tests.documents import nodes
 from tests.places import ROOT
+from tests.tables import cases
 
 GOOD = """\
 rules:
@@ -48,37 +47,7 @@ def test_good(tmp_path: Path) -> None:
     load(tmp_path, GOOD)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "column", "message", "hint"),
-    [
-        ("detector: outside", "detector: outsid", 6, 13, "unknown word 'outsid'", "outside"),
-        ("{high: 2}", "{hihg: 2}", 8, 11, "no parameter 'hihg'", "high"),
-        ("{high: 2}", "{high: much}", 8, 17, "expected a number", None),
-        ("{high: 2}", "{high: healthy}", 8, 17, "belongs below 'parameters'", None),
-        ("{event: true}", "{event: 2.5}", 7, 23, "expected true or false", None),
-        ("  watch:", "  harm: sgn\n  watch:", 8, 9, "unknown word 'sgn'", "sign"),
-        ("category: actor", "category: actr", 4, 13, "unknown word 'actr'", "actor"),
-        ("  healthy:", "  helthy:", 11, 3, "unknown key 'helthy'", "healthy"),
-        ("  advice: none", "  advise: none", 12, 3, "unknown key 'advise'", "advice"),
-        ("  advice: none\n", "", 2, 3, "key 'advice' is missing", None),
-        ("  title: mine\n", "  title: mine\n  colour: red\n", 4, 3, "unknown key 'colour'", None),
-        ("'coef {now}'", "'coef {nwo}'", 9, 12, "unknown field 'nwo'", "now"),
-        ("'coef {now}'", "'coef {now:.3f}'", 9, 12, "format '.3f'", None),
-        ("'coef {now}'", "'coef {now'", 9, 12, "not a template", None),
-        ("'coef {now}'", "'coef {now.real}'", 9, 12, "not a template", None),
-        ("expect: watch", "expect: wath", 14, 55, "unknown word 'wath'", "watch"),
-        ("kl.coef: '1x9", "kl.cof: '1x9", 14, 5, "no variant of the rule reads", None),
-        ("  detector: outside\n", "  detector: grown\n", 7, 16, "", None),
-        ("  watch: {high: 2}\n", "", 6, 13, "needs 'watch' or 'bad'", None),
-        ("  advice: none\n", "  advice: none\n  hold: 3\n", 13, 3, "'hold' is gone", None),
-        ("  watch:", "  min_points: 9\n  watch:", 8, 3, "'min_points' is gone", None),
-        ("{event: true}", "{window: 3}", 7, 16, "'window' is gone", None),
-        ("  advice: none\n", "  advice: none\n  source: {release: x}\n", 13, 12, "stricter", None),
-        ("  advice: none\n", "  advice: x\n  when: {framwork: x}\n", 13, 10, "framw", "framework"),
-        ("  advice: none\n", "  advice: x\n  with: {lenth: [x]}\n", 13, 10, "no role", "length"),
-        ("  advice: none\n", "  advice: none\n  source: {hihg: x}\n", 13, 12, "hihg", "high"),
-    ],
-)  # fmt: skip
+@cases(__file__, "error")
 def test_error(
     tmp_path: Path, old: str, new: str, line: int, column: int, message: str, hint: str | None
 ) -> None:
@@ -145,16 +114,7 @@ def test_an_override_reaches_the_variants_whose_detector_has_the_parameter() -> 
     assert len(changed) < len(rule.variants)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{shar: 1}", r"config\.yaml:1:21: .* has no parameter 'shar'.*'share'"),
-        ("{share: 0.3, hold: 2}", r"config\.yaml:1:33: 'hold' is gone: .* mute the rule"),
-        ("{release: 2}", r"config\.yaml:1:21: 'release' is gone: .* stricter limit"),
-        ("{share: much}", r"config\.yaml:1:28: expected a number"),
-        ("{bad: {rise: 1}}", r"config\.yaml:1:27: detector below_start.* has no parameter 'rise'"),
-    ],
-)
+@cases(__file__, "an_override_that_cannot_be_says_where")
 def test_an_override_that_cannot_be_says_where(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(f"{{entropy_collapse: {text}}}")
@@ -245,18 +205,7 @@ def test_every_limit_has_a_number_of_its_type() -> None:
     assert [type(getattr(found, name)) for name in ("rows_before", "factor")] == [int, float]
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ("", "key 'factor' is missing"),
-        ("{value: 2}", "key 'source' is missing"),
-        ("{source: why}", "key 'value' is missing"),
-        ("{value: 2, source: ' '}", "the reason is missing"),
-        ("{value: two, source: why}", "expected a number"),
-        ("{value: 2, source: why, sourcee: why}", "unknown key 'sourcee'"),
-    ],
-    ids=["absent", "no reason", "no value", "empty reason", "text", "unknown"],
-)
+@cases(__file__, "a_limit_without_number_or_reason_is_refused")
 def test_a_limit_without_number_or_reason_is_refused(entry: str, message: str) -> None:
     with pytest.raises(DocumentError, match=message):
         read(factor=entry)

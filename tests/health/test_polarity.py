@@ -1,7 +1,5 @@
 """Which way is good: held-out figures that are better when lower, in every dialect."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -13,6 +11,7 @@ from rltui.health.model import Finding
 from rltui.session.session import Choice
 from tests.builders import a_batch
 from tests.fakes import a_session
+from tests.tables import cases
 
 UP, DOWN = Direction.UP, Direction.DOWN
 CATALOGUE = load_catalogue()
@@ -93,23 +92,7 @@ def found(tag: str, values: list[float], framework: str) -> list[Finding]:
     return [f for f in run.report.findings if f.is_about(tag)]
 
 
-@pytest.mark.parametrize(
-    ("framework", "tag"),
-    [
-        ("verl", "val/fail_rate"),
-        ("verl", "val-aux/math/timeout/mean@8"),
-        ("trl", "eval_wer"),
-        ("trl", "eval/format_error"),
-        ("openrlhf", "eval/invalid"),
-        ("slime", "eval/aime/truncated"),
-        ("prime-rl", "eval/math/has_error/mean"),
-        ("generic", "val/timeout_rate"),
-        ("generic", "heldout/ppl"),
-        ("generic", "test/collision_rate"),
-        ("transformers", "eval_cer"),
-        ("rlinf", "eval/fail_grasp"),
-    ],
-)
+@cases(__file__, "less_of_it_is_better")
 def test_less_of_it_is_better(framework: str, tag: str) -> None:
     assert found(tag, course(0.3, 0.2, 0.08), framework) == []
     worse = found(tag, course(0.3, 0.05, 0.45), framework)

@@ -5,8 +5,6 @@ The spellings are those of public training scripts (PPO, REINFORCE and DQN loops
 nanoGPT descendants, Isaac and Gym examples); none is picked for a log.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable
@@ -16,58 +14,9 @@ import pytest
 from rltui.core.level import Level
 from tests.builders import a_batch
 from tests.fakes import a_session
+from tests.tables import table
 
-SPELLINGS = {
-    "reward": """
-        reward rewards mean_reward avg_reward reward_mean train/reward reward/mean rollout/reward
-        ep_rew_mean episode_reward mean_episode_reward avg_return ep_return episodic_return
-        return_mean returns/mean train/avg_return score mean_score avg_score total_reward
-        cumulative_reward running_reward rollout/reward_mean Reward/avg train/episode_return EpRet
-        batch_reward mean_rewards reward_avg rm_score train/mean_score group_reward_mean""",
-    "evaluation": """
-        eval/score eval_score val_score val/score heldout/score held_out/accuracy gsm8k_acc
-        eval/gsm8k test/accuracy test_acc val_acc valid_accuracy validation_score eval/mean_reward
-        eval_reward eval/return eval_return test/return test_reward test_score eval/pass@1
-        eval/pass_at_1 math500_accuracy aime24 eval/aime24_acc dev/exact_match dev_em eval/f1
-        eval/bleu val/win_rate eval/success_rate test_success greedy_eval_return eval_avg_reward
-        Eval/AverageReturn eval/exact_match holdout_accuracy evaluation/reward benchmark/gsm8k
-        eval_correct eval/avg_score humaneval_pass1 mmlu val/reward_mean evaluation_return
-        eval_episode_reward eval/solve_rate dev_score test/episode_reward eval/math_pass_rate""",
-    "success": """
-        success_rate success win_rate train/success_rate solved_rate success_ratio goal_reached
-        task_success completion_rate solve_rate accuracy acc correct pass_rate train/win_rate
-        is_success success_frac wins pct_solved frac_correct correct_rate episode_success
-        rollout/success_rate goal_success_rate percent_success mean_success exact_match
-        correct_frac solved env/success pass@1""",
-    "entropy": """
-        entropy policy_entropy ent train/entropy mean_entropy entropy_mean avg_entropy token_entropy
-        dist_entropy action_entropy actor/entropy pi_entropy policy/entropy entropy/mean Entropy
-        batch_entropy policy_entropy_mean train/policy_entropy losses/entropy""",
-    "kl": """
-        kl approx_kl approxkl mean_kl kl_div kl_divergence policy_kl train/kl kl_mean kl_to_ref
-        ref_kl kl_ref loss/approx_kl policy/approx_kl kl_old_new avg_kl kl/mean update_kl
-        kl_to_reference""",
-    "gradient": """
-        grad_norm gradnorm grad/norm gradient_norm total_grad_norm global_grad_norm train/grad_norm
-        gnorm global_norm grad_l2 grad_l2_norm grads/norm norm/grad optim/grad_norm actor_grad_norm
-        policy_grad_norm total_norm gradients/global_norm grad_norm_pre_clip grad_norm_before_clip
-        mean_grad_norm""",
-    "value": """
-        value_loss v_loss vf_loss critic_loss loss/value losses/value_loss loss/critic
-        value_function_loss train/value_loss baseline_loss loss_value critic/loss vloss loss_v
-        Loss/value value/loss loss_vf loss_critic value_mse v_loss_mean critic_mse""",
-    "length": """
-        response_length completion_length answer_length output_length gen_len generation_length
-        mean_length avg_len response_len tokens_per_response completion_tokens response_tokens
-        mean_response_length completions/mean_length avg_completion_len answer_len response/length
-        mean_completion_tokens rollout/response_length avg_answer_tokens reply_length
-        solution_length cot_length reasoning_tokens""",
-    "time": """
-        step_time time_per_step sec_per_step iter_time seconds_per_step step_seconds s_per_it
-        iteration_time time_per_iter secs/step step_duration step_time_s perf/step_time
-        wall_per_step sec/iter s/it sec_per_iter timing/step ms_per_step duration_per_step
-        train/step_time it_time batch_time time_per_update step_ms update_seconds""",
-}
+SPELLINGS = table(__file__)["spellings"]
 ROWS, TURN = 96, 48
 
 

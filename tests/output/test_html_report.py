@@ -276,7 +276,7 @@ def test_text_has_the_contrast_that_wcag_asks_for(theme: str) -> None:
         assert (high + 0.05) / (low + 0.05) >= 4.5
 
 
-def test_it_is_written_whole_or_not_at_all(
+def test_a_report_is_written_whole_or_not_at_all(
     cli: Cli, bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "out.html"

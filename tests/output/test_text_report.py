@@ -4,8 +4,6 @@ One line for a status bar.
 The JSON that people's programs read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -63,7 +61,7 @@ def test_without_colour_nothing_changes() -> None:
         ("kl < 0.1, <0.1, 8 @ 1", "kl < 0.1, <0.1, 8 @ 1"),
     ],
 )
-def test_they_are_plain_text(text: str, shown: str) -> None:
+def test_mentions_of_a_text_become_plain(text: str, shown: str) -> None:
     assert without_mentions(text) == shown
 
 
@@ -96,12 +94,12 @@ def test_a_single_run_is_named() -> None:
     assert status_line(a_session(run("a", sick=True))).startswith("✖ a 31: ")
 
 
-def test_nothing() -> None:
+def test_a_status_line_without_runs_says_so() -> None:
     assert status_line(a_session()) == "rltui: no runs"
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_it_is_short_and_harmless(count: int) -> None:
+def test_a_status_line_is_short_and_harmless(count: int) -> None:
     name = "".join(PAYLOADS) + "名" * 100
     line = status_line(a_session(*(run(f"{i}{name}", sick=True) for i in range(count))))
     assert cell_width(line) <= WIDTH

@@ -1,7 +1,5 @@
 """Every block of lines that a screen is made of, at one size, as the screens ask for them."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The next step on Overview is cut only where nothing could make room for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -70,7 +68,7 @@ def shown_step(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_it_is_whole_while_there_is_room(sick: list[RunView], size: tuple[int, int]) -> None:
+def test_advice_is_whole_while_there_is_room(sick: list[RunView], size: tuple[int, int]) -> None:
     width, height = size
     assert len(sick) > 8
     for run in sick:
@@ -84,7 +82,7 @@ def test_it_is_whole_while_there_is_room(sick: list[RunView], size: tuple[int, i
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_all_of_it_fits(sick: list[RunView], size: tuple[int, int]) -> None:
+def test_the_whole_advice_fits(sick: list[RunView], size: tuple[int, int]) -> None:
     width, height = size
     for run in sick:
         lines, _ = overview(run, width, height - _AROUND)

@@ -1,7 +1,5 @@
 """What stands above the rows of Balance."""
 
-from __future__ import annotations
-
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.pages.run.metrics_pane import top_lines

@@ -1,7 +1,5 @@
 """Runs side by side. Runs side by side: numbers in one unit."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """One crosshair on a metric, in the grid and with runs side by side: what every run has there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Diagnoses on screens and in documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rltui.core.batch import LogTail

@@ -1,7 +1,5 @@
 """Samples and settings of a run whose files are on another host, which may answer slowly."""
 
-from __future__ import annotations
-
 import errno
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Findings in a small terminal: no line is left blank while rows of the list are hidden."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rltui.core.batch import LogTail

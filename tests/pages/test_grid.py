@@ -3,8 +3,6 @@
 The grid in the hands of a user.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 Numbers about a metric: right whatever arrives when, and no work for points that are known.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

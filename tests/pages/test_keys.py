@@ -1,7 +1,5 @@
 """The table of keys: every action works, no two fight for a key, the README is true."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

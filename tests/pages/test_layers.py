@@ -1,7 +1,5 @@
 """q closes the top layer; keys of a run in the list of runs; a mute taken back."""
 
-from __future__ import annotations
-
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
 from tests.fakes import grpo_batch

@@ -3,8 +3,6 @@
 What happened to a run, in order of steps.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Histograms, pictures and curves on the screen."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The metric screen: crosshair, zoom, options of the chart.
 """
 
-from __future__ import annotations
-
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import TagRow, tab_sections

@@ -1,7 +1,5 @@
 """The list of logs on screen and as text: what it says, at every size, whatever the names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -133,7 +131,7 @@ def test_places_come_first_then_all_runs_newest_first_and_each_once() -> None:
     assert row(lines, "run_1")
 
 
-def test_it_says_how_many_of_the_runs_are_listed() -> None:
+def test_the_picker_says_how_many_runs_are_listed() -> None:
     logs = tuple(a_log(f"run_{n}", 10 * n) for n in range(3))
     runs = an_offer("/home/me/proj/runs", runs=54, newest=logs)
     assert row(listed(Suggestions((runs,), ())), "3 of 54 runs, newest first")

@@ -1,7 +1,5 @@
 """The screen of choices, driven by keys: moving, filtering, searching again, choosing, leaving."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

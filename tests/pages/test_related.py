@@ -1,7 +1,5 @@
 """Related metrics are those that move together or are read together, not those that are bad."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rltui.draw.line import plain
@@ -55,7 +53,7 @@ def test_what_moves_with_a_metric_comes_first() -> None:
     assert lag.lag == 2
 
 
-def test_its_copy_and_its_own_statistics_are_left_out() -> None:
+def test_copies_and_statistics_of_a_metric_are_left_out() -> None:
     found = [r.tag for r in related(a_view(tags()), "response_length/mean")]
     assert "team/answer_words_copy" not in found
     assert "team/answer_kilobytes" not in found

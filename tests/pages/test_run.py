@@ -1,7 +1,5 @@
 """A run on the screen: tabs, rows, findings, filter, overlays, commands."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Findings as rows: one for each fact.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

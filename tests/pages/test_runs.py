@@ -1,7 +1,5 @@
 """The list of runs. What the list of runs knows of them, found again for those that changed."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace

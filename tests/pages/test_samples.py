@@ -1,7 +1,5 @@
 """Texts and samples on the screen."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A hyperparameter against the result of the runs of a sweep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

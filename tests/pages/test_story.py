@@ -1,7 +1,5 @@
 """What Overview says below the questions: the next step at every size, and in plain text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -27,6 +25,7 @@ from rltui.session import RunView
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, next_step
+from tests.tables import cases
 from tests.tui.hand import open_app
 
 VIEW = View()
@@ -164,19 +163,7 @@ def test_the_next_step_is_there_in_any_room(width: int, height: int) -> None:
     assert any(plain(x).startswith("next step") for x in lines)
 
 
-@pytest.mark.parametrize(
-    ("text", "width", "limit", "shown"),
-    [
-        ("Clip it, lower it, look at it.", 30, 1, "Clip it, lower it, look at it."),
-        ("Clip it, lower it, look at it.", 29, 1, "Clip it, lower it …"),
-        ("Read samples; stop.", 14, 1, "Read samples …"),
-        ("Read samples. Stop.", 14, 1, "Read samples …"),
-        ("Cap it (tokens, prompts), stop.", 20, 1, "Cap it (tokens, …"),
-        ("Does it run, or hang? Restart it.", 28, 1, "Does it run, or hang? …"),
-        ("Does it run, or hang? Restart it.", 12, 1, "Does it run…"),
-        ("Read samples of both sets; stop early.", 14, 2, "Read samples of both sets …"),
-    ],
-)
+@cases(__file__, "advice_ends_with_a_whole_clause")
 def test_advice_ends_with_a_whole_clause(text: str, width: int, limit: int, shown: str) -> None:
     lines = whole_clauses(text, width, limit)
     assert " ".join(lines) == shown

@@ -3,8 +3,6 @@
 Line 1 of the list of runs: what has room, and what goes first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

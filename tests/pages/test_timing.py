@@ -1,7 +1,5 @@
 """The Timing tab: one step, the stages, every step; and one line on Overview."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest
@@ -110,8 +108,7 @@ def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> 
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("marker", ["braille", "ascii"])
-@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize(("marker", "shares"), [("braille", True), ("ascii", False)])
 def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool) -> None:
     run, view = the_run(VERL), View(marker=marker)
     found = anatomy_or_fail(run)

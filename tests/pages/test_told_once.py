@@ -1,7 +1,5 @@
 """What is wrong in a run, and every limit, is the same on every surface: the record's."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator

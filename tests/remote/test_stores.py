@@ -201,7 +201,7 @@ def test_what_is_read_is_what_was_appended(shelf: Shelf) -> None:
     assert after.bytes_read - before.bytes_read == len(rows(100, 110)) + 10 * 64
 
 
-def test_nothing_there(shelf: Shelf) -> None:
+def test_an_address_without_a_log_is_an_error(shelf: Shelf) -> None:
     shelf.put("a/metrics.jsonl", rows(0, 1))
     path = parse_logdir(f"{shelf.address}/none")
     with pytest.raises(SourceError, match="none: no such file or directory"):

@@ -1,7 +1,5 @@
 """What ``scripts/house.py`` counts stays within ``scripts/budget.yaml``."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

@@ -1,13 +1,12 @@
 """The names that sources log: how they are written, put together and given prefixes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from scripts import logged_names
 from scripts.logged_names import LoggedNames, sources
+from tests.tables import cases
 
 
 def found(tmp_path: Path, source: str) -> set[str]:
@@ -15,25 +14,7 @@ def found(tmp_path: Path, source: str) -> set[str]:
     return set(LoggedNames(sources(tmp_path)).found())
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("wandb.log({'loss': x, **{'lr': y}}, step=1)", "loss lr"),
-        ("writer.add_scalar(f'train/{name}', x, 1)", "train/*"),
-        ("tracker.record_metric('buffer/size', 3)", "buffer/size"),
-        ("stats.scalar(dict(reward=x))", "reward"),
-        ("metrics['a/b'] = x", "a/b"),
-        ("self._metrics[mode]['reward_std'].append(x)", "reward_std"),
-        ("self._metrics[mode][f'rewards/{f}/mean'].append(x)", "rewards/*/mean"),
-        ("logs.setdefault('x', []).append(1)", "x"),
-        ("stats.update({'x': 1})", "x"),
-        ("def f():\n  return loss, {'kl/mean': x}", "kl/mean"),
-        ("for s in ('mean', 'max'):\n  metrics['len/' + s] = x", "len/mean len/max"),
-        ("for k, g in (('a', f), ('b', g)):\n  metrics['%s/%d' % (k, 1)] = x", "a/* b/*"),
-        ("p = 'eval_' if test else ''\nmetrics[f'{p}acc'] = x", "acc eval_acc"),
-        ("train(metrics={'a': 1})", "a"),
-    ],
-)
+@cases(__file__, "a_name")
 def test_a_name(source: str, names: str, tmp_path: Path) -> None:
     assert found(tmp_path, source) == set(names.split())
 
@@ -52,21 +33,7 @@ def test_no_name(source: str, tmp_path: Path) -> None:
     assert found(tmp_path, source) == set()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "metrics = {'loss': x}\nwandb.log({f'actor/{k}': v for k, v in metrics.items()})",
-        "def reduce_metrics(m):\n  return {k: np.mean(v) for k, v in m.items()}\n"
-        "def step():\n  metrics = {}\n  metrics['loss'] = [1]\n"
-        "  metrics = reduce_metrics(metrics)\n"
-        "  log({'actor/' + k: v for k, v in metrics.items()})",
-        "def add_prefix(m, head):\n  return {f'{head}{k}': v for k, v in m.items()}\n"
-        "def step():\n  log(add_prefix({'loss': x}, 'actor/'))",
-        "class T:\n  def one(self):\n    return {'loss': x}\n"
-        "  def all(self):\n    logger.log_metrics(self.one(), 1, prefix='actor')",
-        "metrics = {'loss': x}\nfor k, v in metrics.items():\n  w.add_scalar(f'actor/{k}', v)",
-    ],
-)
+@cases(__file__, "a_prefix_that_is_put_before", "source")
 def test_a_prefix_that_is_put_before(source: str, tmp_path: Path) -> None:
     assert found(tmp_path, source) == {"actor/loss"}
 

@@ -1,7 +1,5 @@
 """The measure of named tags counts what it says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

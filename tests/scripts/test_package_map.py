@@ -1,7 +1,5 @@
 """The picture of the packages leaves out what follows, and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

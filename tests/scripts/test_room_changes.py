@@ -1,7 +1,5 @@
 """Changes of room are counted where control goes in and where it comes back."""
 
-from __future__ import annotations
-
 import importlib
 
 from tests.test_documentation import load_script

@@ -1,7 +1,5 @@
 """Which run the others are compared with: by name, by path, by key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

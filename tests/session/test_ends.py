@@ -1,7 +1,5 @@
 """How trainings end that no log tells of: real processes, looked at here and over ssh."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

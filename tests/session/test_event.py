@@ -1,7 +1,5 @@
 """What changed in the verdict between two looks."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

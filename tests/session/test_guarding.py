@@ -75,13 +75,13 @@ def test_without_a_verdict_there_is_none() -> None:
 # -- the hold --------------------------------------------------------------------------------
 
 
-def test_it_must_hold_for_a_number_of_rows_without_a_gap() -> None:
+def test_a_reason_must_hold_for_rows_without_a_gap() -> None:
     held = Held(Hold(rows=3))
     said = [held.look(r, row, 0.0) for row, r in enumerate([REASON, REASON, None] + [REASON] * 4)]
     assert said == [False] * 6 + [True]
 
 
-def test_it_must_hold_for_a_time() -> None:
+def test_a_reason_must_hold_for_a_time() -> None:
     held = Held(Hold(seconds=60.0))
     looks = [(5, 100.0), (6, 159.0), (7, 160.0)]
     assert [held.look(REASON, rows, at) for rows, at in looks] == [False, False, True]
@@ -128,7 +128,7 @@ def test_a_recorded_run_is_stopped_where_a_look_at_each_row_would_stop_it(
 
 
 @pytest.mark.parametrize(("begun", "most"), [(10_000, 22), (4_321, 85)])
-def test_it_looks_at_few_rows(begun: int, most: int) -> None:
+def test_a_guard_looks_at_few_rows(begun: int, most: int) -> None:
     asked: list[int] = []
 
     def reason(row: int) -> Reason | None:

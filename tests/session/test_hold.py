@@ -3,8 +3,6 @@
 Runs that are over: crashed, cancelled, finished, and those that only look so.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

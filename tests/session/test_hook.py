@@ -1,7 +1,5 @@
 """A command or a URL gets the changes of a verdict, and never holds anything up."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

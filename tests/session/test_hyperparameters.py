@@ -1,7 +1,5 @@
 """Hyperparameters: where they are found, and what changed at a restart."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,9 +1,5 @@
 """A log that says in words, again and again, what is wrong with the training."""
 
-from __future__ import annotations
-
-import pytest
-
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.health.model import Report
@@ -11,6 +7,7 @@ from rltui.health.stalled import stall_rule
 from rltui.session.judging import with_warning
 from tests.builders import a_batch
 from tests.fakes import a_session
+from tests.tables import cases
 
 
 def a_report() -> Report:
@@ -24,19 +21,7 @@ def warned(line: str, times: int, mute: tuple[str, ...] = ()) -> Report:
     return with_warning(a_report(), [LogTail(tuple(lines), 0)], stall_rule().warns, mute)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "ppo_trainer.py:1088: UserWarning: KL divergence is starting to become negative: -0.{n}",
-        "WARNING 06-01 12:00:0{n} trainer: Gradient norm is nan, skipping update {n}",
-        "[WARNING] step {n}: all rewards in the batch are identical, no gradient",
-        "RuntimeWarning: advantages are all zero in group {n}",
-        "2026-01-01 10:00:00 WARNING grpo: importance ratio too large: {n}.5",
-        "WARNING: Overflow detected, skipping step {n}, loss scale 65536",
-        "UserWarning: policy loss is not finite in minibatch {n}",
-        "WARNING value loss exploded: {n}e5",
-    ],
-)
+@cases(__file__, "what_is_said_again_and_again_is_found", "line")
 def test_what_is_said_again_and_again_is_found(line: str) -> None:
     report = warned(line, 40)
     assert report.level >= Level.WATCH
@@ -51,17 +36,6 @@ def test_the_advice_names_no_other_sign() -> None:
         assert "KL" not in found.advice
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "UserWarning: Detected call of `lr_scheduler.step()` before `optimizer.step()`",
-        "UserWarning: None of the inputs have requires_grad=True. Gradients will be None",
-        "WARNING: tokenizer has no padding token, set to eos {n}",
-        "FutureWarning: `loss_type` is deprecated, no gradient will be computed in {n}.0",
-        "WARNING: retrying request {n}: connection reset",
-        "step {n} loss 0.5 KL divergence is negative",
-        "UserWarning: reward function took {n} s",
-    ],
-)
+@cases(__file__, "usual_warnings_say_nothing_of_the_training", "line")
 def test_usual_warnings_say_nothing_of_the_training(line: str) -> None:
     assert warned(line, 40).firing() == ()

@@ -3,8 +3,6 @@
 Verdicts take the main thread for a bounded time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The best guess at a reward without a usual name; names of experiments in front of all tags; what
 settings say of the updates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -14,6 +12,7 @@ from rltui.health.model import Report
 from rltui.session import RunView
 from tests.builders import a_batch
 from tests.fakes import a_session
+from tests.tables import cases
 
 #: Won, and lost for good.
 LOST = [*(x / 50 for x in range(100)), *[0.05, 0.06] * 40]
@@ -30,19 +29,7 @@ def guessed(run: RunView) -> dict[str, str]:
     return {t: i.metric.key for t, i in run.infos.items() if i.guessed and i.metric}
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "adversary_reward",
-        "mean_reward_window",
-        "custom__episode_reward",
-        "Reward__(t)",
-        "terminal_reward",
-        "agent_3__rewards0",
-        "shared_return",
-        "fitness",
-    ],
-)
+@cases(__file__, "what_looks_like_a_reward_is_judged_as_a_guess", "tag")
 def test_what_looks_like_a_reward_is_judged_as_a_guess(tag: str) -> None:
     run = a_view(**{tag: LOST, "another_loss": RISES})
     assert list(guessed(run)) == [tag.replace("__", "/")]
@@ -53,21 +40,7 @@ def test_what_looks_like_a_reward_is_judged_as_a_guess(tag: str) -> None:
     assert "reward_drop" in {f.rule for f in run.report.firing()}
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "reward_time",
-        "reward_std",
-        "max_reward_seen",
-        "eval__task_reward",
-        "num_rewards",
-        "reward_scale",
-        "length_penalty_reward",
-        "lens_stat__std",
-        "rewards_per_second",
-        "reward_loss",
-    ],
-)
+@cases(__file__, "a_time_a_spread_or_a_part_is_not_taken_for_the_reward", "tag")
 def test_a_time_a_spread_or_a_part_is_not_taken_for_the_reward(tag: str) -> None:
     assert not guessed(a_view(**{tag: LOST, "another_loss": RISES}))
 

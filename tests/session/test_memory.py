@@ -1,7 +1,5 @@
 """Points are given up when memory is short, and read again when someone looks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

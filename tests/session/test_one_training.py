@@ -1,7 +1,5 @@
 """The files of one training, as they lie and grow on disk: each point once, under one name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How far a run is and whether it lives: the rules of run state and time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run as it was at an earlier step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -39,14 +37,14 @@ def at(session: Session, run: RunView, step: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("step", [1, 30, 44, 48, 60])
-def test_it_is_what_a_session_says_that_has_read_no_more(step: int) -> None:
+def test_a_replay_says_what_a_session_says_that_read_no_more(step: int) -> None:
     session, run = replayed(grpo_batch(60, total=100))
     found = at(session, run, step)
     (then,) = a_session(grpo_batch(step, total=100), clock=grpo_clock(step, 0.0)).runs()
     assert found == state(then)
 
 
-def test_it_lives_then() -> None:
+def test_a_run_that_is_over_is_live_at_an_earlier_step() -> None:
     session, run = replayed(grpo_batch(60), clock=grpo_clock(60, 100 * 3600.0))
     assert run.progress is not None
     assert run.progress.state is not RunState.LIVE
@@ -54,7 +52,7 @@ def test_it_lives_then() -> None:
     assert run.progress.state is RunState.LIVE
 
 
-def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
+def test_a_step_that_came_twice_is_shown_as_it_was_the_last_time() -> None:
     again = a_batch(Restart(40), steps(40, {"loss": [9.0] * 20}))
     session, run = replayed(a_batch(steps(1, {"loss": [1.0] * 50})), again)
     session.replay.goto(run, 45)

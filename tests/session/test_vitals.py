@@ -1,7 +1,5 @@
 """Who writes a run, and what lies beside its logs: states, findings, planned steps."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

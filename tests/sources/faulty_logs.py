@@ -11,8 +11,6 @@ what a monitor has to show (:meth:`Log.expected`):
 - no point is shown that was never written.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

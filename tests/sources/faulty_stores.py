@@ -1,7 +1,5 @@
 """Databases of trackers as logs: what is torn is a transaction that is not committed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

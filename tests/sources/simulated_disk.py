@@ -4,8 +4,6 @@ Real files lie below; the calls by which the program reads them go through here.
 reader only: who writes does so outside of :meth:`SimulatedDisk.failing`.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A format that fails on a file costs that file, not the others and not the program."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

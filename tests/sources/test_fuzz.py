@@ -3,8 +3,6 @@
 Every log format as a file that a training writes, in the running program.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several attempts in one folder: a log goes on with the one whose values it continues."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NaN between two measurements is a gap; NaN that lasts, or comes once in a while, was logged."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

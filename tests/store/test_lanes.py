@@ -1,7 +1,5 @@
 """Rows beside a training stand at its steps: by time, whatever the clock, or by their order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from copy import deepcopy

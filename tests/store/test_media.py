@@ -1,7 +1,5 @@
 """Where the histograms and pictures of a run stand: bounded, whatever is logged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

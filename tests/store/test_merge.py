@@ -1,7 +1,5 @@
 """Several sources of one run: the most exact wins, others fill gaps, misplaced files leave."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

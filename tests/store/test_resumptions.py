@@ -89,7 +89,7 @@ def test_what_was_overwritten_is_kept_apart() -> None:
 
 
 @given(st.lists(st.integers(0, 161), max_size=8))
-def test_it_does_not_matter_in_which_pieces_rows_come(cuts: list[int]) -> None:
+def test_rows_in_any_pieces_give_the_same_restarts(cuts: list[int]) -> None:
     whole = a_run(*resumed()[:1])  # type: ignore[arg-type]
     run = a_run(*resumed(*cuts)[:1])  # type: ignore[arg-type]
     for block in resumed(*cuts)[1:]:

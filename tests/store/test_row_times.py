@@ -1,7 +1,5 @@
 """Times of rows become true ones: by the change time of the file, whatever the log lacks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

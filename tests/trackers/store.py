@@ -3,8 +3,6 @@
 Every write moves the time of the file on, so that no test depends on the clock of the disk.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

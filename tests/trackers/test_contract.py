@@ -1,7 +1,5 @@
 """What every tracker must do, whatever its store is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Replays of a TRL run through the clients of the trackers, against its own logs."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

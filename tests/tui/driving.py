@@ -4,8 +4,6 @@ Textual's pilot waits for a processor that is quiet: 20 ms at least, several tim
 and longer beside other tests. Here a test goes on as soon as the loop of events is empty.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -5,8 +5,6 @@ async with open_app(grpo_batch(60)) as hand:
     assert "entropy" in hand.text
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any

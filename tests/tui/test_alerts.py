@@ -1,7 +1,5 @@
 """What someone hears who does not look at the screen. M on a finding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 No widget redefines a private method of Textual by accident: at the lowest version, too.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

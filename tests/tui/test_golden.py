@@ -6,8 +6,6 @@ A run that breaks while it is watched: how soon the screen names the cause, and 
 contradicts it.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """The palette finds metrics, findings, settings, commands and runs."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -129,7 +127,7 @@ async def test_an_unknown_command_searches() -> None:
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (80, 24), (200, 50)])
-async def test_it_fits_every_size(size: tuple[int, int]) -> None:
+async def test_the_palette_fits_every_size(size: tuple[int, int]) -> None:
     async with open_app(grpo_batch(60), size=size) as hand:
         await hand.press("ctrl+p", *"ent")
         assert "ent" in hand.text

@@ -1,7 +1,5 @@
 """A run as it was, on the screen: going there, playing, coming back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -72,7 +70,7 @@ async def test_keys_step_through_it(rich: tuple[Any, ...]) -> None:
         assert shown_step(hand) == 60
 
 
-async def test_it_plays_by_the_clock_pauses_and_ends_at_the_newest_step(
+async def test_a_replay_plays_by_the_clock_pauses_and_ends(
     rich: tuple[Any, ...],
 ) -> None:
     async with open_app(*rich) as hand:

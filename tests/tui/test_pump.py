@@ -3,8 +3,6 @@
 Verdicts and the garbage collector wait while keys come.
 """
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Iterator

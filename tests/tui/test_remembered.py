@@ -3,8 +3,6 @@
 Copying: through tmux and screen, into tmux's buffer, into a file.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -3,8 +3,6 @@
 The command line: history, completion and search.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -178,7 +176,7 @@ class TestHistory:
         assert history.move(1, "two") == "typed"
         assert history.move(1, "typed") is None
 
-    def test_it_outlives_the_app_without_doubles(self, tmp_path: Path) -> None:
+    def test_the_history_of_prompts_outlives_the_app_without_doubles(self, tmp_path: Path) -> None:
         environ = {"XDG_STATE_HOME": str(tmp_path)}
         for text in ("goto 1", "tab actor", "goto 1", "x\x1b[31m"):
             CommandHistory.of_user(environ).add(text)
@@ -186,7 +184,7 @@ class TestHistory:
         assert found[:2] == ["tab actor", "goto 1"]
         assert "\x1b" not in "".join(found)
 
-    def test_it_does_not_grow_without_end(self, tmp_path: Path) -> None:
+    def test_the_history_of_prompts_does_not_grow_without_end(self, tmp_path: Path) -> None:
         history = CommandHistory(tmp_path / "history")
         for i in range(500):
             history.add(f"goto {i}")

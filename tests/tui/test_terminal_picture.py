@@ -1,7 +1,5 @@
 """What goes to a terminal for a picture, and what is made of its answers."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Themes: ours are Textual's, Textual's are ours, and everything on the screen follows."""
 
-from __future__ import annotations
-
 import pytest
 from rich.color import ColorType
 from textual.theme import BUILTIN_THEMES
@@ -84,7 +82,7 @@ def test_every_theme_of_textual_gives_readable_tokens(name: str) -> None:
         assert contrast(theme.colours[token], ground) >= 2.4, token
 
 
-def test_ours_go_to_textual_and_back() -> None:
+def test_our_themes_go_to_textual_and_back() -> None:
     (dark,) = [t for t in list_themes() if t.name == "dark"]
     assert textual_theme(dark).background == dark.colours[Token.BG]
     assert textual_theme(dark).error == dark.colours[Token.BAD]

@@ -1,7 +1,5 @@
 """Keys that come faster than the program deals with them: pasted, over a slow line, by a script."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from pathlib import Path

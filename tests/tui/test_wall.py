@@ -1,7 +1,5 @@
 """A fault in drawing, in a key or in a verdict leaves the app and all other runs as they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """w: the screen and its data in a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree as ET
 

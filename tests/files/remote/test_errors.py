@@ -44,7 +44,7 @@ def test_nothing_secret_is_shown(text: str) -> None:
         assert piece not in shown
 
 
-def test_nothing_of_it_controls_the_terminal() -> None:
+def test_the_message_of_a_store_cannot_control_the_terminal() -> None:
     found = translated(ValueError("a\x1b[31mb\nc\u202e"))
     assert not any(c in found.strerror for c in "\x1b\n\u202e")
 

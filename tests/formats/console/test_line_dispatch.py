@@ -3,8 +3,6 @@
 A log in many pieces is read as the same log in one: there nothing leads yet.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from rltui.formats.base import Decoded

@@ -1,45 +1,22 @@
 """What a training is doing between two rows, by the lines of its console."""
 
-from __future__ import annotations
-
-import pytest
-
 from rltui.core.batch import Phase
 from rltui.formats.console.console_decoder import ConsoleDecoder
 from rltui.formats.console.phase import PhaseSearch
+from tests.tables import cases
 
 ROW = b"step:12 - actor/entropy:0.5 - critic/score/mean:0.25 - timing_s/step:60.0\n"
 PING = b'INFO:     10.0.0.11:51%03d - "GET /health HTTP/1.1" 200 OK\n'
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (
-            "[2026-11-28 15:48:15] timer.py:24 - Timer actor_train start",
-            "in actor_train since 15:48",
-        ),
-        ("15:48:15 INFO rollout started", "in rollout since 15:48"),
-        ("Evaluating:  19%|█▉        | 3/16 [2:01:12<8:45:12, 2424.20s/it]", "Evaluating 3 of 16"),
-        ("evaluating 3 of 16", "evaluating 3 of 16"),
-        ("(TaskRunner pid=7) Train batch 0/16", "in Train batch 0 of 16"),
-        ("Starting validation", "in validation"),
-        (
-            "09:00:01 | Saving model checkpoint to /ckpt/60",
-            "Saving model checkpoint to since 09:00",
-        ),
-        ("INFO:     Started server process [4711]", None),
-        ('INFO:     10.0.0.11:51950 - "GET /metrics HTTP/1.1" 200 OK', None),
-        ("Engine 000: Avg generation throughput: 0.0 tokens/s, Running: 0 reqs", None),
-    ],
-)
+@cases(__file__, "a_line_says_what_goes_on")
 def test_a_line_says_what_goes_on(line: str, words: str | None) -> None:
     search = PhaseSearch()
     search.feed(line.encode() + b"\n" + PING % 7, None)
     assert (search.phase and search.phase.words) == words
 
 
-def test_it_lasts_until_it_ends_and_is_known_by_its_last_time() -> None:
+def test_a_phase_lasts_until_its_end_and_is_known_by_its_last_time() -> None:
     search, start = PhaseSearch(), b"[2026-11-28 %s:01:00] Timer update start\n"
     search.feed(start % b"10", None)
     search.feed(b"Timer update end (elapsed: 61.5s)\n", None)

@@ -1,9 +1,8 @@
 """What a detector says of a few rows in terse notation."""
 
-from __future__ import annotations
-
 import numpy as np
 
+import rltui.health.rules  # noqa: F401 - it registers all detectors
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.cases import parse_series

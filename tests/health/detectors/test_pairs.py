@@ -3,8 +3,6 @@
 What is computed in another way for speed gives the same numbers, to the last bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,83 +15,6 @@ from rltui.health.detectors.pairs import jumped, not_continued, parted, rank_cor
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
-from tests.health.detectors.said import Number, first_row
-
-FAR: dict[str, Number] = {"share": 0.5, "factor": 3.0}
-LIMIT: dict[str, Number] = {"share": 0.9}
-GROWN: dict[str, Number] = {"share": 0.6, "factor": 2.0}
-TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5}
-COURSE: dict[str, Number] = {"spreads": 3.0, "reach_share": 0.1}
-GAP: dict[str, Number] = {"gap": 0.15}
-TIMES: dict[str, Number] = {"high": 2.0, "factor": 1.8}
-MORE: dict[str, Number] = {"factor": 2.0, "floor": 0.1}
-SUM: dict[str, Number] = {"factor": 10.0, "floor": 0.0, "correlation": 0.9}
-BAND = {"low": "1x40", "high": "2x40", "spread": "0.1x40", "reach": "0x40"}
-RISES, LONGER = "0..9x40", {"length": "100..300x40"}
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "text", "roles", "expected"),
-    [
-        ("off_centre", FAR, "0.01x20 0.8x9", {"spread": "1x29"}, 20),
-        ("off_centre", FAR, "0.01x20 -0.8x9", {"top": "2x29", "bottom": "-2x29"}, 20),
-        ("off_centre", FAR, "0.01x20 0.4x9", {"spread": "1x29"}, None),
-        ("off_centre", FAR, "0.6x20 0.8x9", {"spread": "1x29"}, None),
-        ("off_centre", FAR, "0.01x20 0.8x9", {"spread": "0x29"}, None),
-        ("off_centre", FAR, "0.01x20 0.8x9", {"top": "2x29"}, None),
-        ("pinned", LIMIT, "30x20 95x9", {"top": "100x29"}, 20),
-        ("pinned", LIMIT, "95x29", {"top": "100x29"}, None),
-        ("pinned", LIMIT, "30x20 95x9", {"top": "100x20 98x9"}, None),
-        ("pinned", LIMIT, "30x20 80x9", {"top": "100x29"}, None),
-        ("pinned", LIMIT, "30x20 95x9", {}, None),
-        ("share_grown", GROWN, "1x20 8x9", {"total": "10x29"}, 20),
-        ("share_grown", GROWN, "5x20 7x9", {"total": "10x29"}, None),
-        ("share_grown", GROWN, "7x20 9x9", {"total": "10x29"}, 20),
-        ("share_grown", GROWN, "9x20 9.9x9", {"total": "10x29"}, None),
-        ("share_grown", GROWN, "1x20 8x9", {"total": "0x29"}, None),
-        ("share_grown", GROWN, "1x20 8x9", {}, None),
-        ("tied_to_length", TIED, RISES, {"length": "300..100x40"}, 23),
-        ("tied_to_length", TIED, RISES, LONGER, 15),
-        ("tied_to_length", TIED, RISES, {"length": "100..120x40"}, None),
-        ("tied_to_length", TIED, "9..0x40", LONGER, None),
-        ("tied_to_length", TIED, "0..3x20 3..0x20", LONGER, "over"),
-        ("tied_to_length", TIED, "1x40", LONGER, None),
-        ("tied_to_length", TIED, RISES, {}, None),
-        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "worse": "1x40"}, 22),
-        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "worse": "0x40"}, 22),
-        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "worse": "-1x40"}, None),
-        ("off_course", COURSE, "1.5x20 0x20", {**BAND, "worse": "-1x40"}, 22),
-        ("off_course", COURSE, "1.5x20 2.2x20", {**BAND, "worse": "0x40"}, None),
-        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "reach": "20x40", "worse": "0x40"}, None),
-        ("off_course", COURSE, "1.5x20 3x20", {}, None),
-        ("combined", {"high": 0.5}, "0.2x20 0.3x9", {"plus": "0.25x29"}, 20),
-        ("combined", {"high": 0.5}, "0.3x29", {}, None),
-        ("combined", {"high": 20.0}, "-0.001x29", {"times": "1e4x20 3e4x9"}, 20),
-        ("combined", {"high": 0.5}, "30x29", {"plus": "10x29", "rest": "60x20 20x9"}, 20),
-        ("behind", GAP, "0.99x60", {"other": "0.7x60"}, 1),
-        ("behind", GAP, "0.9x60", {"other": "0.8x60"}, None),
-        ("behind", GAP, "0.99x60", {"other": "0.9x60"}, None),
-        ("behind", GAP, "0.99x60", {"other": "0.4..0.8x60"}, "over"),
-        ("behind", GAP, "0.99x60", {}, None),
-        ("accumulates", SUM, "1x9 1..50x60", {"rate": "1e-6x69"}, 20),
-        ("accumulates", SUM, "1x9 1..50x60", {}, 20),
-        ("accumulates", SUM, "1x9 1..50x60", {"rate": "0x69"}, None),
-        ("accumulates", SUM, "1x30 50~20x40", {"rate": "1e-6x70"}, None),
-        ("accumulates", {**SUM, "floor": 90.0}, "1x9 1..50x60", {"rate": "1e-6x69"}, None),
-        ("jumped", {"factor": 1.8}, "1x20 3x40", {}, None),
-        ("combined", TIMES, "0.5x20 0.9x9", {"times": "2x29"}, None),
-        ("combined", TIMES, "0.5x20 2x9", {"times": "2x29"}, 20),
-        ("combined", TIMES, "5x29", {"times": "2x29"}, None),
-        ("inflated", MORE, "9x60 30x20", {"other": "-2~0.1x80"}, 60),
-        ("inflated", MORE, "9x60 30x20", {"other": "3..1x80"}, None),
-        ("inflated", MORE, "9x80", {"other": "2~0.1x80"}, None),
-        ("inflated", MORE, "9x60 30x20", {}, None),
-    ],
-)  # fmt: skip
-def test_what_is_found_and_from_which_row_on(
-    name: str, given: dict[str, Number], text: str, roles: dict[str, str], expected: object
-) -> None:
-    assert first_row(name, text, roles, **given) == expected
 
 
 @pytest.mark.parametrize(

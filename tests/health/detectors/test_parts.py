@@ -1,7 +1,5 @@
 """Parts and sources of a reward: their weights, and who is compared with whom."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

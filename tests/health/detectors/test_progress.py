@@ -1,7 +1,5 @@
 """What measures success never rose, or fell: power, false alarms, and what must not matter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.ray import nodes, reader
+from rltui.remote.ray import cluster_reader, nodes, reader
 from rltui.remote.ray.helper import HelperProcess, SocketTransport, serve
 from rltui.remote.ray.node_reader import ClusterError, Node, NodeReader
 
@@ -136,7 +136,8 @@ def helper_threads(cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(reader, "find_spec", lambda _: True)
     monkeypatch.setattr(reader, "HelperProcess", HelperThread)
-    monkeypatch.setattr(nodes, "NODES_S", 0.05)
+    for module in (nodes, cluster_reader):
+        monkeypatch.setattr(module, "NODES_S", 0.05)
     monkeypatch.setattr(nodes, "_ROOTS_S", 0.2)
     monkeypatch.setattr(nodes, "_PATIENCE_S", 0.05)
     yield rig

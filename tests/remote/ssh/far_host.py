@@ -8,12 +8,14 @@ import signal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
+from rltui.files.trouble import Backoff
 from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.sources.options import Intervals
 from rltui.store import Store
@@ -58,10 +60,16 @@ def ssh_of_this_machine(directory: Path) -> tuple[str, Path]:
     return shlex.quote(str(script)), pids
 
 
+def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts to connect follow each other at once."""
+    monkeypatch.setattr("rltui.remote.stream_reader.Backoff", partial(Backoff, 0.01, 0.05))
+
+
 @pytest.fixture
 def far_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FarHost:
     """Makes ``HOST:/path`` mean this machine, whatever HOST is."""
     command, pids = ssh_of_this_machine(tmp_path)
+    soon_again(monkeypatch)
     monkeypatch.setenv("RLTUI_SSH", command)
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", shlex.join([sys.executable, "-m", "rltui"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))

@@ -17,6 +17,7 @@ from rltui.core.batch import Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.remote.ssh.connection import HostPaths, stream_command
+from tests.remote.ssh.far_host import soon_again
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,7 @@ def test_check_of_a_host_out_of_reach_is_not_fine(
     rows = [{"step": s, "loss": 1 / s} for s in range(1, 30)]
     last = '{"step": 30, "loss": NaN}\n' if bad else ""
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows) + last)
+    soon_again(monkeypatch)
     monkeypatch.setenv("RLTUI_SSH", "false")
     assert main(["check", str(tmp_path), "gone:/runs"]) == code
     found = capsys.readouterr()

@@ -1,7 +1,5 @@
 """Writers of small logs, each as a framework or tracker leaves it, of the same kind of rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -154,6 +152,7 @@ def mlflow(root: Path, rows: Sequence[Row], name: str = "brave-fox-7") -> None:
 
 def trackio(root: Path, rows: Sequence[Row], name: str = "mine") -> None:
     """A database of trackio with one run."""
+    root.mkdir(exist_ok=True)
     TrackioDatabase(root).log(name, _pairs(rows))
 
 
@@ -175,6 +174,11 @@ def sb3_table(path: Path, rows: Iterable[Row]) -> None:
         for r in rows
     ]
     write(path, "-" * 40 + "\n" + "".join(lines))
+
+
+def sb3_events(path: Path, rows: Iterable[Row], *, stamp: int = 1780000000) -> None:
+    """An event file with the names of SB3."""
+    events(path, sb3_rows(rows), stamp=stamp)
 
 
 def sb3_rows(rows: Iterable[Row]) -> list[Row]:

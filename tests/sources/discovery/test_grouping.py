@@ -4,8 +4,6 @@ What a directory with thousands of files that are no logs costs: files opened, b
 Console logs whose names say nothing, among all the other texts that lie about.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from pathlib import Path

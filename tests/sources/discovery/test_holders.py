@@ -1,7 +1,5 @@
 """Whether somebody has a log open: real processes, and a made-up /proc for what cannot be had."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

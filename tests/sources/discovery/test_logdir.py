@@ -1,7 +1,5 @@
 """What is a run, and which files belong to it."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

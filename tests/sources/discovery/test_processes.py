@@ -1,7 +1,5 @@
 """Who writes logs: real processes, and a made-up /proc for what cannot be had at will."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

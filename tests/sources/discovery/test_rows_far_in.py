@@ -3,8 +3,6 @@
 What is remembered of files that are still there.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path

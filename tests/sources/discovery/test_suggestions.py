@@ -1,7 +1,5 @@
 """What is suggested when nobody named a path: where, what, how much it may cost."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

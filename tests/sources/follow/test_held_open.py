@@ -1,7 +1,5 @@
 """What a reader holds open: as much after its logdirs were gone and came back as before."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """A last line without its end: when it counts, and when it waits."""
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What the system reports, as far as it does. When files are looked at."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

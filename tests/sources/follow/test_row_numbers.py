@@ -1,7 +1,5 @@
 """Rows of logs whose steps are none are counted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Samples of large files: real points, whole rows, bounded reading."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A log that comes through a pipe."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading
@@ -59,7 +57,7 @@ def console(last: int) -> str:
     return "some noise\n" + "".join(ROW.format(s, 0.5 - s / 100) for s in range(1, last + 1))
 
 
-def test_all_of_it_is_read_to_its_end(pipe: Pipe) -> None:
+def test_a_pipe_is_read_to_its_end(pipe: Pipe) -> None:
     batches = list(written(pipe, console(9)).read_all())
     assert steps(batches) == list(range(1, 10))
     assert {b.run.name for b in batches} == {PIPE_NAME}

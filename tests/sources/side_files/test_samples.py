@@ -1,7 +1,5 @@
 """Samples beside the logs, as each trainer writes them."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Hyperparameters in files beside the logs."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

@@ -315,7 +315,7 @@ def _follow(store: TrackioDatabase) -> Follower:
     return tracker_of(store).follow(store.path, "r")
 
 
-def test_they_have_the_step_of_the_row_before_them(store: TrackioDatabase) -> None:
+def test_system_metrics_have_the_step_of_the_row_before(store: TrackioDatabase) -> None:
     store.log("r", [(s, {"a": float(s)}) for s in (5, 10, 15)])
     store.log_system("r", _system(1, 5, 9, 10.5, 40))
     store.log_system("other", _system(7))
@@ -330,7 +330,7 @@ def test_they_have_the_step_of_the_row_before_them(store: TrackioDatabase) -> No
     assert [run.part for run in tracker_of(store).runs(store.path)] == ["r"]
 
 
-def test_they_come_as_they_are_written(store: TrackioDatabase) -> None:
+def test_system_metrics_come_as_they_are_written(store: TrackioDatabase) -> None:
     store.log("r", [(1, {"a": 1.0})])
     follower = _follow(store)
     polls = read_all(follower)

@@ -1,7 +1,5 @@
 """MLflow's database."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The list: cursor by identity, scrolling, repainting only what changed."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Blocks of lines: what changed is painted, also when changes come faster than paints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from textual.app import ComposeResult
