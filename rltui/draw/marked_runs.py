@@ -18,14 +18,15 @@ from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline, smooth
 from rltui.draw.line import (
     ACCENT_BOLD,
-    LEVEL_TOKEN,
     MUTED,
     RUN_TOKENS,
     STRONG,
     TEXT,
+    TITLE,
     Block,
     Line,
     Token,
+    alarm_look,
     column,
     fit_line,
     longest,
@@ -450,14 +451,13 @@ def _cells(row: _Row, origin: _Row, view: View) -> Cells:
     if reading is None:
         blank, missing = ("", MUTED), (numbers.aligned(None), MUTED)
         return {"value": missing, "average": blank, "apart": blank, "seen": ("not yet", MUTED)}
-    level = reading.level if reading.level >= Level.WATCH else None
-    token = Token.STRONG if level is None else LEVEL_TOKEN[level]
-    badge = "" if level is None else f" {view.glyphs.badge(level)}"
+    level = reading.level
+    badge = f" {view.glyphs.badge(level)}" if level >= Level.WATCH else ""
     if row.what.run is not origin.what.run:
         difference = numbers.signed(reading.value - origin.value)
     average = float(smooth(reading.recent, weight_of(view))[-1])
     return {
-        "value": (numbers.aligned(reading.value) + badge, style(token, bold=True)),
+        "value": (numbers.aligned(reading.value) + badge, alarm_look(level, TITLE)),
         "average": (numbers.aligned(average), TEXT),
         "apart": (difference, TEXT),
         "seen": (reading.seen_words, MUTED),

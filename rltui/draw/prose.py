@@ -22,6 +22,7 @@ from rltui.draw.line import (
     Span,
     Style,
     Token,
+    badge_span,
     line_width,
     longest,
     style,
@@ -164,10 +165,9 @@ def trouble_line(
     path = notes[-1].path
     called = str(path) if whole else path.name or str(path)
     name = fit_middle(clean(called), max(12, width // 3))
-    badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
 
-    return with_end([badge, text], [(more, MUTED)], width)
+    return with_end([badge_span(Level.WATCH, glyphs), text], [(more, MUTED)], width)
 
 
 def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:

@@ -319,22 +319,22 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     def _runs(self) -> list[RunView]:
         """The run, and those that it is compared with."""
         reference = self._session.reference.run
-        others = list(self._among) or [m.run for m in self.shell.view.marked]
+        others = list(self._among) or [m.run for m in self.view.marked]
         if not others and reference is not None:
             others = [reference]
         return [self._run, *(r for r in others if r is not self._run)]
 
     def _settings(self, run: RunView) -> Settings:
-        slot = slot_of(self.shell.view.marked, run)
+        slot = slot_of(self.view.marked, run)
         step = self._step if run is self._run else None
         return Settings(run, self._in_files.get(run, FileSettings()), slot, step)
 
     def head(self, width: int) -> Block:
-        return settings_head(self._settings(self._run), self.shell.view, width)
+        return settings_head(self._settings(self._run), self.view, width)
 
     def text(self, width: int) -> Block:
         tables = [self._settings(r) for r in self._runs()]
-        view, text = self.shell.view, self.status.filter
+        view, text = self.view, self.status.filter
         values = [(t.head, t.run.hyperparameters.values, t.in_files) for t in tables]
         made_of = (width, text, view.marker, values, self._step is not None and self._run.version)
         if self._drawn is None or self._drawn[0] != made_of:

@@ -305,7 +305,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
 
     def compose(self) -> ComposeResult:
         run, reading = self._run, self._session.reading
-        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
+        yield Lines(lambda w, _: [run_header(run, self.view, w, reading())], id="header")
         yield self._media
         yield Status(self.footer)
 

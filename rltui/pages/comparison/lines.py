@@ -15,8 +15,8 @@ from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import smooth
 from rltui.draw.line import (
+    CHOSEN_HEAD,
     LEVEL_LOOK,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     RUN_TOKENS,
@@ -28,13 +28,13 @@ from rltui.draw.line import (
     Line,
     Span,
     Token,
+    badge_span,
     fit_line,
     indented,
     longest,
     row_entry,
     side_by_side,
     slot_look,
-    style,
     with_ground,
 )
 from rltui.draw.marked_runs import Trace, band_of, trace_of, weight_of
@@ -111,7 +111,7 @@ class ComparisonTable:
         }
         for name, metric in self._visible.items():
             here = name == str(self._chosen)
-            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            look = CHOSEN_HEAD if here else MUTED
             title = fit(glyphs.text(metric.title), columns[name] - 1)
             blank = " " * (columns[name] - 1 - cell_width(title))
             cells[name] = [(blank, TEXT), (title, look)]
@@ -137,9 +137,7 @@ class ComparisonTable:
     def _line(self, row: RunRow, name: str, best: Mapping[str, float | None], cursor: bool) -> Line:
         """Sign, badge, name, verdict and step of a row, then its metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
-        comparison, look = self._comparison, STRONG if alarm else TEXT
-        if cursor:
-            look = style(Token.STRONG, bold=True)
+        comparison, look = self._comparison, TITLE if cursor else STRONG if alarm else TEXT
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         steps = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
         verdict = glyphs.text(comparison.verdict_words(row))
@@ -153,15 +151,15 @@ class ComparisonTable:
             value, found = comparison.value(row, metric), best[column]
             is_best = found is not None and value == found
             # in the row at the cursor bold is the look of the name, which 16 colours reverse
-            strong = style(Token.STRONG, bold=not cursor) if is_best else STRONG
+            strong = TITLE if is_best and not cursor else STRONG
             text = numbers.aligned(value)
             text = pad(f"{text.rstrip()}*" if is_best else text, _METRIC)
             cells[column] = glyphs.text(text), strong if is_best or found is None else TEXT
             if column == str(self._chosen):
                 cells["apart"] = glyphs.text(_difference(comparison, row, metric)), MUTED
                 cells |= self._reading(row, metric)
-        badge = f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)
-        return self._columns.line([(f"{slot_sign(row.slot)} ", slot_look(row.slot)), badge], cells)
+        sign = f"{slot_sign(row.slot)} ", slot_look(row.slot)
+        return self._columns.line([sign, badge_span(level, glyphs)], cells)
 
     def _reading(self, row: RunRow, metric: MetricColumn) -> dict[str, Span]:
         """The average at the crosshair and the step of the newest point there; of a group the mean

@@ -12,14 +12,13 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.chart.axis import Scale, linear_scale, log_scale
 from rltui.draw.line import (
-    LEVEL_BOLD,
     MUTED,
     RULE,
-    STRONG,
     TEXT,
     Line,
     Span,
     Token,
+    alarm_look,
     joined,
     longest,
     style,
@@ -156,4 +155,4 @@ def _mark(run: RunView, here: RunRow | None, view: View) -> Span:
     glyph = glyphs.badge(level) if level >= Level.WATCH else glyphs.live
     if chosen:
         return glyph, style(Token.ACCENT, bold=True, reverse=True)
-    return glyph, STRONG if level < Level.WATCH else LEVEL_BOLD[level]
+    return glyph, alarm_look(level)

@@ -118,12 +118,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
     def update(self) -> None:
         self._compare()
         self._read()
-        comparison, view, (width, height) = self._comparison, self.shell.view, self.size
+        comparison, view, (width, height) = self._comparison, self.view, self.size
         for run in comparison.runs:
             self._session.memory.shown(run.key)
 
         # the table gets the lines that it needs, up to half
-        bare = width < LEAST[0] or height < LEAST[1]
+        bare = self.lacks(LEAST)
         words = 0 if bare or height < 12 else count_of_lines(comparison, width)
         gap = 1 if height >= 30 else 0
         room = height - 3 - words - gap
@@ -141,7 +141,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
 
     def _compare(self) -> None:
         """Compare the runs again if one of them, the grouping or a mark has changed."""
-        view, session = self.shell.view, self._session
+        view, session = self.view, self._session
         runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
 
@@ -165,7 +165,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Read the runs at the crosshair, which stands at a step of the one at the cursor."""
         metric, cross = self._metric, None
         if self.cross is not None and metric is not None:
-            view, here = self.shell.view, self._here
+            view, here = self.view, self._here
             cross = cross_of(self._comparison, metric, here, self.cross, view)
         if cross != self._comparison.cross:
             self._comparison.read_at(cross)
@@ -175,16 +175,15 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         self._rows = self._comparison.ordered(self._order, self._metric)
 
     def on_line_list_moved(self) -> None:
-        for lines in self.query(Lines):
-            lines.update()
+        self.draw_lines()
 
     def _draw_header(self, width: int, _: int) -> Block:
         session = self._session
         label, total = ", ".join(session.naming.labels), len(session.views)
-        return [comparison_header(self._comparison, total, label, self.shell.view, width)]
+        return [comparison_header(self._comparison, total, label, self.view, width)]
 
     def _draw_chart(self, width: int, height: int) -> Block:
-        view, metric = self.shell.view, self._metric
+        view, metric = self.view, self._metric
         if self._setting and metric is not None:
             margin, comparison = 2 if width >= 110 else 1, self._comparison
             room = width - margin - 1
@@ -193,7 +192,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         return comparison_charts(self._curves, self._chosen, self._here, view, width, height)
 
     def _draw_words(self, width: int, height: int) -> Block:
-        metric, comparison, view = self._metric, self._comparison, self.shell.view
+        metric, comparison, view = self._metric, self._comparison, self.view
         if metric is None:
             return []
         return lines_of_words(comparison, metric, self._here, view, width, height)
@@ -277,11 +276,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         if here is None or len(here.runs) > 1:
             self.shell.say("B ends the groups; runs are marked one by one")
             return
-        view = self.shell.view
-        self.shell.view = view._replace(marked=toggled(view.marked, here.runs[0]))
-        if len(self.shell.view.marked) < 2:
+        self.set_view(marked=toggled(self.view.marked, here.runs[0]))
+        if len(self.view.marked) < 2:
             self.shell.say("all runs are compared until two are marked")
-        self.update()
 
     def action_compare(self) -> None:
         """Make the run at the cursor the reference, or clear it."""

@@ -8,7 +8,6 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.draw.line import (
     LEVEL_BOLD,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
@@ -16,6 +15,8 @@ from rltui.draw.line import (
     Block,
     Line,
     Style,
+    alarm_look,
+    badge_span,
     column,
     line_width,
     style,
@@ -214,8 +215,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
-        look = style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
-        line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
+        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
@@ -242,8 +242,7 @@ def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     if item.tag is None:
         return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
-    look = LEVEL_BOLD[now] if now >= Level.WATCH else STRONG
-    line: Line = [(numbers.aligned(item.value), look)]
+    line: Line = [(numbers.aligned(item.value), alarm_look(now))]
     if spark:
         judged = item.level is not Level.UNKNOWN
         line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]

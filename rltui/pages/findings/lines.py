@@ -12,7 +12,6 @@ from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
     LEVEL_BOLD,
-    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -22,6 +21,7 @@ from rltui.draw.line import (
     Block,
     Line,
     Token,
+    badge_span,
     column,
     fit_line,
     indented,
@@ -195,7 +195,7 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
     mark = Level.UNKNOWN if is_unknown or run.verdict.crash is not None else run.verdict.mark
     said = why_unknown(run) if is_unknown else ""
     first, *more = wrap(glyphs.text(said or calm_words(run)), width - 2, 2)
-    lines: Block = [[(f"{glyphs.badge(mark)} ", LEVEL_LOOK[mark]), (first, TEXT)]]
+    lines: Block = [[badge_span(mark, glyphs), (first, TEXT)]]
     lines += ([(f"  {text}", TEXT)] for text in more)
 
     judged, begin, end = (

@@ -13,6 +13,7 @@ from rltui.draw.line import (
     TEXT,
     Block,
     Line,
+    badge_span,
     fit_line,
     longest,
 )
@@ -55,8 +56,8 @@ def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     title = f"{found.kind[0].upper()}{found.kind[1:]}s"
     lines = [heading(title, width, view, str(len(found.devices)))]
     if found.words:
-        badge = f"{view.glyphs.badge(Level.UNSURE)} "
-        lines.append([(badge, _UNSURE), (words(found.words), STRONG)])
+        badge = badge_span(Level.UNSURE, view.glyphs)
+        lines.append([badge, (words(found.words), STRONG)])
     above: Cells = {head: (words(head), MUTED) for head in heads}
     lines.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
     lines += [_device_line(d, heads, columns, view) for d in devices]
@@ -75,7 +76,7 @@ def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
 
 def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
     """Badge, name and values; where some device is silent how old its newest row is."""
-    badge = f"{view.glyphs.badge(Level.UNSURE)} " if device.is_odd else "  "
+    badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
     cells: Cells = {"name": (view.glyphs.text(device.name), TEXT)}
     for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
         shown = numbers.short(value) if math.isfinite(value) else ""
@@ -83,4 +84,4 @@ def _device_line(device: Device, heads: Sequence[str], columns: Table, view: Vie
     if device.behind > 0:
         look = _UNSURE if device.is_silent else MUTED
         cells["behind"] = numbers.duration(device.behind), look
-    return columns.line([(badge, _UNSURE)], cells)
+    return columns.line([badge], cells)

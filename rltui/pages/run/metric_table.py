@@ -14,17 +14,18 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
 from rltui.draw.line import (
     ACCENT,
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
     MUTED,
     STRONG,
     TEXT,
+    TITLE,
     Entry,
     Line,
     Span,
-    Token,
+    alarm_look,
+    badge_span,
     fixed,
     row_entry,
-    style,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, columns_until, spark_of
@@ -153,15 +154,14 @@ def _row_line(
     run: RunView, row: TagRow, name: str, columns: Table, view: View, cursor: bool
 ) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    token = LEVEL_TOKEN[row.level]
-    badge = f"{glyphs.badge(row.level)} ", style(token, bold=alarm)
-    title_look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
+    badge = badge_span(row.level, glyphs)
+    title_look = TITLE if cursor else STRONG if alarm else TEXT
     value, unit = _value_and_unit(row, columns, view)
     nonfinite = "NaN" in value or "Inf" in value
-    value_look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
+    value_look = alarm_look(row.level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
     cells: dict[str, Span | Line] = {
         "name": (glyphs.text(name), title_look),
-        "value": (value, value_look if alarm or nonfinite else STRONG),
+        "value": (value, value_look),
         "unit": (unit, MUTED),
         "change": (_change(run, row, columns, view), MUTED) if columns["change"] else ("", MUTED),
     }

@@ -6,14 +6,12 @@ import math
 
 from rltui.core.level import Level
 from rltui.draw.line import (
-    LEVEL_TOKEN,
     MUTED,
     STRONG,
     TEXT,
     Line,
-    Token,
+    badge_span,
     fit_line,
-    style,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.table import Cells, Table, heading, table_for
@@ -98,12 +96,12 @@ def _percent(share: float) -> str:
 def _part_line(
     run: RunView, part: Part, name: str, level: Level, columns: Table, view: View
 ) -> Line:
-    glyphs, alarm, token = view.glyphs, level >= Level.WATCH, LEVEL_TOKEN[level]
+    glyphs, alarm = view.glyphs, level >= Level.WATCH
     change = "" if part.moves else "no move"
     if part.moves and part.change:
         change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
     cells: Cells = {
-        "name": (name, style(Token.STRONG) if alarm else TEXT),
+        "name": (name, STRONG if alarm else TEXT),
         "mean": (numbers.short(part.mean), STRONG),
         "change": (change, MUTED),
         "level": (_percent(part.level), MUTED),
@@ -113,4 +111,4 @@ def _part_line(
     }
     if columns["spark"]:
         cells["spark"] = spark_line(run, part.tag, columns["spark"], view, judged=alarm)
-    return columns.line([(f"{glyphs.badge(level)} ", style(token, bold=alarm))], cells)
+    return columns.line([badge_span(level, glyphs)], cells)

@@ -240,8 +240,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             state.tabs[self.run.key.name] = self._chosen  # the newest stands last
         self.session.memory.shown(self.run.key)
 
-        bare = width < LEAST[0] or height < LEAST[1]
-        tiny = width < TINY[0] or height < TINY[1]
+        bare = self.lacks(LEAST)
+        tiny = self.lacks(TINY)
         tabs = 0 if tiny else 2 if height >= 30 else 1
         bar, is_findings = self.query_one(TabBar), self.tab == FINDINGS_TAB
         bar.display = tabs > 0
@@ -371,14 +371,13 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_share_chart(self) -> None:
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
-        tag, view = self.tag, self.shell.view
+        tag, view = self.tag, self.view
         if tag is None:
             self.shell.say(NO_METRIC)
             return
         rest = tuple(t for t in view.shared if t != tag)
         shared = rest if tag in view.shared else (*view.shared, tag)
-        self.shell.view = view._replace(shared=shared)
-        self.update()
+        self.set_view(shared=shared)
 
     def action_mute(self) -> None:
         """Mute the finding at the cursor, which then has no part in the verdict, or unmute it."""

@@ -12,9 +12,9 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, fit_middle
 from rltui.draw.line import (
+    CHOSEN_HEAD,
     LEVEL_BOLD,
     LEVEL_LOOK,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
@@ -26,7 +26,7 @@ from rltui.draw.line import (
     Line,
     Span,
     Style,
-    Token,
+    badge_span,
     column,
     fit_line,
     fixed,
@@ -34,7 +34,6 @@ from rltui.draw.line import (
     line_width,
     side_by_side,
     slot_look,
-    style,
     with_margin,
 )
 from rltui.draw.metric_chart import chart_lines
@@ -124,7 +123,7 @@ class RunRows:
         }
         for text, room in columns.chosen.items():
             here = text == self._order.removeprefix("-")
-            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            look = CHOSEN_HEAD if here else MUTED
             head = fit_middle(text, room - 1)
             cells[f"={text}"] = [(" " * (room - 1 - cell_width(head)), TEXT), (head, look)]
         run = titled("Run", columns.mark + columns.name + 2, TITLE)
@@ -147,7 +146,7 @@ class RunRows:
         above: list[Entry[RunKey]] = [
             fixed([margin, *trouble_line(some, room, glyphs, whole=True)]) for some in shown
         ]
-        badge = (f"{glyphs.badge(Level.UNKNOWN)} ", MUTED)
+        badge = badge_span(Level.UNKNOWN, glyphs)
         searches = search_lines(searching, room - 2, _MOST_TROUBLES)
         above += [fixed([margin, badge, *line]) for line in searches]
         below = list[Entry[RunKey]]()
@@ -208,7 +207,7 @@ def _line(run: RunView, name: str, columns: RunColumns, view: View, here: bool) 
 
     if columns.mark:
         signs.append(("  ", TEXT) if slot is None else (f"{slot_sign(slot)} ", slot_look(slot)))
-    signs.append((f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)))
+    signs.append(badge_span(level, glyphs))
     known, last = run.recognition, progress.last_step if progress else None
     kinds = [word for word in (known.title, known.algorithm) if word] if known else ["–"]
     step = numbers.step(last)

@@ -15,14 +15,13 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.stack import bar_line
 from rltui.draw.line import (
-    LEVEL_BOLD,
     MUTED,
-    STRONG,
     TEXT,
     TITLE,
     Block,
     Entry,
     Line,
+    alarm_look,
     fit_line,
     fixed,
     indented,
@@ -100,8 +99,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
     since when."""
     whole, words = found.whole, view.glyphs.text
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
-    look = LEVEL_BOLD[level] if level >= Level.WATCH else STRONG
-    line: Line = [(numbers.duration(whole.now, tenths=True), look)]
+    line: Line = [(numbers.duration(whole.now, tenths=True), alarm_look(level))]
 
     if not (short or math.isnan(whole.drift) or found.usual_steps is None):
         usual = numbers.duration(whole.usual, tenths=True)

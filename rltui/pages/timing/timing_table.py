@@ -18,17 +18,18 @@ from rltui.draw.chart.canvas import PlotSpan
 from rltui.draw.chart.foot import axis_lines, foot_lines, label_width
 from rltui.draw.chart.stack import LETTERS, Stack, stack_cells
 from rltui.draw.line import (
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STAGE_TOKENS,
     STRONG,
     TEXT,
+    TITLE,
     Block,
     Entry,
     Line,
     Span,
-    Token,
+    alarm_look,
+    badge_span,
     fixed,
     row_entry,
     style,
@@ -153,15 +154,15 @@ def stage_entries(
 
 def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar."""
-    glyphs, token, cost = view.glyphs, LEVEL_TOKEN[row.level], row.cost
-    alarm = style(token, bold=True) if row.level >= Level.WATCH else None
-    badge = " " if row.tag is None else glyphs.badge(row.level)
-    signs: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
-    look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
-    drift_look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
+    glyphs, cost, level = view.glyphs, row.cost, row.level
+    badge = ("  ", TEXT) if row.tag is None else badge_span(level, glyphs)
+    signs: Line = [_swatch(row.colour, view), badge]
+    calm = TITLE if cursor else MUTED if row.depth else TEXT
+    look = STRONG if level >= Level.WATCH and not cursor else calm
+    drift_look = alarm_look(level, STRONG if _is_material(cost.drift) else MUTED)
     cells: dict[str, Span | Line] = {
         "name": (glyphs.text("  " * row.depth + row.title), look),
-        "now": (numbers.aligned(_or_none(cost.now)), alarm or STRONG),
+        "now": (numbers.aligned(_or_none(cost.now)), alarm_look(level)),
         "share": (numbers.percent(_or_none(row.share), whole=True), TEXT),
         "usual": (numbers.aligned(_or_none(cost.usual)), MUTED),
         "drift": (glyphs.text(numbers.factor(_or_none(cost.drift))), drift_look),
@@ -170,7 +171,7 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
     for name, value in zip(SPREAD, row.spread, strict=True):
         cells[name] = "" if math.isnan(value) else numbers.aligned(value), TEXT
     if columns["spark"] and row.tag is not None:
-        judged = bool(run.verdict.judgement(row.tag).rules) or row.level is not Level.UNKNOWN
+        judged = bool(run.verdict.judgement(row.tag).rules) or level is not Level.UNKNOWN
         cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
 
     return columns.line(signs, cells)
