@@ -165,7 +165,7 @@ def _differences(
 
     if len(others) == 1:
         title = f"Differs from {others[0].run.name}"
-    lines = [heading(plain(title), width, view, f"{len(names)}")]
+    lines = [heading(title, width, view, str(len(names)))]
     cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
     room = (width - cells) // len(every) - 2
 
@@ -238,7 +238,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     if not rows:
         return []
     plain = view.glyphs.text
-    lines = [heading(plain(title), width, view, str(len(rows)))]
+    lines = [heading(title, width, view, str(len(rows)))]
     name_cells = min(max(cell_width(n) for n, _ in rows), width // 2)
     for name, value in rows:
         shown = hard_wrap(plain(value), width - name_cells - 2, _MOST_LINES)

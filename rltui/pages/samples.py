@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, words_match
+from rltui.core.text import cell_width, clean, spaced, words_match
 from rltui.draw.line import (
     LEVEL_LOOK,
     MUTED,
@@ -164,7 +164,7 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
     for name, text in texts[sample.spoken if sample.turns else 0 :]:
         if (name, text) not in short:
             lines += [[]] * bool(lines)
-            lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
+            lines.append(heading(name, width, view, f"{numbers.exact(len(text))} chars"))
             lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
 
     return lines
@@ -249,8 +249,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._browser.rows)}")
 
     def state_words(self) -> str:
-        kept = ("same prompt" * bool(self._browser.prompt), self._filter, self._sorted_by)
-        return "" if self._is_empty else "  ".join(filter(None, kept))
+        kept = "same prompt" * bool(self._browser.prompt)
+        return "" if self._is_empty else spaced(kept, self._filter, self._sorted_by)
 
     @property
     def _orders(self) -> list[str]:
@@ -459,7 +459,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         heads = [c.span(c.head) for c in self._columns]
         counts = dict.fromkeys(map(numbers.exact, (len(self._shown), len(samples.rows))))
         notes = (samples.note, " of ".join(counts)) if samples.rows else ()
-        rule = heading("", width - line_width(heads) - 5, view, "  ".join(filter(None, notes)))
+        rule = heading("", width - line_width(heads) - 5, view, spaced(*notes))
         return indented([fit_line(line, width), [*heads, (" text", MUTED), *rule]], 2)
 
     def on_line_list_moved(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit
+from rltui.core.text import cell_width, fit, spaced
 from rltui.draw.line import (
     LEVEL_BOLD,
     MUTED,
@@ -107,7 +107,7 @@ class _Detail:
 
     def _skipped(self, skipped: Skipped) -> Block:
         """A rule that could not judge: its title, why in full, and what has been judged."""
-        lines = [heading(self._words(skipped.title), self._width, self._view, skipped.rule)]
+        lines = [heading(skipped.title, self._width, self._view, skipped.rule)]
         lines += self._text(f"not judged: {findings.why_skipped(self._run, skipped)}")
         return self._judged(lines)
 
@@ -137,7 +137,7 @@ class _Detail:
         projection = findings.projection_of(run, tag) if tag in run.infos else None
         if projection is None:
             return []
-        lines = [heading(self._words(run.infos[tag].title), self._width, self._view, tag)]
+        lines = [heading(run.infos[tag].title, self._width, self._view, tag)]
         lines += self._text(findings.ahead_sentence(run, projection), STRONG)
         lines += self._text("A straight line through the newest part of the run; no finding yet.")
         return self._chart(tag, lines)
@@ -166,7 +166,7 @@ class _Detail:
             lines = [self._head(mark, story_words.title(story, top), look, top.symptom.id)]
             lines += self._text(story_words.summary(story))
         else:
-            lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
+            lines = [heading(run.infos[tag].title, width, view, tag)]
             lines += self._text(story_words.blame_words(story, tag), look)
         return self._chart(tag, [*lines, *self._told(story)])
 
@@ -219,7 +219,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        words = glyphs.text("  ".join(x for x in (*_said(item, room), item.hint) if x))
+        words = glyphs.text(spaced(*_said(item, room), item.hint))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, max(0, room)), look))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, counted, fit_middle, pad, words_match
+from rltui.core.text import cell_width, clean, counted, fit_middle, pad, spaced, words_match
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -61,9 +61,7 @@ def counts(run: RunView) -> str:
         return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
     over = sum(not row.is_firing for row in findings.finding_rows(run))
     resolved = f"{over} resolved" if over else ""
-    return (
-        ", ".join(filter(None, (findings.marks_words(run), resolved, muted_words(run)))) or "none"
-    )
+    return spaced(findings.marks_words(run), resolved, muted_words(run), by=", ") or "none"
 
 
 def muted_words(run: RunView) -> str:

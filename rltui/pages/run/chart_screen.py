@@ -8,6 +8,7 @@ from functools import partial
 from textual import events
 from textual.dom import DOMNode
 
+from rltui.core.text import spaced
 from rltui.draw.line import Line
 from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
@@ -149,7 +150,7 @@ class ChartScreen(ReplayKeys, ChartOptions):
 
     def state_words(self) -> str:
         options = self.view.changed_options(self.axes())
-        return "  ".join(x for x in (self.shell.state_words(options=False), options) if x)
+        return spaced(self.shell.state_words(options=False), options)
 
     @property
     def charted_runs(self) -> Sequence[RunView]:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from types import MappingProxyType
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, pad
+from rltui.core.text import cell_width, pad, spaced
 from rltui.draw.line import (
     ACCENT,
     LEVEL_BOLD,
@@ -328,17 +328,13 @@ def list_head(
         title = f"{section.title} {first + 1}–{last} of {count}"
 
     heads = metric_heads(columns, spark_head(run, columns["spark"]), section.heads)
-    title = view.glyphs.text(title)
     return heading(title, columns.width, view, level=section.level, heads=heads)
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
     """Title, rule, unit and tag above a chart."""
-    info = run.infos[tag]
-    words = view.glyphs.text
-    title = words(info.title)
-    room = width - cell_width(title) - 4
-    note = "   ".join(x for x in (words(info.unit), info.tag) if x)
-    if cell_width(note) > room:
-        note = words(info.unit)
-    return heading(title, width, view, note)
+    info, words = run.infos[tag], view.glyphs.text
+    note = spaced(info.unit, tag, by="   ")
+    if cell_width(words(f"{info.title}{note}")) + 4 > width:
+        note = info.unit
+    return heading(info.title, width, view, note)

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
+from rltui.core.text import spaced
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
@@ -230,7 +231,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         words = super().state_words() if charts else self.shell.state_words(options=False)
         if self.place != GRID or self.arrangement.alone:
             return words
-        return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
+        return spaced(self.metrics.grid.sight, words)
 
     def update(self) -> None:
         state, (width, height) = self.shell.state, self.size

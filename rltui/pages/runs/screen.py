@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
+from rltui.core.text import spaced
 from rltui.draw.line import (
     ACCENT_BOLD,
     Block,
@@ -79,7 +80,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         count = len(self.view.marked)
         marked = f"{count} marked" if count else ""
         order = f"by {self._order.removeprefix('-')}" + ", reversed" * self._order.startswith("-")
-        return "  ".join(x for x in (paused, marked, order) if x)
+        return spaced(paused, marked, order)
 
     def idle(self, action: str) -> str:
         waits = not self._session.views and action not in _WITHOUT_RUNS
