@@ -313,6 +313,14 @@ def side_by_side(left: Block, right: Block, width: int, gap: int, rows: int) -> 
     ]
 
 
+def apart(*blocks: Block) -> Block:
+    """The blocks below each other, a blank line between any two that have lines."""
+    lines: Block = []
+    for block in filter(None, blocks):
+        lines += [[], *block] if lines else block
+    return lines
+
+
 def longest(texts: Iterable[str], least: int = 0) -> int:
     """Cells of the longest text."""
     return max((cell_width(t) for t in texts), default=least)

@@ -127,11 +127,13 @@ def fact_table(
 ) -> Block:
     """(name, text) pairs below each other, names in ``names`` cells and the texts wrapped right of
     them; pairs without a text are left out."""
-    lines: Block = []
-    for name, text in facts:
-        for at, line in enumerate(paragraph(text, width - names, look)):
-            lines.append([(pad("" if at else name, names), MUTED), *line])
-    return lines
+    found = (named_lines(name, wrap(text, width - names), names, look) for name, text in facts)
+    return [line for lines in found for line in lines]
+
+
+def named_lines(name: str, texts: Sequence[str], names: int, look: Style = TEXT) -> Block:
+    """Lines of text behind a name of ``names`` cells."""
+    return [[(pad("" if at else name, names), MUTED), (x, look)] for at, x in enumerate(texts)]
 
 
 def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:

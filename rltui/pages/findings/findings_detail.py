@@ -19,6 +19,7 @@ from rltui.draw.line import (
     badge_span,
     column,
     line_width,
+    longest,
     style,
     with_end,
 )
@@ -31,7 +32,6 @@ from rltui.facts.checks import CheckItem, then_words
 from rltui.facts.metrics import fold
 from rltui.facts.story import Story, stories, story_blaming, story_of
 from rltui.facts.story_words import Part
-from rltui.health.model import Skipped
 from rltui.pages.findings.lines import (
     CalmId,
     HeadId,
@@ -81,17 +81,21 @@ class _Detail:
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
-        report, row = self._run.report, row_of(self._run, item)
+        run, row = self._run, row_of(self._run, item)
         if row is not None:
             return self._finding(row)
         if isinstance(item, HeadId):
             return self._began(item.tag)
         if isinstance(item, ProjectedId):
             return self._projection(item.tag)
-        skipped = report.skipped if report is not None else ()
         lines = self._judged([])[1:] if isinstance(item, CalmId) else []
+        for skipped in run.report.skipped if run.report else ():
+            if SkippedId(skipped.rule) == item:
+                why = f"not judged: {findings.why_skipped(run, skipped)}"
+                head = heading(skipped.title, self._width, self._view, skipped.rule)
+                lines = self._judged([head, *self._text(why)])
 
-        return lines or [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
+        return lines
 
     def _text(self, text: str, look: Style = TEXT) -> Block:
         return paragraph(self._words(text), self._width, look)
@@ -104,12 +108,6 @@ class _Detail:
         head = chart_title(self._run, tag, self._view, self._width)
         chart = chart_lines(self._run, tag, self._view, self._width, min(room - 2, 34))
         return [*lines, [], head, *chart]
-
-    def _skipped(self, skipped: Skipped) -> Block:
-        """A rule that could not judge: its title, why in full, and what has been judged."""
-        lines = [heading(skipped.title, self._width, self._view, skipped.rule)]
-        lines += self._text(f"not judged: {findings.why_skipped(self._run, skipped)}")
-        return self._judged(lines)
 
     def _judged(self, lines: Block) -> Block:
         """The lines, the rows that rules have judged, with their limits, and a chart."""
@@ -146,7 +144,7 @@ class _Detail:
         """Badge and title, a rule, and a note at the right end."""
         head: Line = [(f"{mark} ", look), (self._words(title), look), (" ", TEXT)]
         room = self._width - line_width(head) - cell_width(note) - 1
-        return [*head, (self._view.glyphs.rule * max(0, room), RULE), (f" {note}", MUTED)]
+        return [*head, (self._view.glyphs.rule * room, RULE), (f" {note}", MUTED)]
 
     def _began(self, tag: str) -> Block:
         """The head of a story: the setting that is its cause, or for "" how the run ended."""
@@ -210,7 +208,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
     run, glyphs, items = story.run, view.glyphs, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
-    name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
+    name = min(19, longest(i.title for i in items)) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
 
     for rank, item in enumerate(items, 1):
@@ -222,7 +220,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
         words = glyphs.text(spaced(*_said(item, room), item.hint))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
-        line.append((fit(words, max(0, room)), look))
+        line.append((fit(words, room), look))
         lines.append(with_end(line, right, width))
 
     return lines
@@ -240,7 +238,7 @@ def _said(item: CheckItem, room: int) -> tuple[str, str]:
 def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     """The newest value, and a sparkline of ``spark`` cells; 0 for none."""
     if item.tag is None:
-        return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
+        return [("not logged".rjust(10 + spark + bool(spark)), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
     line: Line = [(numbers.aligned(item.value), alarm_look(now))]
     if spark:

@@ -28,7 +28,7 @@ from rltui.draw.line import (
     style,
     with_end,
 )
-from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
+from rltui.draw.prose import fact_table, named_lines, paragraph, whole_clauses, wrap
 from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
@@ -196,13 +196,10 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
     lines: Block = [[badge_span(mark, glyphs), (first, TEXT)]]
     lines += ([(f"  {text}", TEXT)] for text in more)
 
-    judged, begin, end = (
-        counted(len(report.judged), "rule"),
-        run.data.first_step,
-        run.data.last_step,
-    )
+    judged, begin = counted(len(report.judged), "rule"), run.data.first_step
     if begin is not None:
-        judged += f", {run.step_word}s {numbers.step(begin)} to {numbers.step(end)}"
+        end = numbers.step(run.data.last_step)
+        judged += f", {run.step_word}s {numbers.step(begin)} to {end}"
     names = ", ".join(s.title for s in report.skipped)
     if cell_width(names) > width - 14:
         names = f"{len(report.skipped)} rules, listed on Findings"
@@ -296,17 +293,12 @@ def story_lines(
         if spare < 1:
             break
         if part not in beside and part is not Part.CAUSES:
-            body = paragraph(glyphs.text(text), room, TEXT, limit=min(2, spare))
+            body = wrap(glyphs.text(text), room, min(2, spare))
             spare -= len(body)
-            lines += _named(part.value, body)
+            lines += named_lines(part.value, body, STORY_NAMES)
     free = max(height, tallest) - len(lines)
     first = whole_clauses(step, room, max(most, free)) if step else []
-    return [*_named(Part.NEXT.value, [[(x, STRONG)] for x in first]), *lines]
-
-
-def _named(name: str, body: Block) -> Block:
-    """The lines of a fact behind its name."""
-    return [[(pad("" if n else name, STORY_NAMES), MUTED), *line] for n, line in enumerate(body)]
+    return [*named_lines(Part.NEXT.value, first, STORY_NAMES, STRONG), *lines]
 
 
 def log_head(run: RunView, view: View, width: int) -> Block:

@@ -377,7 +377,7 @@ def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
     }
     relatives = run.tags_of_metrics(tuple(sorted(keys)))
     expected = [t for t in relatives if t in comparable]
-    vital = [r.tag for s in overview_sections(run) for r in s.rows]
+    vital = [r.tag for r in rows_in(overview_sections(run))]
     tab = [t for t, i in comparable.items() if i.category is info.category]
     order = dict.fromkeys(t for t in (*vital, *tab, *comparable) if t in comparable)
 

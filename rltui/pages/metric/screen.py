@@ -8,7 +8,7 @@ from rltui.core.block import IntArray
 from rltui.core.record import record
 from rltui.draw.line import Line
 from rltui.draw.metric_chart import WHOLE_RUN, Zoom
-from rltui.facts.metrics import tab_sections
+from rltui.facts.metrics import rows_in, tab_sections
 from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import axis_of, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
@@ -97,7 +97,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def action_step_metric(self, by: int) -> None:
         """Show the next row of the tab, or the one before, with the same zoom."""
-        tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
+        tags = [r.tag for r in rows_in(tab_sections(self.run, self._tab, self._filter))]
         if tags:
             at = tags.index(self._tag) if self._tag in tags else 0
             before = span_of(self.run, self._tag)

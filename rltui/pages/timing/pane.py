@@ -32,7 +32,7 @@ from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
 from rltui.facts.lanes import lanes, waste
-from rltui.facts.metrics import tab_sections
+from rltui.facts.metrics import rows_in, tab_sections
 from rltui.facts.timers import title_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.facts.x_axis import span_of
@@ -177,7 +177,7 @@ def timing_entries(
     columns = lane_columns(run, width) if lanes(run) else stage_columns(width)
     entries = stage_entries(run, rows, columns, view, margin)
     shown = {r.tag for r in rows}
-    others = [r for s in tab_sections(run, TIMING, text) for r in s.rows if r.tag not in shown]
+    others = [r for r in rows_in(tab_sections(run, TIMING, text)) if r.tag not in shown]
     if others:
         wide = columns_for(width)
         if wide["spark"] >= 2 * _LONGER:  # names such as "reference per token"
@@ -225,7 +225,7 @@ class TimingPane(Vertical):
 
         def tags(text: str) -> Iterator[str]:
             yield from (r.tag for r in rows_of(run, found, text) if r.tag is not None)
-            yield from (r.tag for s in tab_sections(run, TIMING, text) for r in s.rows)
+            yield from (r.tag for r in rows_in(tab_sections(run, TIMING, text)))
 
         return f"Timing {len(set(tags(self._text)))} of {len(set(tags('')))}"
 
