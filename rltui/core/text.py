@@ -140,6 +140,11 @@ def pad(text: str, width: int, *, right: bool = False, ellipsis: str = "…") ->
     return blank + text if right else text + blank
 
 
+def spaced(*parts: str, by: str = "  ") -> str:
+    """The parts that say something, ``by`` between any two."""
+    return by.join(filter(None, parts))
+
+
 def counted(count: int, noun: str) -> str:
     """ "1 run", "2,000 runs"."""
     return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar, overload
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
+from rltui.draw.glyph import GlyphSet
 from rltui.draw.view import View
 
 Id = TypeVar("Id", bound=Hashable)
@@ -101,6 +102,9 @@ RULE = style(Token.LINE)
 ACCENT = style(Token.ACCENT)
 ACCENT_BOLD = style(Token.ACCENT, bold=True)
 
+#: The look of a head that says what its table is sorted by.
+CHOSEN_HEAD = style(Token.STRONG, bold=True, underline=True)
+
 Span = tuple[str, Style]
 Line = list[Span]
 Block = list[Line]
@@ -130,6 +134,16 @@ LEVEL_TOKEN = {
 }
 LEVEL_LOOK = {level: style(token) for level, token in LEVEL_TOKEN.items()}
 LEVEL_BOLD = {level: style(token, bold=True) for level, token in LEVEL_TOKEN.items()}
+
+
+def alarm_look(level: Level, calm: Style = STRONG) -> Style:
+    """The bold colour of a level that alarms, else ``calm``."""
+    return LEVEL_BOLD[level] if level >= Level.WATCH else calm
+
+
+def badge_span(level: Level, glyphs: GlyphSet) -> Span:
+    """The badge of a level and a blank; bold where it alarms."""
+    return f"{glyphs.badge(level)} ", alarm_look(level, LEVEL_LOOK[level])
 
 
 def line_width(line: Iterable[Span]) -> int:
@@ -165,6 +179,17 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
         out.append((" " * room, TEXT))
 
     return out
+
+
+def with_end(line: Line, right: Line, width: int) -> Line:
+    """The line in ``width`` cells, cut or padded so that ``right`` stands at its end."""
+    room = width - line_width(right)
+    missing = room - line_width(line)
+    if missing < 0:
+        return [*fit_line(line, max(0, room)), *right]
+
+    *before, (text, look) = line
+    return [*before, (text + " " * missing, look), *right]
 
 
 def column(text: str, width: int, look: Style = TEXT, *, right: bool = False) -> Span:
@@ -286,6 +311,14 @@ def side_by_side(left: Block, right: Block, width: int, gap: int, rows: int) -> 
         ]
         for i in range(rows)
     ]
+
+
+def apart(*blocks: Block) -> Block:
+    """The blocks below each other, a blank line between any two that have lines."""
+    lines: Block = []
+    for block in filter(None, blocks):
+        lines += [[], *block] if lines else block
+    return lines
 
 
 def longest(texts: Iterable[str], least: int = 0) -> int:

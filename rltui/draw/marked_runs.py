@@ -18,22 +18,22 @@ from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline, smooth
 from rltui.draw.line import (
     ACCENT_BOLD,
-    LEVEL_TOKEN,
     MUTED,
     RUN_TOKENS,
     STRONG,
     TEXT,
+    TITLE,
     Block,
     Line,
-    Span,
     Token,
+    alarm_look,
     column,
     fit_line,
     longest,
     style,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.table import Table, table_for
+from rltui.draw.table import Cells, Table, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, x_axis
 from rltui.facts.cache import RunSeriesCache, kept
@@ -433,7 +433,7 @@ def _table(
     heads = {f"={name}": last_part(name) for name in settings}
     heads |= {"value": "   value", "average": f"smooth {numbers.short(weight_of(view))}"}
     heads |= {"apart": "to this run" if origin is own else "to reference", "seen": "seen at"}
-    above: dict[str, Span | Line] = {name: (words, MUTED) for name, words in heads.items()}
+    above: Cells = {name: (words, MUTED) for name, words in heads.items()}
     lines = [columns.line([column(title, _SAMPLE + room, ACCENT_BOLD)], above)]
 
     for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
@@ -445,20 +445,19 @@ def _table(
     return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
 
 
-def _cells(row: _Row, origin: _Row, view: View) -> dict[str, Span | Line]:
+def _cells(row: _Row, origin: _Row, view: View) -> Cells:
     """Value with badge, average, difference to ``origin``, and where it was seen."""
     reading, difference = row.reading, numbers.MISSING
     if reading is None:
         blank, missing = ("", MUTED), (numbers.aligned(None), MUTED)
         return {"value": missing, "average": blank, "apart": blank, "seen": ("not yet", MUTED)}
-    level = reading.level if reading.level >= Level.WATCH else None
-    token = Token.STRONG if level is None else LEVEL_TOKEN[level]
-    badge = "" if level is None else f" {view.glyphs.badge(level)}"
+    level = reading.level
+    badge = f" {view.glyphs.badge(level)}" if level >= Level.WATCH else ""
     if row.what.run is not origin.what.run:
         difference = numbers.signed(reading.value - origin.value)
     average = float(smooth(reading.recent, weight_of(view))[-1])
     return {
-        "value": (numbers.aligned(reading.value) + badge, style(token, bold=True)),
+        "value": (numbers.aligned(reading.value) + badge, alarm_look(level, TITLE)),
         "average": (numbers.aligned(average), TEXT),
         "apart": (difference, TEXT),
         "seen": (reading.seen_words, MUTED),

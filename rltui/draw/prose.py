@@ -22,10 +22,11 @@ from rltui.draw.line import (
     Span,
     Style,
     Token,
-    fit_line,
+    badge_span,
     line_width,
     longest,
     style,
+    with_end,
 )
 from rltui.facts import numbers
 
@@ -126,11 +127,13 @@ def fact_table(
 ) -> Block:
     """(name, text) pairs below each other, names in ``names`` cells and the texts wrapped right of
     them; pairs without a text are left out."""
-    lines: Block = []
-    for name, text in facts:
-        for at, line in enumerate(paragraph(text, width - names, look)):
-            lines.append([(pad("" if at else name, names), MUTED), *line])
-    return lines
+    found = (named_lines(name, wrap(text, width - names), names, look) for name, text in facts)
+    return [line for lines in found for line in lines]
+
+
+def named_lines(name: str, texts: Sequence[str], names: int, look: Style = TEXT) -> Block:
+    """Lines of text behind a name of ``names`` cells."""
+    return [[(pad("" if at else name, names), MUTED), (x, look)] for at, x in enumerate(texts)]
 
 
 def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:
@@ -164,10 +167,9 @@ def trouble_line(
     path = notes[-1].path
     called = str(path) if whole else path.name or str(path)
     name = fit_middle(clean(called), max(12, width // 3))
-    badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
 
-    return [*fit_line([badge, text], width - len(more)), (more, MUTED)]
+    return with_end([badge_span(Level.WATCH, glyphs), text], [(more, MUTED)], width)
 
 
 def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:

@@ -13,7 +13,7 @@ from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.foot import axis_lines
 from rltui.draw.chart.render import render
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import ACCENT, MUTED, STRONG, TEXT, Block, Line, Style, Token, style
+from rltui.draw.line import ACCENT, MUTED, STRONG, TEXT, TITLE, Block, Line, Style, Token, style
 from rltui.draw.prose import fact_line
 from rltui.facts import numbers
 
@@ -34,7 +34,7 @@ _APART = 2
 #: Oldest to newest.
 _AGES = tuple(map(style, (Token.BAND, Token.SPARK, Token.SERIES)))
 _QUARTILES = Token.SPARK, Token.SERIES, Token.SPARK
-_HERE = style(Token.STRONG, bold=True)
+_HERE = TITLE
 _LABEL = 8
 
 

@@ -11,6 +11,8 @@ from rltui.core.text import cell_width, pad
 from rltui.draw.line import LEVEL_LOOK, MUTED, RULE, TEXT, TITLE, Line, Span, fit_line, line_width
 from rltui.draw.view import View
 
+Cells = dict[str, Span | Line]
+"""Column -> what a row has there, of one look or of several."""
 Head = tuple[str, int, int]
 """A column head, the cell where it begins, and how far a long title may move it."""
 _LEFT: Mapping[str, str] = MappingProxyType({})
@@ -51,7 +53,7 @@ class Table:
         changed = {source: self[source] - cells, to: self[to] + cells}
         return Table(self.cells | changed, self.align, self._lead)
 
-    def line(self, signs: Line, cells: Mapping[str, Span | Line]) -> Line:
+    def line(self, signs: Line, cells: Cells) -> Line:
         """A row. A long text ends in an ellipsis; a column without a cell is skipped."""
         line, last, before = list(signs), next(reversed(self.cells)), ""
         for name, room in self.cells.items():
@@ -104,22 +106,29 @@ def table_for(layouts: str, width: int, lead: int = 2) -> Table:
     return Table(cells, align, lead)
 
 
-def ruled(
-    title: str, width: int, view: View, *, level: Level | None = None, heads: Iterable[Head] = ()
+def heading(
+    title: str,
+    width: int,
+    view: View,
+    note: str = "",
+    *,
+    level: Level | None = None,
+    heads: Iterable[Head] = (),
 ) -> Line:
-    """Heading of a section: bold title, rule with the column heads set into it, and the worst
-    badge at the right."""
+    """A bold title, a rule with the column heads set into it, and at the right end a muted note, or
+    the badge of a level."""
+    title, note = map(view.glyphs.text, (title, note))
     rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
     for head, begin, latest in heads:
         used = line_width(line)
         fill = min(max(begin, used + 1), latest) - 1 - used
         if fill >= 0:
             line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    right: Line = []
+    right: Line = [(f" {note}", MUTED)] if note else []
     if level is not None:
         right = [(" " + view.glyphs.badge(level), LEVEL_LOOK[level])]
     room = width - line_width(line) - line_width(right)
     if room < 0:
-        return fit_line(line, width)
+        return fit_line([*line, *right], width)
 
     return [*line, (rule * room, RULE), *right]

@@ -7,7 +7,7 @@ from enum import Enum
 
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
-from rltui.core.text import counted, fit
+from rltui.core.text import counted, fit, spaced
 from rltui.facts import numbers, sentences
 from rltui.facts.checkpoint import checkpoint_words
 from rltui.facts.checks import CheckItem, then_words
@@ -56,7 +56,7 @@ def action(story: Story) -> str:
     if story.crash is not None:
         return helps
     asked = dict.fromkeys(c.advice for c in story.complaints if c.advice)
-    return " ".join(filter(None, (*asked, _slowest(story), helps)))
+    return spaced(*asked, _slowest(story), helps, by=" ")
 
 
 def _slowest(story: Story) -> str:

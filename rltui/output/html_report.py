@@ -20,7 +20,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.installation import shipped
 from rltui.core.level import Level
 from rltui.core.secrets import masked, without_secrets
-from rltui.core.text import kept_clean
+from rltui.core.text import kept_clean, spaced
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import LEVEL_WORDS, Token
 from rltui.draw.metric_chart import chart_of
@@ -312,7 +312,7 @@ class _Page:
             for since, until, level in episodes(run, tag)[-3:]
         ]
         newest = f"{info.title} ({tag}), newest {value} {info.unit}".rstrip()
-        about = "; ".join(filter(None, (newest, sentences.limits(judgement), *spans)))
+        about = spaced(newest, sentences.limits(judgement), *spans, by="; ")
         title, unit = _plain(info.title, _NAME), _plain(info.unit, _NAME)
         key = f"r{self._number}c{len(self._drawn)}"
         caption = _el(

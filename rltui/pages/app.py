@@ -14,6 +14,7 @@ from rltui.config import HooksConfig
 from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
+from rltui.core.text import spaced
 from rltui.facts.groups import following
 from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
@@ -203,7 +204,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
     def state_words(self, *, options: bool = True) -> str:
         words = super().state_words(options=options)
         paused = "paused" if self.pump.paused else self.playback.words
-        return "  ".join(x for x in (paused, words) if x)
+        return spaced(paused, words)
 
     def remember(self) -> None:
         """Save the view for the next start."""

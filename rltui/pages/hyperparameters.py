@@ -17,12 +17,15 @@ from rltui.draw.line import (
     TITLE,
     Block,
     Line,
+    apart,
     fit_line,
     line_width,
+    longest,
     side_by_side,
     slot_look,
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.groups import slot_of, slot_sign
@@ -36,7 +39,6 @@ from rltui.facts.settings import (
     settings_changed,
     settings_of,
 )
-from rltui.pages.findings.lines import heading
 from rltui.session import RunView, Session
 from rltui.session.hyperparameters import differing_settings, value_text
 from rltui.sources.side_files.settings_files import FileSettings, read_settings
@@ -86,7 +88,6 @@ def settings_head(settings: Settings, view: View, width: int) -> Block:
     left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
     room = width - line_width(left) - 2
     line: Line = [*left, (" " * max(1, room + 2 - cell_width(right)), TEXT), (text(right), MUTED)]
-
     return [fit_line(line, width), [(view.glyphs.rule * width, RULE)]]
 
 
@@ -102,16 +103,16 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    lines = _moved(settings, view, width, text)
-    differences = _differences(settings, others, view, width, text)
-    lines += ([[]] if lines and differences else []) + differences
+    lines = apart(
+        _moved(settings, view, width, text), _differences(settings, others, view, width, text)
+    )
     columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * LEAST else 1
     room = width if columns == 1 else (width - 4) // 2
     sections = [("Main", main_settings(shown)), *setting_groups(shown)]
     blocks = [x for title, rows in sections if (x := _section(title, rows, view, room))]
 
     if blocks:
-        lines += ([[]] if lines else []) + _in_columns(blocks, columns, room, width)
+        lines = apart(lines, _in_columns(blocks, columns, room, width))
     if lines:
         return lines
     if text:
@@ -138,8 +139,7 @@ def _moved(settings: Settings, view: View, width: int, text: str) -> Block:
         ("Changed at a restart", settings_changed(run, text)),
         ("Jumped at a restart", [row for row in jumped if words_match(" ".join(row), text)]),
     ):
-        section = _section(title, rows, view, width)
-        lines += ([[]] if lines and section else []) + section
+        lines = apart(lines, _section(title, rows, view, width))
     return lines
 
 
@@ -165,8 +165,8 @@ def _differences(
 
     if len(others) == 1:
         title = f"Differs from {others[0].run.name}"
-    lines = [heading(plain(title), width, view, f"{len(names)}")]
-    cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
+    lines = [heading(title, width, view, str(len(names)))]
+    cells = min(longest(names), width * 2 // 5)
     room = (width - cells) // len(every) - 2
 
     if names and room >= _LEAST_COLUMN:
@@ -191,8 +191,8 @@ def _table(
     plain = view.glyphs.text
     tables = [s.values for s in every]
     heads = distinct(tuple(s.head for s in every), room)
-    longest = max(cell_width(value_text(t[n])) for t in tables for n in names if n in t)
-    width = min(room, max(longest, *map(cell_width, heads)))
+    texts = (value_text(t[n]) for t in tables for n in names if n in t)
+    width = min(room, longest([*texts, *heads]))
 
     def cell(text: str, cells: int) -> str:
         return pad(_cut(plain(text), cells), cells)
@@ -238,8 +238,8 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     if not rows:
         return []
     plain = view.glyphs.text
-    lines = [heading(plain(title), width, view, str(len(rows)))]
-    name_cells = min(max(cell_width(n) for n, _ in rows), width // 2)
+    lines = [heading(title, width, view, str(len(rows)))]
+    name_cells = min(longest(n for n, _ in rows), width // 2)
     for name, value in rows:
         shown = hard_wrap(plain(value), width - name_cells - 2, _MOST_LINES)
         for at, part in enumerate(shown or [""]):
@@ -252,9 +252,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
 
 def _in_columns(blocks: list[Block], columns: int, room: int, width: int) -> Block:
     """The sections below each other, or in two columns of about the same height."""
-    whole: Block = []
-    for block in blocks:
-        whole += [*([[]] if whole else []), *block]
+    whole = apart(*blocks)
     if columns == 1:
         return whole
     half = (len(whole) + 1) // 2
@@ -319,22 +317,22 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     def _runs(self) -> list[RunView]:
         """The run, and those that it is compared with."""
         reference = self._session.reference.run
-        others = list(self._among) or [m.run for m in self.shell.view.marked]
+        others = list(self._among) or [m.run for m in self.view.marked]
         if not others and reference is not None:
             others = [reference]
         return [self._run, *(r for r in others if r is not self._run)]
 
     def _settings(self, run: RunView) -> Settings:
-        slot = slot_of(self.shell.view.marked, run)
+        slot = slot_of(self.view.marked, run)
         step = self._step if run is self._run else None
         return Settings(run, self._in_files.get(run, FileSettings()), slot, step)
 
     def head(self, width: int) -> Block:
-        return settings_head(self._settings(self._run), self.shell.view, width)
+        return settings_head(self._settings(self._run), self.view, width)
 
     def text(self, width: int) -> Block:
         tables = [self._settings(r) for r in self._runs()]
-        view, text = self.shell.view, self.status.filter
+        view, text = self.view, self.status.filter
         values = [(t.head, t.run.hyperparameters.values, t.in_files) for t in tables]
         made_of = (width, text, view.marker, values, self._step is not None and self._run.version)
         if self._drawn is None or self._drawn[0] != made_of:

@@ -115,7 +115,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         return None if self._shown is None else self._shown.request()
 
     def head(self, width: int) -> Block:
-        digest, view = self._shown, self.shell.view
+        digest, view = self._shown, self.view
         if digest is None:
             return log_head(self._run, view, width)
         gap = max(2, width - len(_TITLE) - len(digest.note))
@@ -123,7 +123,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         return [fit_line(head, width), [(view.glyphs.rule * width, RULE)]]
 
     def text(self, width: int) -> Block:
-        view, text, shift = self.shell.view, self.status.filter, self._shift
+        view, text, shift = self.view, self.status.filter, self._shift
         if self._shown is not None:
             return digest_lines(self._run, self._shown, view, width, text, shift)
         at = None if self._step is None else line_at(self._run, self._step)

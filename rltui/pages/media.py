@@ -41,10 +41,10 @@ from rltui.draw.ridge import (
     quantile_line,
     ridge_lines,
 )
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.media import Pixels, pixels_of, read_media
-from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.store.media import Kept, MediaKey
@@ -305,7 +305,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
 
     def compose(self) -> ComposeResult:
         run, reading = self._run, self._session.reading
-        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
+        yield Lines(lambda w, _: [run_header(run, self.view, w, reading())], id="header")
         yield self._media
         yield Status(self.footer)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from rltui.core.text import clean
+from rltui.core.text import clean, spaced
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS
 from rltui.facts.runs import by_verdict, since_words
@@ -21,8 +21,7 @@ from rltui.tui.shell import Offer
 def run_offers(session: Session, run: RunView, opens: Open) -> Iterator[Offer]:
     """Metrics and hyperparameters of a run, which ``opens`` shows."""
     for tag, info in run.infos.items():
-        key = info.metric.key if info.metric is not None else ""
-        hint = tag if key in ("", tag) else f"{tag}  {key}"
+        hint = tag if info.key in ("", tag) else f"{tag}  {info.key}"
         call, level = partial(opens, run, partial(_metric, tag)), run.verdict.tag_level
         yield Offer("metric", info.title, hint, call, partial(level, tag))
     for name, value in run.settings.items():
@@ -34,7 +33,7 @@ def finding_offers(runs: Iterable[RunView], opens: Open, *, named: bool) -> Iter
     """What fires in some runs, the worst runs first; with ``named`` each with its run, and the runs
     themselves."""
     for run in sorted(runs, key=by_verdict):
-        for finding in run.report.firing() if run.report is not None else ():
+        for finding in run.firing():
             hint = f"{run.name}  " * named + since_words(run, finding)
             call = partial(opens, run, partial(_finding, finding))
             yield Offer("finding", finding.title, hint, call, partial(getattr, finding, "level"))
@@ -43,7 +42,7 @@ def finding_offers(runs: Iterable[RunView], opens: Open, *, named: bool) -> Iter
             words = (known.title, known.algorithm or "") if known is not None else ()
             call = partial(opens, run, lambda _: None)
             level = partial(getattr, run.verdict, "mark")
-            yield Offer("run", run.name, " · ".join(filter(None, words)), call, level)
+            yield Offer("run", run.name, spaced(*words, by=" · "), call, level)
 
 
 def _metric(tag: str, screen: ChartScreen) -> None:

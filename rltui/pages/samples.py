@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, words_match
+from rltui.core.text import cell_width, clean, spaced, words_match
 from rltui.draw.line import (
     LEVEL_LOOK,
     MUTED,
@@ -36,10 +36,10 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import hard_wrap, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
-from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
@@ -164,7 +164,7 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
     for name, text in texts[sample.spoken if sample.turns else 0 :]:
         if (name, text) not in short:
             lines += [[]] * bool(lines)
-            lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
+            lines.append(heading(name, width, view, f"{numbers.exact(len(text))} chars"))
             lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
 
     return lines
@@ -241,7 +241,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def compose(self) -> ComposeResult:
         run, reading = self._run, self._session.reading
-        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
+        yield Lines(lambda w, _: [run_header(run, self.view, w, reading())], id="header")
         yield Lines(self._draw_head, id="head")
         with Container(id="panes"):
             yield LineList[SampleId](id="rows")
@@ -249,8 +249,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._browser.rows)}")
 
     def state_words(self) -> str:
-        kept = ("same prompt" * bool(self._browser.prompt), self._filter, self._sorted_by)
-        return "" if self._is_empty else "  ".join(filter(None, kept))
+        kept = "same prompt" * bool(self._browser.prompt)
+        return "" if self._is_empty else spaced(kept, self._filter, self._sorted_by)
 
     @property
     def _orders(self) -> list[str]:
@@ -339,7 +339,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def update(self) -> None:
         width, height = self.size
-        bare = width < LEAST[0] or height < LEAST[1]
+        bare = self.lacks(LEAST)
         self._browser.follow()
         wide = width >= SIDE_BY_SIDE and not self._is_empty
         self.query_one("#panes").set_class(wide, "-wide")
@@ -353,8 +353,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self._list_rows(left - 1 - margin, margin)
         self._show_text(width - left - 3 if wide else width - 3)
 
-        for lines in self.query(Lines):
-            lines.update()
+        self.draw_lines()
         self.read_on()
 
     def wanted(self) -> Work | None:
@@ -362,7 +361,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _list_rows(self, cells: int, margin: int) -> None:
         """Filter, sort and lay out the list, unless it is as it was: there may be thousands."""
-        browser, view, order = self._browser, self.shell.view, self._sorted_by
+        browser, view, order = self._browser, self.view, self._sorted_by
         rows, text, prompt = browser.rows, self.status.filter, browser.prompt
         before = self._made_of
         made_of = (rows, view, (cells, margin), self._filter, text, prompt, order)
@@ -396,7 +395,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         elif not self._shown:
             words = _no_samples_words(browser.root, browser.trouble) if self._is_empty else ""
             words = words or browser.note or "no sample matches the filter"
-            words = self.shell.view.glyphs.text(words)
+            words = self.view.glyphs.text(words)
             lines = paragraph(words, max(20, min(width, 100)), MUTED)
         margin = 2 if self._is_empty else 1
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
@@ -404,8 +403,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _lines_of(self, sample: Sample | str, width: int, *, folded: bool = False) -> Block:
         if isinstance(sample, str):
-            return paragraph(self.shell.view.glyphs.text(sample), width, MUTED)
-        kept, view, gap = self._beside, self.shell.view, 3
+            return paragraph(self.view.glyphs.text(sample), width, MUTED)
+        kept, view, gap = self._beside, self.view, 3
         if kept is None or kept == sample:
             return sample_lines(sample, view, width, folded=folded)
         half = max(8, (width - gap) // 2)
@@ -414,7 +413,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _step_lines(self, width: int) -> Block:
         """How the answers to the prompt fared at each step that was read."""
-        glyphs = self.shell.view.glyphs
+        glyphs = self.view.glyphs
         steps = [x for x in self._browser.over_steps if abs(x[1]) < _WHOLE]
         if not self._browser.prompt or not steps:
             return []
@@ -441,7 +440,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _draw_head(self, width: int, _: int) -> Block:
         """Which kind and step, and what of it; the heads of the columns."""
-        samples, view, width = self._browser, self.shell.view, width - 3
+        samples, view, width = self._browser, self.view, width - 3
         names, steps = samples.names, list(samples.steps)
         kind = view.glyphs.text(names[samples.kind]) if names else ""
         look = style(STRONG.fg, link=view.link(samples.path))
@@ -460,7 +459,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         heads = [c.span(c.head) for c in self._columns]
         counts = dict.fromkeys(map(numbers.exact, (len(self._shown), len(samples.rows))))
         notes = (samples.note, " of ".join(counts)) if samples.rows else ()
-        rule = heading("", width - line_width(heads) - 5, view, "  ".join(filter(None, notes)))
+        rule = heading("", width - line_width(heads) - 5, view, spaced(*notes))
         return indented([fit_line(line, width), [*heads, (" text", MUTED), *rule]], 2)
 
     def on_line_list_moved(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from rltui.core.block import IntArray
 from rltui.facts import numbers
 from rltui.facts.findings import onset_of
 from rltui.facts.x_axis import axis_of
-from rltui.tui.screen import ListScreen, ShellScreen
+from rltui.tui.screen import Commands, ListScreen, ShellScreen
 from rltui.tui.shell import Offer, ShellApp
 
 #: Why a key that is about a metric does nothing.
@@ -38,7 +38,7 @@ class CrosshairKeys(ShellScreen[Any]):
         if shown is None:
             return None
         run, series = shown[0], shown[0].shown(shown[1])
-        axis = axis_of(run, series, self.shell.view.axis)
+        axis = axis_of(run, series, self.view.axis)
         steps = (
             series.distinct_steps
             if axis.grows or axis.steps is None
@@ -104,7 +104,7 @@ class CrosshairKeys(ShellScreen[Any]):
             self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
         self.show_step(nearest)
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
+    def commands(self) -> Commands:
         return {**super().commands(), "at": self._look_at}
 
     def palette(self) -> Iterator[Offer]:

@@ -175,10 +175,10 @@ class ExplainScreen(Overlay):
         self.action_close()
 
     def head(self, width: int) -> Block:
-        return self._explain(self.shell.view, width)[:2]
+        return self._explain(self.view, width)[:2]
 
     def text(self, width: int) -> Block:
-        return self._explain(self.shell.view, width)[2:]
+        return self._explain(self.view, width)[2:]
 
 
 class HelpScreen(Overlay):
@@ -198,10 +198,10 @@ class HelpScreen(Overlay):
         line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
         close = "Esc close"
         line = [*fit_line(line, max(10, width - len(close))), (close, MUTED)]
-        return [line, [(self.shell.view.glyphs.rule * width, RULE)]]
+        return [line, [(self.view.glyphs.rule * width, RULE)]]
 
     def text(self, width: int) -> Block:
-        glyphs = self.shell.view.glyphs
+        glyphs = self.view.glyphs
         left, right = (_key_lines(groups, self._keys, glyphs) for groups in (_LEFT, _RIGHT))
         left += [*([[]] if left else []), *_legend(self._of, glyphs)]
         column = max(*map(line_width, left), min(40, width // 2 - 2))

@@ -14,9 +14,10 @@ from rltui.core.text import cell_width, fit_middle, pad
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
+    STRONG,
+    TITLE,
     Entry,
     Line,
-    Token,
     fixed,
     row_entry,
     style,
@@ -126,7 +127,7 @@ class PaletteScreen(Overlay):
         if self._asked != text:
             self._asked, self.items.chosen = text, None
             self._found = self._search.found(text)
-        box, cells, view = self.query_one("#box"), min(width - 2, _WIDEST), self.shell.view
+        box, cells, view = self.query_one("#box"), min(width - 2, _WIDEST), self.view
         box.styles.width, box.styles.margin = cells, (1 if height < 30 else 3, 0, 0, 0)
         self.items.styles.height = max(1, min(len(self._found), height - 6))
         lines = [partial(self._line, offer, cells - 4) for offer in self._found]
@@ -137,7 +138,7 @@ class PaletteScreen(Overlay):
 
     def _line(self, offer: Offer, cells: int, cursor: bool) -> Line:
         """Kind, badge, title, and at the right what else is known."""
-        glyphs, badge = self.shell.view.glyphs, ("  ", MUTED)
+        glyphs, badge = self.view.glyphs, ("  ", MUTED)
         if offer.level is not None:
             level = offer.level()
             badge = (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=level > Level.OK))
@@ -145,7 +146,7 @@ class PaletteScreen(Overlay):
         title = fit_middle(glyphs.text(offer.title), room)
         room -= cell_width(title) + 2
         hint = pad(fit_middle(glyphs.text(offer.hint), room), room, right=True) if room > 8 else ""
-        look = style(Token.STRONG, bold=cursor)
+        look = TITLE if cursor else STRONG
         return [(pad(offer.kind, _KIND), MUTED), badge, (f"{title}  ", look), (hint, MUTED)]
 
     def on_status_entered(self, event: Status.Entered) -> None:

@@ -20,6 +20,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.core.text import clean
 from rltui.draw.line import Line
+from rltui.draw.view import View
 from rltui.facts.columns import names_in
 from rltui.facts.x_axis import axes_of
 from rltui.session import RunView, Session
@@ -35,10 +36,12 @@ from rltui.tui.keys import (
     keys_for,
 )
 from rltui.tui.shell import Offer, ShellApp, check_handler, shell_of
-from rltui.tui.widgets.lines import LineList
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import NONE_OFFERED, Status
 
 Result = TypeVar("Result")
+#: Name of a command -> what is called with the rest of its line.
+Commands = dict[str, Callable[[str], object]]
 #: Reads something on any thread, and returns what shows it.
 Work = Callable[[], Callable[[], None]]
 #: Commands that take something more.
@@ -83,6 +86,25 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
     def shell(self) -> ShellApp[Any]:
         """The app."""
         return shell_of(self)
+
+    @property
+    def view(self) -> View:
+        """The options of the view."""
+        return self.shell.view
+
+    def set_view(self, **changes: object) -> None:
+        """Change options of the view, and draw the screen with them."""
+        self.shell.view = self.view._replace(**changes)  # type: ignore[arg-type]
+        self.update()
+
+    def lacks(self, room: tuple[int, int]) -> bool:
+        """Whether the screen is smaller than (width, height) somewhere."""
+        return self.size.width < room[0] or self.size.height < room[1]
+
+    def draw_lines(self) -> None:
+        """Draw every block of lines again."""
+        for lines in self.query(Lines):
+            lines.update()
 
     @property
     def place(self) -> str:
@@ -152,7 +174,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
             keys = [k for k in keys if k.action not in REPLAYED]
         if self.leads_back:
             keys = [replace(k, footer="close") if k.action == "quit" else k for k in keys]
-        return footer_line(keys, self.shell.view, width, self.state_words())
+        return footer_line(keys, self.view, width, self.state_words())
 
     @property
     def leads_back(self) -> bool:
@@ -177,7 +199,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         else:
             run(rest.strip())
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
+    def commands(self) -> Commands:
         """The commands of the line that begins with a colon."""
 
         shell = self.shell
@@ -412,7 +434,7 @@ class ChartOptions(ShellScreen[Any]):
 
     def axes(self, chosen: str = "") -> tuple[str, ...]:
         """The x axes that there is data for, with the one that the user chose."""
-        wanted = chosen or self.shell.view.axis
+        wanted = chosen or self.view.axis
         known = (a for r in self.charted_runs for a in axes_of(r, wanted))
         return tuple(dict.fromkeys(("step", *known)))
 
@@ -426,12 +448,12 @@ class ChartOptions(ShellScreen[Any]):
                 self.shell.say(f"nothing to plot against is named {name!r}{hint}")
                 return
             name = found
-        self._set(axis=name)
+        self.set_view(axis=name)
 
     def _axis_names(self) -> list[str]:
         return [*self.axes(), *names_in(self.charted_runs, settings=False)]
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
+    def commands(self) -> Commands:
         return {**super().commands(), "x": self._choose_axis}
 
     def completions(self) -> list[str]:
@@ -439,33 +461,29 @@ class ChartOptions(ShellScreen[Any]):
 
     def action_axis(self) -> None:
         """Choose the next x axis that the log has data for."""
-        view, axes = self.shell.view, self.axes()
+        view, axes = self.view, self.axes()
         index = axes.index(view.axis) if view.axis in axes else 0
         if len(axes) == 1:
             self.shell.say("the log has no times: the x axis stays the step")
-        self._set(axis=axes[(index + 1) % len(axes)])
+        self.set_view(axis=axes[(index + 1) % len(axes)])
 
     def action_smooth(self, by: int) -> None:
         """Choose the next smoothing weight, or the one before."""
-        weight = self.shell.view.smooth
+        weight = self.view.smooth
         at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight)) + by
         if 0 <= at < len(_SMOOTH):
-            self._set(smooth=_SMOOTH[at])
+            self.set_view(smooth=_SMOOTH[at])
         else:
             end = "the line is as smooth as it gets" if by > 0 else "nothing is smoothed; s does"
             self.shell.say(end)
 
     def action_log_y(self) -> None:
-        self._set(log_y=not self.shell.view.log_y)
+        self.set_view(log_y=not self.view.log_y)
 
     def action_outliers(self) -> None:
-        self._set(outliers=not self.shell.view.outliers)
+        self.set_view(outliers=not self.view.outliers)
 
     def action_value_order(self) -> None:
         """Read the lines at the crosshair in the order of their values, or of their marks."""
-        self._set(by_value=not self.shell.view.by_value)
-        self.shell.say("by value" if self.shell.view.by_value else "in the order of the marks")
-
-    def _set(self, **changes: object) -> None:
-        self.shell.view = self.shell.view._replace(**changes)  # type: ignore[arg-type]
-        self.update()
+        self.set_view(by_value=not self.view.by_value)
+        self.shell.say("by value" if self.view.by_value else "in the order of the marks")

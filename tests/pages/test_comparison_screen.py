@@ -10,7 +10,7 @@ from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
-from rltui.pages.comparison.lines import Curves
+from rltui.pages.comparison.lines import Curves, ShownMetric
 from rltui.session import RunView
 from tests.builders import Values, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_tags
@@ -247,7 +247,8 @@ def test_means_of_groups_and_the_chart_are_in_the_same_unit() -> None:
     comparison = of_mfu(runs)
     mfu, verl = comparison.columns[0], comparison.rows[1]
     assert comparison.numbers_of(verl, mfu).tolist() == pytest.approx([30.9])
-    curve = Curves(comparison).of(verl, mfu, Axis(), View())
+    shown = ShownMetric(comparison, mfu, None, View())
+    curve = Curves(comparison).of(verl, Axis(), shown)
     assert curve is not None
     assert float(curve.y[0]) == pytest.approx(30.9)
 

@@ -7,6 +7,7 @@ import pytest
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
+from rltui.pages.comparison.lines import ShownMetric
 from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
 from tests.builders import a_batch, a_block, a_source
 from tests.fakes import a_session, grpo_batch
@@ -23,8 +24,8 @@ def a_run(name: str, value: float, **hparams: object) -> Any:
 def drawn(*batches: Any, size: tuple[int, int] = (60, 12), marker: str = "braille") -> list[str]:
     comparison = Comparison(a_session(*batches).runs())
     (setting, *_) = settings_to_plot(comparison)
-    view = View(marker=marker)
-    lines = scatter_lines(comparison, comparison.columns[0], setting, None, view, *size)
+    shown = ShownMetric(comparison, comparison.columns[0], None, View(marker=marker))
+    lines = scatter_lines(shown, setting, *size)
     assert len(lines) == size[1]
     assert all(line_width(x) <= size[0] for x in lines)
     return [plain(x) for x in lines]

@@ -40,6 +40,7 @@ from rltui.draw.line import (
     LEVEL_LOOK,
     MUTED,
     RUN_BANDS,
+    TITLE,
     Line,
     Style,
     Token,
@@ -49,7 +50,7 @@ from rltui.draw.line import (
 )
 
 _NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
-_OUTSIDE = style(Token.STRONG, bold=True)
+_OUTSIDE = TITLE
 #: Share of the height that a value may leave the plot by without a mark.
 _SLACK = 0.03
 #: Cells of a dash and of the gap behind it.

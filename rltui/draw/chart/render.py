@@ -23,6 +23,7 @@ from rltui.draw.line import (
     RULE,
     STRONG,
     TEXT,
+    TITLE,
     Block,
     Line,
     Token,
@@ -183,7 +184,7 @@ def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> Block:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
     if chart.told:
         return []
-    bold, raw = style(Token.STRONG, bold=True), y_range.in_order(ready)
+    bold, raw = TITLE, y_range.in_order(ready)
     lines: Block = [[(f"{chart.x_unit} {x_text(chart, x)}".strip(), bold)]]
     at, words = chart.point or (int(np.searchsorted(raw.x, x, side="right")) - 1, "")
     if words:

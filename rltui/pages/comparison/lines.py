@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, counted, fit, pad
+from rltui.core.text import cell_width, counted, fit, pad, spaced
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import smooth
 from rltui.draw.line import (
+    CHOSEN_HEAD,
     LEVEL_LOOK,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     RUN_TOKENS,
@@ -28,23 +29,22 @@ from rltui.draw.line import (
     Line,
     Span,
     Token,
+    badge_span,
     fit_line,
     indented,
     longest,
     row_entry,
     side_by_side,
     slot_look,
-    style,
     with_ground,
 )
 from rltui.draw.marked_runs import Trace, band_of, trace_of, weight_of
 from rltui.draw.prose import distinct, paragraph
-from rltui.draw.table import Table
+from rltui.draw.table import Cells, Table
 from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
 from rltui.facts.comparison import (
     Comparison,
-    Crosshair,
     MetricColumn,
     RowId,
     RunRow,
@@ -66,6 +66,32 @@ _VERDICT, _SIGNS = 28, 4
 _DIFFERENCE, _AVERAGE, _SEEN = 12, 11, 10
 #: Lines of the sentences on groups, and the width from which two suffice.
 _ON_GROUPS, _WIDE = 3, 100
+
+
+class ShownMetric(NamedTuple):
+    """A metric of a comparison as it is drawn."""
+
+    comparison: Comparison
+    metric: MetricColumn
+    here: RunRow | None
+    """The row at the cursor."""
+    view: View
+
+    def axis(self) -> tuple[Axis, Series]:
+        """The axis of the runs, and a series on it: those of the first one that has what the axis
+        counts."""
+        comparison, metric, here, view = self
+        runs = (*(here.runs if here is not None else ()), *comparison.runs)
+        first: tuple[Axis, Series] | None = None
+        for run in runs:
+            if run.key in metric.tags:
+                series = run.shown(metric.tags[run.key])
+                axis = axis_of(run, series, view.axis)
+                if axis.kind == KINDS.get(view.axis, "number"):
+                    return axis, series
+                first = first or (axis, series)
+
+        return first or (Axis(), Series.empty(""))
 
 
 class ComparisonTable:
@@ -103,7 +129,7 @@ class ComparisonTable:
         """The heads of the columns."""
         comparison, glyphs, columns = self._comparison, self._view.glyphs, self._columns
         grouped = comparison.grouping is not None
-        cells: dict[str, Span | Line] = {
+        cells: Cells = {
             "verdict": ("verdict", MUTED),
             "step": ("runs" if grouped else "step", MUTED),
             "average": (f"smooth {numbers.short(weight_of(self._view))}", MUTED),
@@ -111,7 +137,7 @@ class ComparisonTable:
         }
         for name, metric in self._visible.items():
             here = name == str(self._chosen)
-            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            look = CHOSEN_HEAD if here else MUTED
             title = fit(glyphs.text(metric.title), columns[name] - 1)
             blank = " " * (columns[name] - 1 - cell_width(title))
             cells[name] = [(blank, TEXT), (title, look)]
@@ -137,13 +163,11 @@ class ComparisonTable:
     def _line(self, row: RunRow, name: str, best: Mapping[str, float | None], cursor: bool) -> Line:
         """Sign, badge, name, verdict and step of a row, then its metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
-        comparison, look = self._comparison, STRONG if alarm else TEXT
-        if cursor:
-            look = style(Token.STRONG, bold=True)
+        comparison, look = self._comparison, TITLE if cursor else STRONG if alarm else TEXT
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         steps = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
         verdict = glyphs.text(comparison.verdict_words(row))
-        cells: dict[str, Span | Line] = {
+        cells: Cells = {
             # the blanks have a look of their own: 16 colours reverse the name at the cursor
             "name": [(fit(glyphs.text(name), self._columns["name"]), look)],
             "verdict": (verdict, LEVEL_LOOK[level] if alarm else MUTED),
@@ -153,15 +177,15 @@ class ComparisonTable:
             value, found = comparison.value(row, metric), best[column]
             is_best = found is not None and value == found
             # in the row at the cursor bold is the look of the name, which 16 colours reverse
-            strong = style(Token.STRONG, bold=not cursor) if is_best else STRONG
+            strong = TITLE if is_best and not cursor else STRONG
             text = numbers.aligned(value)
             text = pad(f"{text.rstrip()}*" if is_best else text, _METRIC)
             cells[column] = glyphs.text(text), strong if is_best or found is None else TEXT
             if column == str(self._chosen):
                 cells["apart"] = glyphs.text(_difference(comparison, row, metric)), MUTED
                 cells |= self._reading(row, metric)
-        badge = f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)
-        return self._columns.line([(f"{slot_sign(row.slot)} ", slot_look(row.slot)), badge], cells)
+        sign = f"{slot_sign(row.slot)} ", slot_look(row.slot)
+        return self._columns.line([sign, badge_span(level, glyphs)], cells)
 
     def _reading(self, row: RunRow, metric: MetricColumn) -> dict[str, Span]:
         """The average at the crosshair and the step of the newest point there; of a group the mean
@@ -219,8 +243,7 @@ def comparison_header(
     """Line 1: how many runs, and what they are grouped by."""
     shown = len(comparison.runs)
     words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
-    line: Line = [(" Compare ", TITLE), (f" {label}  ", TEXT)]
-    line.append((words, TEXT))
+    line: Line = [(" Compare ", TITLE), (f" {label}  {words}", TEXT)]
 
     if comparison.grouping is not None:
         count = len(comparison.grouping.groups)
@@ -249,21 +272,15 @@ def count_of_lines(comparison: Comparison, width: int) -> int:
     return 1 if comparison.sweep.settings or ends_words(comparison) else 0
 
 
-def lines_of_words(
-    comparison: Comparison,
-    metric: MetricColumn,
-    here: RunRow | None,
-    view: View,
-    width: int,
-    height: int,
-) -> Block:
+def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
     """All sentences in at most ``height`` lines of ``width`` cells."""
+    comparison, metric, here, view = shown
     found = (
         group_words(comparison, comparison.ordered("metric", metric), metric, here),
         settings_words(comparison, here),
         ends_words(comparison),
     )
-    text = view.glyphs.text("; ".join(x for x in found if x))
+    text = view.glyphs.text(spaced(*found, by="; "))
     margin = 2 if width >= 110 else 1
     lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
 
@@ -289,61 +306,60 @@ class Curves:
         self._bands: dict[object, tuple[XY, XY] | None] = {}
         self._charts: dict[object, Block] = {}
 
-    def of(self, row: RunRow, metric: MetricColumn, axis: Axis, view: View) -> Curve | None:
+    def of(self, row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
         """The curve of a run, or the mean of a group with its band; None without points."""
+        _, metric, _, view = shown
         key = (row.id, metric, view.axis, axis.kind, view.smooth > 0)
         if key not in self._curves:
-            self._curves[key] = _curve(self.comparison, row, metric, axis, view)
+            self._curves[key] = _curve(row, axis, shown)
         return self._curves[key]
 
     def banded(self, here: RunRow | None) -> list[RunRow]:
         """The rows without a line of their own: those without a colour but for ``here``."""
         return [r for r in self.comparison.rows if r.slot >= len(RUN_TOKENS) and r is not here]
 
-    def band(
-        self, metric: MetricColumn, here: RunRow | None, axis: Axis, view: View
-    ) -> tuple[XY, XY] | None:
+    def band(self, axis: Axis, shown: ShownMetric) -> tuple[XY, XY] | None:
         """Lowest and highest of the rows without a line of their own."""
-        rows = self.banded(here)
-        key = (metric, tuple(r.id for r in rows), view.axis, axis.kind)
+        rows = self.banded(shown.here)
+        key = (shown.metric, tuple(r.id for r in rows), shown.view.axis, axis.kind)
         if key not in self._bands:
-            curves = [self.of(row, metric, axis, view) for row in rows]
+            curves = [self.of(row, axis, shown) for row in rows]
             found = [c.mean or (c.x, c.y) for c in curves if c is not None and not c.is_path]
             points = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for x, y in found]
             self._bands[key] = band_of(points)
         return self._bands[key]
 
-    def chart(
-        self, metric: MetricColumn, here: RunRow | None, view: View, width: int, height: int
-    ) -> Block:
+    def chart(self, shown: ShownMetric, width: int, height: int) -> Block:
         """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
         ``here`` as the curve, five others as lines, the rest as a band."""
-        key = (metric, here, view, self.comparison.cross, width, height)
+        cross = self.comparison.cross
+        key = (*shown[1:], cross, width, height)
         if key not in self._charts:
-            title = _title(self.comparison, metric, here, len(self.banded(here)), view, width)
-            chart, cross = self._chart(metric, here, view), self.comparison.cross
+            title = _title(shown, len(self.banded(shown.here)), width)
+            chart = self._chart(shown)
             if cross is not None:  # the table reads it
                 at = np.flatnonzero(np.asarray(chart.curve.x) == cross.x)
                 point = (int(at[-1]), "") if len(at) and chart.curve.is_path else None
                 chart = replace(chart, crosshair=cross.x, point=point, told=True)
-            lines = render(chart, width, height - 1, view.glyphs)
+            lines = render(chart, width, height - 1, shown.view.glyphs)
             self._charts[key] = [title, *lines]
         return self._charts[key]
 
-    def _chart(self, metric: MetricColumn, here: RunRow | None, view: View) -> Chart:
-        words, (axis, _) = view.glyphs.text, _axis(self.comparison, metric, here, view)
+    def _chart(self, shown: ShownMetric) -> Chart:
+        _, _, here, view = shown
+        words, (axis, _) = view.glyphs.text, shown.axis()
         lines: list[Curve] = []
         for row in self.comparison.rows:
             if row is here or row.slot >= len(RUN_TOKENS):
                 continue
-            found = self.of(row, metric, axis, view)
+            found = self.of(row, axis, shown)
             if found is not None:
                 sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
                 name, note = map(words, self.labels[row.id])
                 lines.append(replace(found, token=token, label=name, note=note, sign=sign))
-        unnamed = (self.of(row, metric, axis, view) for row in self.banded(here))
+        unnamed = (self.of(row, axis, shown) for row in self.banded(here))
         faint = [replace(c, token=Token.BAND) for c in unnamed if c is not None and c.is_path]
-        own = None if here is None else self.of(here, metric, axis, view)
+        own = None if here is None else self.of(here, axis, shown)
 
         if own is None:
             own = Curve(np.empty(0), np.empty(0))
@@ -357,20 +373,13 @@ class Curves:
             label=words(name),
             note=words(note),
             overlays=[*sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)), *faint],
-            envelope=self.band(metric, here, axis, view),
+            envelope=self.band(axis, shown),
             x_kind=axis.kind,
             x_unit=axis.unit,
             smooth=view.smooth,
             log=view.log_y,
             clip=view.outliers,
         )
-
-
-def cross_of(
-    comparison: Comparison, metric: MetricColumn, here: RunRow | None, step: int, view: View
-) -> Crosshair:
-    """The crosshair at a step of the row ``here``."""
-    return Crosshair.at(step, _axis(comparison, metric, here, view)[0], view.axis)
 
 
 def comparison_charts(
@@ -381,24 +390,18 @@ def comparison_charts(
     margin = 2 if width >= 110 else 1
     if not metrics:
         return []
-    if width < _TWO_CHARTS or len(metrics) < 2:
-        width -= margin + 1
-        return indented(curves.chart(metrics[0], here, view, width, height), margin)
+    shown = [ShownMetric(curves.comparison, m, here, view) for m in metrics]
+    if width < _TWO_CHARTS or len(shown) < 2:
+        return indented(curves.chart(shown[0], width - margin - 1, height), margin)
     half = (width - margin - 4) // 2
-    first, second = (curves.chart(m, here, view, half, height) for m in metrics)
+    first, second = (curves.chart(x, half, height) for x in shown)
 
     return indented(side_by_side(first, second, half, 3, height), margin)
 
 
-def _title(
-    comparison: Comparison,
-    metric: MetricColumn,
-    here: RunRow | None,
-    banded: int,
-    view: View,
-    width: int,
-) -> Line:
-    words, (axis, series) = view.glyphs.text, _axis(comparison, metric, here, view)
+def _title(shown: ShownMetric, banded: int, width: int) -> Line:
+    comparison, metric, _, view = shown
+    words, (axis, series) = view.glyphs.text, shown.axis()
     line: Line = [(f"{words(metric.title)} ", TITLE)]
     notes = [words(metric.info.unit), words(against_words(axis, series))]
 
@@ -407,12 +410,16 @@ def _title(
     if banded:
         place = "the band" if axis.grows else "grey"
         notes.append(f"{banded} of {len(comparison.rows)} in {place}")
-    missing = sum(r.key not in metric.tags for r in comparison.runs)
+    having = [r for r in comparison.runs if r.key in metric.tags]
+    missing = len(comparison.runs) - len(having)
 
     if missing:
         notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
-    notes.append(words(_off_axis_words(comparison, metric, view)))
-    note = "  ".join(x for x in notes if x)
+    lost = [r for r in having if view.axis not in axes_of(r, view.axis)]
+    if 0 < len(lost) < len(having):
+        who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
+        notes.append(words(f"{who} no {missing_on(view.axis)}"))
+    note = spaced(*notes)
     line += [(f"{note} ", MUTED)] if note else []
     used = sum(len(text) for text, _ in line)
     line.append((view.glyphs.rule * max(0, width - used - 1), RULE))
@@ -420,34 +427,9 @@ def _title(
     return line
 
 
-def _off_axis_words(comparison: Comparison, metric: MetricColumn, view: View) -> str:
-    """Which runs are not drawn because their logs lack what the axis counts."""
-    having = [r for r in comparison.runs if r.key in metric.tags]
-    lost = [r for r in having if view.axis not in axes_of(r, view.axis)]
-    if not lost or len(lost) == len(having):
-        return ""
-    who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
-    return f"{who} no {missing_on(view.axis)}"
-
-
-def _axis(
-    comparison: Comparison, metric: MetricColumn, here: RunRow | None, view: View
-) -> tuple[Axis, Series]:
-    """The axis of the runs, and a series on it: those of the first one that has what the axis
-    counts."""
-    first = here.runs if here is not None else ()
-    having = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
-    shown = [(r, r.shown(metric.tags[r.key])) for r in having]
-    found = ((axis_of(r, series, view.axis), series) for r, series in shown)
-    wanted = (pair for pair in found if pair[0].kind == KINDS.get(view.axis, "number"))
-    rest = ((axis_of(r, series, view.axis), series) for r, series in shown)
-    return next(wanted, None) or next(rest, (Axis(), Series.empty("")))
-
-
-def _curve(
-    comparison: Comparison, row: RunRow, metric: MetricColumn, axis: Axis, view: View
-) -> Curve | None:
+def _curve(row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
     """The curve of a run, or the mean of a group with its band."""
+    comparison, metric, _, view = shown
     traces: list[Trace] = []
     for run in row.runs:
         tag = metric.tags.get(run.key)
@@ -459,18 +441,14 @@ def _curve(
     if comparison.grouping is None:
         return traces[0].curve
     if any(t.steps is not None for t in traces):
-        return _mean_path(traces)
+        # at each step the mean of both x and y over the runs
+        paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
+        known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
+        across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
+        return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)
     gathered = bundle([t.mean or t.points for t in traces])
     if gathered is None or len(traces) < 2:
         return None if gathered is None else Curve(gathered.x, gathered.mean)
     below, above = gathered.spread()
 
     return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))
-
-
-def _mean_path(traces: list[Trace]) -> Curve | None:
-    """At each step the mean of both x and y over the runs."""
-    paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
-    known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
-    across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
-    return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)

@@ -12,23 +12,23 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.chart.axis import Scale, linear_scale, log_scale
 from rltui.draw.line import (
-    LEVEL_BOLD,
     MUTED,
     RULE,
-    STRONG,
     TEXT,
-    TITLE,
     Line,
     Span,
     Token,
+    alarm_look,
     joined,
     longest,
     style,
 )
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts.columns import as_number
-from rltui.facts.comparison import Comparison, MetricColumn, RunRow
+from rltui.facts.comparison import Comparison, RunRow
 from rltui.facts.groups import setting_of
+from rltui.pages.comparison.lines import ShownMetric
 from rltui.session import RunView
 
 #: Values of a hyperparameter that stand side by side; more are put on an axis of numbers, which is
@@ -55,26 +55,18 @@ def settings_to_plot(comparison: Comparison) -> list[str]:
     return sorted(names, key=lambda name: by is None or name != by.title)
 
 
-def scatter_lines(
-    comparison: Comparison,
-    metric: MetricColumn,
-    setting: str,
-    here: RunRow | None,
-    view: View,
-    width: int,
-    height: int,
-) -> list[Line]:
+def scatter_lines(shown: ShownMetric, setting: str, width: int, height: int) -> list[Line]:
     """The chart with its title in ``width`` x ``height`` cells. A bad run, or one to watch, is its
     badge, the runs ``here`` stand out, and a line is the mean over the runs of one value. Runs that
     would share a cell stand side by side."""
-    points = _points(comparison, metric, setting)
+    comparison, metric, here, view = shown
+    known = ((setting_of(r, setting), metric.at_end(r), r) for r in comparison.runs)
+    points = [_Point(t, x, r) for t, x, r in known if t and x is not None and math.isfinite(x)]
     words, glyphs = view.glyphs.text, view.glyphs
     missing = len(comparison.runs) - len(points)
     note = f"not known of {missing} runs  " if missing else ""
-    right = f" {note}x: the next one"
-    head = fit(words(f"{metric.title} against {setting} "), width - cell_width(right))
-    rule = glyphs.rule * (width - cell_width(head) - cell_width(right))
-    lines: list[Line] = [[(head, TITLE), (rule, RULE), (right, MUTED)]]
+    title = f"{metric.title} against {setting}"
+    lines = [heading(title, width, view, f"{note}x: the next one")]
     rows, cells = height - 3, width - _LABELS - 1
     if not points or rows < 2 or cells < 8:
         return [*lines, [(f"no run has both {words(setting)} and this metric", MUTED)]][:height]
@@ -92,21 +84,15 @@ def scatter_lines(
 
     axis, below = [glyphs.rule] * cells, ""
     for x, text in labels:
-        axis[x], shown = glyphs.tick_down, words(text)
-        begin = max(0, min(cells - cell_width(shown), x - cell_width(shown) // 2))
+        axis[x], label = glyphs.tick_down, words(text)
+        begin = max(0, min(cells - cell_width(label), x - cell_width(label) // 2))
         if not below or begin > cell_width(below):
-            below = pad(below, begin) + shown
+            below = pad(below, begin) + label
     blank = " " * _LABELS
     lines.append([(blank, TEXT), (glyphs.corner + "".join(axis), RULE)])
     lines.append([(f"{blank} ", TEXT), (below, MUTED)])
 
     return lines
-
-
-def _points(comparison: Comparison, metric: MetricColumn, setting: str) -> list[_Point]:
-    """The runs that have both."""
-    found = ((setting_of(r, setting), metric.at_end(r), r) for r in comparison.runs)
-    return [_Point(t, x, r) for t, x, r in found if t and x is not None and math.isfinite(x)]
 
 
 def _plotted(
@@ -158,4 +144,4 @@ def _mark(run: RunView, here: RunRow | None, view: View) -> Span:
     glyph = glyphs.badge(level) if level >= Level.WATCH else glyphs.live
     if chosen:
         return glyph, style(Token.ACCENT, bold=True, reverse=True)
-    return glyph, STRONG if level < Level.WATCH else LEVEL_BOLD[level]
+    return glyph, alarm_look(level)

@@ -6,18 +6,27 @@ from typing import Any
 
 from textual.app import ComposeResult
 
+from rltui.core.text import spaced
 from rltui.draw.line import Block, indented
-from rltui.facts.comparison import ORDERS, Comparison, MetricColumn, RowId, RunRow, compared_runs
+from rltui.facts.comparison import (
+    ORDERS,
+    Comparison,
+    Crosshair,
+    MetricColumn,
+    RowId,
+    RunRow,
+    compared_runs,
+)
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
 from rltui.pages.comparison.lines import (
     ComparisonTable,
     Curves,
+    ShownMetric,
     comparison_charts,
     comparison_header,
     comparison_text,
     count_of_lines,
-    cross_of,
     lines_of_words,
 )
 from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
@@ -98,12 +107,19 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         yield status
 
     def state_words(self) -> str:
-        return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
+        return spaced(self.shell.state_words(), f"by {self._order}")
 
     @property
     def _metric(self) -> MetricColumn | None:
         columns = self._comparison.columns
         return columns[self._chosen] if self._chosen < len(columns) else None
+
+    @property
+    def _charted_metric(self) -> ShownMetric | None:
+        metric = self._metric
+        if metric is None:
+            return None
+        return ShownMetric(self._comparison, metric, self._here, self.view)
 
     @property
     def _here(self) -> RunRow | None:
@@ -118,12 +134,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
     def update(self) -> None:
         self._compare()
         self._read()
-        comparison, view, (width, height) = self._comparison, self.shell.view, self.size
+        comparison, view, (width, height) = self._comparison, self.view, self.size
         for run in comparison.runs:
             self._session.memory.shown(run.key)
 
         # the table gets the lines that it needs, up to half
-        bare = width < LEAST[0] or height < LEAST[1]
+        bare = self.lacks(LEAST)
         words = 0 if bare or height < 12 else count_of_lines(comparison, width)
         gap = 1 if height >= 30 else 0
         room = height - 3 - words - gap
@@ -141,7 +157,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
 
     def _compare(self) -> None:
         """Compare the runs again if one of them, the grouping or a mark has changed."""
-        view, session = self.shell.view, self._session
+        view, session = self.view, self._session
         runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
 
@@ -163,10 +179,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
 
     def _read(self) -> None:
         """Read the runs at the crosshair, which stands at a step of the one at the cursor."""
-        metric, cross = self._metric, None
-        if self.cross is not None and metric is not None:
-            view, here = self.shell.view, self._here
-            cross = cross_of(self._comparison, metric, here, self.cross, view)
+        shown, cross = self._charted_metric, None
+        if self.cross is not None and shown is not None:
+            cross = Crosshair.at(self.cross, shown.axis()[0], self.view.axis)
         if cross != self._comparison.cross:
             self._comparison.read_at(cross)
             self._sort()
@@ -175,28 +190,24 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         self._rows = self._comparison.ordered(self._order, self._metric)
 
     def on_line_list_moved(self) -> None:
-        for lines in self.query(Lines):
-            lines.update()
+        self.draw_lines()
 
     def _draw_header(self, width: int, _: int) -> Block:
         session = self._session
         label, total = ", ".join(session.naming.labels), len(session.views)
-        return [comparison_header(self._comparison, total, label, self.shell.view, width)]
+        return [comparison_header(self._comparison, total, label, self.view, width)]
 
     def _draw_chart(self, width: int, height: int) -> Block:
-        view, metric = self.shell.view, self._metric
-        if self._setting and metric is not None:
-            margin, comparison = 2 if width >= 110 else 1, self._comparison
-            room = width - margin - 1
-            more = self._setting, self._here, view, room, height
-            return indented(scatter_lines(comparison, metric, *more), margin)
-        return comparison_charts(self._curves, self._chosen, self._here, view, width, height)
+        shown = self._charted_metric
+        if self._setting and shown is not None:
+            margin = 2 if width >= 110 else 1
+            lines = scatter_lines(shown, self._setting, width - margin - 1, height)
+            return indented(lines, margin)
+        return comparison_charts(self._curves, self._chosen, self._here, self.view, width, height)
 
     def _draw_words(self, width: int, height: int) -> Block:
-        metric, comparison, view = self._metric, self._comparison, self.shell.view
-        if metric is None:
-            return []
-        return lines_of_words(comparison, metric, self._here, view, width, height)
+        shown = self._charted_metric
+        return [] if shown is None else lines_of_words(shown, width, height)
 
     # -- moving ----------------------------------------------------------------------------
 
@@ -277,11 +288,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         if here is None or len(here.runs) > 1:
             self.shell.say("B ends the groups; runs are marked one by one")
             return
-        view = self.shell.view
-        self.shell.view = view._replace(marked=toggled(view.marked, here.runs[0]))
-        if len(self.shell.view.marked) < 2:
+        self.set_view(marked=toggled(self.view.marked, here.runs[0]))
+        if len(self.view.marked) < 2:
             self.shell.say("all runs are compared until two are marked")
-        self.update()
 
     def action_compare(self) -> None:
         """Make the run at the cursor the reference, or clear it."""

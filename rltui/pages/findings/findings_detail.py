@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit
+from rltui.core.text import cell_width, fit, spaced
 from rltui.draw.line import (
     LEVEL_BOLD,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
@@ -16,21 +15,23 @@ from rltui.draw.line import (
     Block,
     Line,
     Style,
+    alarm_look,
+    badge_span,
     column,
-    fit_line,
     line_width,
+    longest,
     style,
+    with_end,
 )
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, fact_table, paragraph
-from rltui.draw.table import ruled
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.checks import CheckItem, then_words
 from rltui.facts.metrics import fold
 from rltui.facts.story import Story, stories, story_blaming, story_of
 from rltui.facts.story_words import Part
-from rltui.health.model import Skipped
 from rltui.pages.findings.lines import (
     CalmId,
     HeadId,
@@ -40,7 +41,6 @@ from rltui.pages.findings.lines import (
     badge_of,
     evidence_facts,
     first_mover_lines,
-    heading,
     row_of,
     span_words,
 )
@@ -81,17 +81,21 @@ class _Detail:
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
-        report, row = self._run.report, row_of(self._run, item)
+        run, row = self._run, row_of(self._run, item)
         if row is not None:
             return self._finding(row)
         if isinstance(item, HeadId):
             return self._began(item.tag)
         if isinstance(item, ProjectedId):
             return self._projection(item.tag)
-        skipped = report.skipped if report is not None else ()
         lines = self._judged([])[1:] if isinstance(item, CalmId) else []
+        for skipped in run.report.skipped if run.report else ():
+            if SkippedId(skipped.rule) == item:
+                why = f"not judged: {findings.why_skipped(run, skipped)}"
+                head = heading(skipped.title, self._width, self._view, skipped.rule)
+                lines = self._judged([head, *self._text(why)])
 
-        return lines or [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
+        return lines
 
     def _text(self, text: str, look: Style = TEXT) -> Block:
         return paragraph(self._words(text), self._width, look)
@@ -105,12 +109,6 @@ class _Detail:
         chart = chart_lines(self._run, tag, self._view, self._width, min(room - 2, 34))
         return [*lines, [], head, *chart]
 
-    def _skipped(self, skipped: Skipped) -> Block:
-        """A rule that could not judge: its title, why in full, and what has been judged."""
-        lines = [heading(self._words(skipped.title), self._width, self._view, skipped.rule)]
-        lines += self._text(f"not judged: {findings.why_skipped(self._run, skipped)}")
-        return self._judged(lines)
-
     def _judged(self, lines: Block) -> Block:
         """The lines, the rows that rules have judged, with their limits, and a chart."""
         run, view, width = self._run, self._view, self._width
@@ -120,7 +118,7 @@ class _Detail:
         if rows and room >= 4:
             shown = rows if len(rows) <= room - 2 else rows[: room - 3]
             columns = columns_for(width)
-            head = ruled("Judged", columns.width, view, heads=metric_heads(columns, "run"))
+            head = heading("Judged", columns.width, view, heads=metric_heads(columns, "run"))
             lines += [[], head]
             names = distinct(tuple(r.title for r in shown), columns["name"])
             lines += [
@@ -137,7 +135,7 @@ class _Detail:
         projection = findings.projection_of(run, tag) if tag in run.infos else None
         if projection is None:
             return []
-        lines = [heading(self._words(run.infos[tag].title), self._width, self._view, tag)]
+        lines = [heading(run.infos[tag].title, self._width, self._view, tag)]
         lines += self._text(findings.ahead_sentence(run, projection), STRONG)
         lines += self._text("A straight line through the newest part of the run; no finding yet.")
         return self._chart(tag, lines)
@@ -146,7 +144,7 @@ class _Detail:
         """Badge and title, a rule, and a note at the right end."""
         head: Line = [(f"{mark} ", look), (self._words(title), look), (" ", TEXT)]
         room = self._width - line_width(head) - cell_width(note) - 1
-        return [*head, (self._view.glyphs.rule * max(0, room), RULE), (f" {note}", MUTED)]
+        return [*head, (self._view.glyphs.rule * room, RULE), (f" {note}", MUTED)]
 
     def _began(self, tag: str) -> Block:
         """The head of a story: the setting that is its cause, or for "" how the run ended."""
@@ -166,7 +164,7 @@ class _Detail:
             lines = [self._head(mark, story_words.title(story, top), look, top.symptom.id)]
             lines += self._text(story_words.summary(story))
         else:
-            lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
+            lines = [heading(run.infos[tag].title, width, view, tag)]
             lines += self._text(story_words.blame_words(story, tag), look)
         return self._chart(tag, [*lines, *self._told(story)])
 
@@ -210,21 +208,20 @@ def check_table(story: Story, view: View, width: int) -> Block:
     run, glyphs, items = story.run, view.glyphs, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
-    name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
+    name = min(19, longest(i.title for i in items)) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
-        look = style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
-        line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
+        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        words = glyphs.text("  ".join(x for x in (*_said(item, room), item.hint) if x))
+        words = glyphs.text(spaced(*_said(item, room), item.hint))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
-        line.append((fit(words, max(0, room)), look))
-        lines.append([*fit_line(line, width - line_width(right)), *right])
+        line.append((fit(words, room), look))
+        lines.append(with_end(line, right, width))
 
     return lines
 
@@ -241,10 +238,9 @@ def _said(item: CheckItem, room: int) -> tuple[str, str]:
 def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     """The newest value, and a sparkline of ``spark`` cells; 0 for none."""
     if item.tag is None:
-        return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
+        return [("not logged".rjust(10 + spark + bool(spark)), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
-    look = LEVEL_BOLD[now] if now >= Level.WATCH else STRONG
-    line: Line = [(numbers.aligned(item.value), look)]
+    line: Line = [(numbers.aligned(item.value), alarm_look(now))]
     if spark:
         judged = item.level is not Level.UNKNOWN
         line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]

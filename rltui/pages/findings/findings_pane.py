@@ -10,7 +10,7 @@ from textual.geometry import Size
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.core.text import cell_width, pad
+from rltui.core.text import pad
 from rltui.draw.line import (
     MUTED,
     TEXT,
@@ -21,8 +21,10 @@ from rltui.draw.line import (
     fixed,
     indented,
     row_entry,
+    with_end,
 )
 from rltui.draw.prose import note_lines, paragraph, trouble_line
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import sentences
 from rltui.facts.findings import (
@@ -46,7 +48,6 @@ from rltui.pages.findings.lines import (
     counts,
     finding_line,
     head_lines,
-    heading,
     no_verdict,
     row_of,
     story_lines,
@@ -148,10 +149,9 @@ class _Entries(list[Entry[ItemId]]):
 
         for projection in projected:
             title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
-            left = pad(words(title), width - 2 - cell_width(right))
             arrow = glyphs.down if projection.falling else glyphs.up
-            line: Line = [(f"{arrow} ", MUTED), (left, TEXT), (words(right), MUTED)]
-            self.item(ProjectedId(projection.tag), line)
+            left: Line = [(f"{arrow} ", MUTED), (words(title), TEXT)]
+            self.item(ProjectedId(projection.tag), with_end(left, [(words(right), MUTED)], width))
         if troubles := run.troubles:
             self.head("Trouble reading", str(len(troubles)))
             self.lines(note_lines(troubles, width))

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, counted, fit_middle, pad, words_match
+from rltui.core.text import cell_width, clean, counted, fit_middle, pad, spaced, words_match
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
     LEVEL_BOLD,
-    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -22,13 +21,15 @@ from rltui.draw.line import (
     Block,
     Line,
     Token,
+    badge_span,
     column,
     fit_line,
     indented,
-    line_width,
     style,
+    with_end,
 )
-from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
+from rltui.draw.prose import fact_table, named_lines, paragraph, whole_clauses, wrap
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -54,25 +55,13 @@ _BOTH_VALUES = 58
 STORY_NAMES, _LEAST_EVIDENCE = 13, 20
 
 
-def heading(title: str, width: int, view: View, note: str = "") -> Line:
-    """A bold title, a rule, and a muted note at the right end."""
-    left: Line = [(f"{title} ", TITLE)]
-    right: Line = [(f" {note}", MUTED)] if note else []
-    room = width - line_width(left) - line_width(right)
-    if room < 0:
-        return fit_line([*left, *right], width)
-    return [*left, (view.glyphs.rule * room, RULE), *right]
-
-
 def counts(run: RunView) -> str:
     """ "3 bad, 2 watch, 1 resolved", or "none"."""
     if run.report is None:
         return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
     over = sum(not row.is_firing for row in findings.finding_rows(run))
     resolved = f"{over} resolved" if over else ""
-    return (
-        ", ".join(filter(None, (findings.marks_words(run), resolved, muted_words(run)))) or "none"
-    )
+    return spaced(findings.marks_words(run), resolved, muted_words(run), by=", ") or "none"
 
 
 def muted_words(run: RunView) -> str:
@@ -157,8 +146,7 @@ def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]
         title, right = glyphs.text(title), glyphs.text(right)
         if 2 + cell_width(title) + cell_width(right) > width:
             right = right[right.rfind("  ") :] if "  " in right else right
-        left = pad(title, max(0, width - 2 - cell_width(right)))
-        line: Line = [(f"{mark} ", look), (left, look), (right, look)]
+        line = with_end([(f"{mark} ", look), (title, look)], [(right, look)], width)
         lines.append((HeadId(tag), fit_line(line, width)))
     return lines
 
@@ -180,14 +168,13 @@ def finding_line(
     """One line: badge, title, as much of the ``evidence`` as fits, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
     right = span_words(run, row.finding, now=now)
-    room = width - cell_width(right) - 3
     title, look = view.glyphs.text(title_words(row)), style(token, bold=bold)
     said = view.glyphs.text(sentences.short(row.finding)) if evidence else ""
-    left = room - cell_width(title) - 2
-    if not said or left < min(_LEAST_EVIDENCE, cell_width(said)):
-        return [(f"{glyph} ", look), (pad(title, room), look), (f" {right}", MUTED)]
-    text = f"  {pad(said, left)}"
-    return [(f"{glyph} ", look), (title, look), (text, TEXT), (f" {right}", MUTED)]
+    left = width - cell_width(right) - cell_width(title) - 5
+    line: Line = [(f"{glyph} ", look), (title, look)]
+    if said and left >= min(_LEAST_EVIDENCE, cell_width(said)):
+        line.append((f"  {said}", TEXT))
+    return with_end(line, [(f" {right}", MUTED)], width)
 
 
 def no_verdict(run: RunView) -> str:
@@ -206,16 +193,13 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
     mark = Level.UNKNOWN if is_unknown or run.verdict.crash is not None else run.verdict.mark
     said = why_unknown(run) if is_unknown else ""
     first, *more = wrap(glyphs.text(said or calm_words(run)), width - 2, 2)
-    lines: Block = [[(f"{glyphs.badge(mark)} ", LEVEL_LOOK[mark]), (first, TEXT)]]
+    lines: Block = [[badge_span(mark, glyphs), (first, TEXT)]]
     lines += ([(f"  {text}", TEXT)] for text in more)
 
-    judged, begin, end = (
-        counted(len(report.judged), "rule"),
-        run.data.first_step,
-        run.data.last_step,
-    )
+    judged, begin = counted(len(report.judged), "rule"), run.data.first_step
     if begin is not None:
-        judged += f", {run.step_word}s {numbers.step(begin)} to {numbers.step(end)}"
+        end = numbers.step(run.data.last_step)
+        judged += f", {run.step_word}s {numbers.step(begin)} to {end}"
     names = ", ".join(s.title for s in report.skipped)
     if cell_width(names) > width - 14:
         names = f"{len(report.skipped)} rules, listed on Findings"
@@ -309,17 +293,12 @@ def story_lines(
         if spare < 1:
             break
         if part not in beside and part is not Part.CAUSES:
-            body = paragraph(glyphs.text(text), room, TEXT, limit=min(2, spare))
+            body = wrap(glyphs.text(text), room, min(2, spare))
             spare -= len(body)
-            lines += _named(part.value, body)
+            lines += named_lines(part.value, body, STORY_NAMES)
     free = max(height, tallest) - len(lines)
     first = whole_clauses(step, room, max(most, free)) if step else []
-    return [*_named(Part.NEXT.value, [[(x, STRONG)] for x in first]), *lines]
-
-
-def _named(name: str, body: Block) -> Block:
-    """The lines of a fact behind its name."""
-    return [[(pad("" if n else name, STORY_NAMES), MUTED), *line] for n, line in enumerate(body)]
+    return [*named_lines(Part.NEXT.value, first, STORY_NAMES, STRONG), *lines]
 
 
 def log_head(run: RunView, view: View, width: int) -> Block:

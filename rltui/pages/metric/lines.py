@@ -9,7 +9,7 @@ from rltui.catalogue.model import Category
 from rltui.core.block import IntArray
 from rltui.core.level import Direction
 from rltui.core.record import record
-from rltui.core.text import cell_width, clean
+from rltui.core.text import clean
 from rltui.draw.line import (
     LEVEL_BOLD,
     LEVEL_LOOK,
@@ -23,10 +23,10 @@ from rltui.draw.line import (
     Line,
     Token,
     column,
-    fit_line,
     indented,
     side_by_side,
     style,
+    with_end,
 )
 from rltui.draw.marked_runs import told_lines
 from rltui.draw.metric_chart import (
@@ -36,6 +36,7 @@ from rltui.draw.metric_chart import (
     statistics_in_line,
 )
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.cache import RunSeriesCache, kept
@@ -51,8 +52,7 @@ from rltui.facts.reward import ceiling_words
 from rltui.facts.story import story_blaming, story_of
 from rltui.facts.story_words import Part
 from rltui.facts.x_axis import against_words, axis_of
-from rltui.health.model import Judgement
-from rltui.pages.findings.lines import finding_block, heading
+from rltui.pages.findings.lines import finding_block
 from rltui.session import RunView
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
@@ -105,8 +105,7 @@ def metric_lines(
 
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
-    head = fit_line(head, inner - cell_width(where) - 1)
-    lines: Block = [[*head, (f" {where}", MUTED)]]
+    lines = [with_end(head, [(f" {where}", MUTED)], inner)]
     if height >= 16:
         lines.append([(view.glyphs.rule * inner, RULE)])
 
@@ -158,7 +157,7 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
 def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     words, glyphs = view.glyphs.text, view.glyphs
-    found = [f for f in run.report.findings if f.is_about(row.tag)] if run.report else []
+    found = [f for f in run.findings if f.is_about(row.tag)]
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
     judgement, look = row.judgement, LEVEL_LOOK[row.level]
@@ -169,15 +168,11 @@ def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3
         lines = [x for t in texts if t for x in paragraph(words(t), width, MUTED)]
         return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
     healthy = sentences.healthy(judgement)
-    text = _blame(run, row.tag) + (f"; documented range {healthy}" if healthy else "")
+    story = story_blaming(run, row.tag)
+    text = "no rule judges it" if story is None else story_words.blame_words(story, row.tag)
+    text += f"; documented range {healthy}" if healthy else ""
 
     return [[(f"{glyphs.badge(row.level)} ", look), (words(text), MUTED)]]
-
-
-def _blame(run: RunView, tag: str) -> str:
-    """Relation of a metric without a rule to a story."""
-    story = story_blaming(run, tag)
-    return "no rule judges it" if story is None else story_words.blame_words(story, tag)
 
 
 #: The limits in the colours of their badges.
@@ -217,8 +212,10 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "guessed", sentences.GUESSED if info.guessed else ""
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
     judgement = verdict.judgement(tag)
-    yield from _limit_facts(judgement)
-    found = [f for f in (run.report.firing() if run.report else ()) if f.is_about(tag)]
+    healthy, bad = sentences.healthy(judgement), sentences.bad_limit(judgement)
+    yield "watch limit" if bad else "healthy", sentences.beyond(healthy) if bad else healthy
+    yield "bad limit", sentences.beyond(bad) if bad else ""
+    found = [f for f in run.firing() if f.is_about(tag)]
     story = story_blaming(run, tag)
     if story is not None and story.is_open:
         yield verdict.tag_level(tag).word, story_words.blame_words(story, tag)
@@ -235,17 +232,10 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
 
     story = story_of(run, found[0]) if found else None
     yield Part.NEXT.value, "" if story is None else story_words.action(story)
-    if not found and not verdict.judgement(tag).rules:
+    if not found and not judgement.rules:
         yield "badge", "no rule judges it"
     if run.step_word != "step":
         yield "steps", "the log has none: its rows were counted"
-
-
-def _limit_facts(judgement: Judgement) -> list[tuple[str, str]]:
-    healthy, bad = sentences.healthy(judgement), sentences.bad_limit(judgement)
-    if not bad:
-        return [("healthy", healthy)]
-    return [("watch limit", sentences.beyond(healthy)), ("bad limit", sentences.beyond(bad))]
 
 
 # -- related metrics --------------------------------------------------------------------------
@@ -326,13 +316,13 @@ def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
 
     for other, found in zip(tags, _compared(run, series, tags), strict=True):
         info = run.infos[other]
-        name = (info.metric.key, str(info.labels)) if info.metric else (other, "")
+        name = info.key or other, str(info.labels)
         is_expected = other in expected
         if name in seen or (found and _is_copy(found, is_expected)):
             continue
         if found and is_expected and found.jump and abs(found.r) < _CLEAR:
             linked.append((_CLEAR, Related(other, found, True, by_jump=True)))
-        elif found and _is_link(found, is_expected):
+        elif found and abs(found.r) >= _least_link(found, is_expected):
             linked.append((abs(found.r), Related(other, found, True)))
         elif is_expected:
             unlinked.append((abs(found.trend) if found else 0.0, Related(other, found, False)))
@@ -365,16 +355,17 @@ def _is_copy(found: Correlation, expected: bool) -> bool:
     return found.same or (not expected and abs(found.r) > _COPY)
 
 
-def _is_link(found: Correlation, expected: bool) -> bool:
+def _least_link(found: Correlation, expected: bool) -> float:
+    """The least correlation of as many points that is none by chance."""
     errors = _ERRORS_EXPECTED if expected else _ERRORS
     least = max(_LEAST, errors / math.sqrt(max(found.n, 1.0)))
-    return abs(found.r) >= (min(least, _CLEAR) if expected else least)
+    return min(least, _CLEAR) if expected else least
 
 
 def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
     """Relatives of the catalogue; then vital signs, the metrics of the tab, and all others."""
     info = run.infos[tag]
-    keys = run.catalogue.relatives(info.metric.key) if info.metric else frozenset()
+    keys = run.catalogue.relatives(info.key) if info.key else frozenset()
     elsewhere = run.points.off_axis
     comparable = {
         t: i
@@ -386,7 +377,7 @@ def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
     }
     relatives = run.tags_of_metrics(tuple(sorted(keys)))
     expected = [t for t in relatives if t in comparable]
-    vital = [r.tag for s in overview_sections(run) for r in s.rows]
+    vital = [r.tag for r in rows_in(overview_sections(run))]
     tab = [t for t, i in comparable.items() if i.category is info.category]
     order = dict.fromkeys(t for t in (*vital, *tab, *comparable) if t in comparable)
 

@@ -8,7 +8,7 @@ from rltui.core.block import IntArray
 from rltui.core.record import record
 from rltui.draw.line import Line
 from rltui.draw.metric_chart import WHOLE_RUN, Zoom
-from rltui.facts.metrics import tab_sections
+from rltui.facts.metrics import rows_in, tab_sections
 from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import axis_of, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
@@ -70,7 +70,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         return self._tag if self._tag in self.run.infos else None
 
     def state_words(self) -> str:
-        words, view, run, tag = super().state_words(), self.shell.view, self.run, self.tag
+        words, view, run, tag = super().state_words(), self.view, self.run, self.tag
         if view.smooth or self.size.width < _ROOMY or tag is None:
             return words
         grows = axis_of(run, run.shown(tag), view.axis).grows
@@ -78,18 +78,14 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def update(self) -> None:
         self.session.memory.shown(self.run.key)
-        width, height = self.size
-        bare = width < LEAST[0] or height < LEAST[1]
-        tiny = width < TINY[0] or height < TINY[1]
         bar = self.query_one(TabBar)
-        bar.display = not tiny
-        bar.styles.height = 2 if height >= 30 else 1
-        self.status.display = self.query_one("#body").display = not bare
-        for lines in self.query(Lines):
-            lines.update()
+        bar.display = not self.lacks(TINY)
+        bar.styles.height = 2 if self.size.height >= 30 else 1
+        self.status.display = self.query_one("#body").display = not self.lacks(LEAST)
+        self.draw_lines()
 
     def _draw_body(self, width: int, height: int) -> list[Line]:
-        run, tab, tag, view = self.run, self._tab, self._tag, self.shell.view
+        run, tab, tag, view = self.run, self._tab, self._tag, self.view
         return metric_lines(run, tab, tag, view, self.zoom, width, height, alone=self._alone)
 
     def action_maximise(self) -> None:
@@ -101,7 +97,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def action_step_metric(self, by: int) -> None:
         """Show the next row of the tab, or the one before, with the same zoom."""
-        tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
+        tags = [r.tag for r in rows_in(tab_sections(self.run, self._tab, self._filter))]
         if tags:
             at = tags.index(self._tag) if self._tag in tags else 0
             before = span_of(self.run, self._tag)

@@ -11,7 +11,6 @@ from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
 from rltui.draw.line import (
     ACCENT_BOLD,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
@@ -19,16 +18,17 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
-    column,
     fit_line,
     fixed,
     line_width,
+    longest,
     plain,
     style,
     with_ground,
     with_margin,
 )
 from rltui.draw.prose import distinct, paragraph
+from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.formats.base import Belonging
@@ -217,9 +217,7 @@ class SuggestionRows:
         self._roomy = roomy
         self._wide = width >= 110
         self._left = 2 if self._wide else 1
-        self._runs = 12 if width >= 46 else 0
-        self._age = 10 if width >= 34 else 0
-        self._path = self._formats = self._writers = 0
+        self._columns = Table({})
 
     def entries(self, shown: Sequence[Suggestion], runs_title: str) -> list[Entry[Path]]:
         """Places here, places elsewhere and single runs, each under its heading."""
@@ -228,7 +226,7 @@ class SuggestionRows:
         single = [o for o in shown if o.single]
         display = self._path_display
 
-        self._divide(shown, runs_title if not here and not elsewhere else "")
+        self._columns = self._divided(shown, runs_title if not here and not elsewhere else "")
         place = display.directory
         sections = (
             (f"In {display.short(place)}" if place is not None else "Here", here),
@@ -248,49 +246,40 @@ class SuggestionRows:
         above: Block = [[]] if self._roomy or not first else []
         head: Entry[Path] = fixed(*above, self._head(title, heads=first))
         names = tuple(self._path_display.name(o) for o in suggestions)
-        cut = distinct(names, self._path - 1)
+        cut = distinct(names, self._columns["path"])
         return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
-    def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
-        """Share the width out among paths, with their heading ``title``, and formats; paths come
+    def _divided(self, shown: Sequence[Suggestion], title: str) -> Table:
+        """The width shared out among paths, with their heading ``title``, and formats; paths come
         first."""
-        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
-        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
+        width = self._width
+        writers = 24 if self._wide and any(o.writers for o in shown) else 0
+        sizes = {"runs": 11 if width >= 46 else 0, "formats": 0, "age": 9 if width >= 34 else 0}
+        rest = width - self._left - Table(sizes).width - 2 - writers
         names = [title, *map(self._path_display.name, shown)]
-        path = max(map(cell_width, names)) + 2
-        kinds = max(cell_width(_kinds(o)) for o in shown) + 2
-        if self._width >= 70:
-            self._formats = min(kinds, 38, max(14, rest - path))
-        self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
-        self._path = max(8, self._path)
+        path = longest(names) + 2
+        if width >= 70:
+            kinds = longest(map(_kinds, shown)) + 2
+            sizes["formats"] = min(kinds, 38, max(14, rest - path)) - 1
+            rest -= sizes["formats"] + 1
+        sizes = {"path": max(8, min(path, rest) if self._wide else rest) - 1} | sizes
+        rest = width - self._left - Table(sizes).width - 2
+        return Table(sizes | {"writers": rest * bool(writers)})
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
-        columns = [(title, self._width)]
-        if heads:
-            newest = self._age if self._writers else self._width
-            columns = [(title, self._path + 2), ("holds", self._runs + self._formats)]
-            columns += [("newest", newest)]
-            columns += [("written by", self._width)] if self._writers else []
-        line: Line = []
-
-        for name, cells in columns:
-            if cells:
-                name = fit_middle(name, cells - 2)
-                line.append((f"{name} ", MUTED if line else TITLE))
-                rule = self._view.glyphs.rule * max(0, cells - cell_width(name) - 2)
-                line.append((f"{rule} ", RULE))
-        margin = (" " * self._left, TEXT)
-
-        return [margin, *fit_line(line, self._width - self._left - 1, ellipsis="")]
+        words = {"runs": "holds", "age": "newest", "writers": "written by"} if heads else {}
+        columns, width = self._columns, self._width - self._left - 1
+        title = fit_middle(title, columns["path"] if heads else width - 2)
+        line = heading(title, width, self._view, heads=columns.heads(words))
+        return [(" " * self._left, TEXT), *line]
 
     def _entry(self, suggestion: Suggestion, name: str) -> Entry[Path]:
         writers = _writer_spans(suggestion)
         two = bool(writers) and not self._wide
 
         def draw(cursor: bool) -> Block:
-            line = self._line(suggestion, name, cursor)
-            lines = [[*line, *writers]] if self._wide else [line]
+            lines = [self._line(suggestion, name, cursor)]
             lines += [[("    ", TEXT), *writers]] if two else []
             cells, left = self._width - self._left - 1, self._left
             lines = [fit_line(x, cells) for x in lines]
@@ -302,20 +291,14 @@ class SuggestionRows:
         glyphs = self._view.glyphs
         live = self._now - suggestion.modified < _LIVE_S
         glyph = glyphs.live if live else glyphs.stalled if suggestion.writers else glyphs.dot
-        line: Line = [
-            (f"{glyph} ", style(Token.OK) if live else MUTED),
-            (pad(name, self._path), STRONG if live or here else TEXT),
-        ]
-
-        if self._runs:
-            line.append(column(_runs(suggestion), self._runs))
-        if self._formats:
-            kinds = pad(_kinds(suggestion), self._formats - 2)
-            line.append((kinds + "  ", MUTED))
-        if self._age:
-            line.append((pad(age_of(suggestion, self._now), self._age), TEXT if live else MUTED))
-
-        return line
+        cells: Cells = {
+            "path": (name, STRONG if live or here else TEXT),
+            "runs": (_runs(suggestion), TEXT),
+            "formats": (_kinds(suggestion), MUTED),
+            "age": (age_of(suggestion, self._now), TEXT if live else MUTED),
+            "writers": _writer_spans(suggestion),
+        }
+        return self._columns.line([(f"{glyph} ", style(Token.OK) if live else MUTED)], cells)
 
 
 def _runs(suggestion: Suggestion) -> str:

@@ -96,11 +96,10 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
         width, height = self.size
         paths = self._path_display
         self._shown = shown = self._choices.shown(self.status.filter, paths)
-        view, now, room = self.shell.view, self._clock.now(), max(1, height - 2)
+        view, now, room = self.view, self._clock.now(), max(1, height - 2)
         found = self.suggestions, self._choices, shown
         self.items.show(suggestion_entries(*found, view, paths, now, width, room), self._before)
-        for lines in self.query(Lines):
-            lines.update()
+        self.draw_lines()
 
     def state_words(self) -> str:
         """Why the suggestion at the cursor is offered."""

@@ -8,6 +8,7 @@ from functools import partial
 from textual import events
 from textual.dom import DOMNode
 
+from rltui.core.text import spaced
 from rltui.draw.line import Line
 from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
@@ -19,7 +20,7 @@ from rltui.tui.full_shell import FullShell
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
 from rltui.tui.run_actions import ask_note, compare, keep_note
-from rltui.tui.screen import ChartOptions
+from rltui.tui.screen import ChartOptions, Commands
 from rltui.tui.shell import Offer, shell_of
 from rltui.tui.widgets.lines import Lines
 
@@ -124,7 +125,7 @@ class ReplayKeys(CrosshairKeys):
             playback.change_speed(by)
             self.shell.say(f"replay: {playback.speed:g} steps a second")
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
+    def commands(self) -> Commands:
         return {**super().commands(), "goto": self._goto, "now": lambda _: self._now()}
 
     def palette(self) -> Iterator[Offer]:
@@ -145,11 +146,11 @@ class ChartScreen(ReplayKeys, ChartOptions):
 
     def header(self, width: int, _: int) -> list[Line]:
         """Line 1."""
-        return [run_header(self.run, self.shell.view, width, self.session.reading())]
+        return [run_header(self.run, self.view, width, self.session.reading())]
 
     def state_words(self) -> str:
-        options = self.shell.view.changed_options(self.axes())
-        return "  ".join(x for x in (self.shell.state_words(options=False), options) if x)
+        options = self.view.changed_options(self.axes())
+        return spaced(self.shell.state_words(options=False), options)
 
     @property
     def charted_runs(self) -> Sequence[RunView]:
@@ -246,8 +247,8 @@ class ChartScreen(ReplayKeys, ChartOptions):
         else:
             self.select_tab(tab.id)
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
-        mine: dict[str, Callable[[str], object]] = {
+    def commands(self) -> Commands:
+        mine: Commands = {
             "tab": self._tab_named,
             "runs": lambda _: self.action_runs(),
             "note": lambda text: keep_note(self, self.run, text),

@@ -13,15 +13,14 @@ from rltui.draw.line import (
     TEXT,
     Block,
     Line,
-    Span,
+    badge_span,
     fit_line,
     longest,
 )
-from rltui.draw.table import Table
+from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.devices import Device, Devices, devices_of
-from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]
@@ -57,10 +56,10 @@ def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     title = f"{found.kind[0].upper()}{found.kind[1:]}s"
     lines = [heading(title, width, view, str(len(found.devices)))]
     if found.words:
-        badge = f"{view.glyphs.badge(Level.UNSURE)} "
-        lines.append([(badge, _UNSURE), (words(found.words), STRONG)])
-    words_above: dict[str, Span | Line] = {head: (words(head), MUTED) for head in heads}
-    lines.append(columns.line([("  ", TEXT)], {"name": ("", TEXT)} | words_above))
+        badge = badge_span(Level.UNSURE, view.glyphs)
+        lines.append([badge, (words(found.words), STRONG)])
+    above: Cells = {head: (words(head), MUTED) for head in heads}
+    lines.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
     lines += [_device_line(d, heads, columns, view) for d in devices]
     rest = [d for d in found.devices if d not in devices]
     if rest:
@@ -77,12 +76,12 @@ def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
 
 def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
     """Badge, name and values; where some device is silent how old its newest row is."""
-    badge = f"{view.glyphs.badge(Level.UNSURE)} " if device.is_odd else "  "
-    cells: dict[str, Span | Line] = {"name": (view.glyphs.text(device.name), TEXT)}
+    badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
+    cells: Cells = {"name": (view.glyphs.text(device.name), TEXT)}
     for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
         shown = numbers.short(value) if math.isfinite(value) else ""
         cells[head] = view.glyphs.text(shown), _UNSURE if n in device.odd else STRONG
     if device.behind > 0:
         look = _UNSURE if device.is_silent else MUTED
         cells["behind"] = numbers.duration(device.behind), look
-    return columns.line([(badge, _UNSURE)], cells)
+    return columns.line([badge], cells)

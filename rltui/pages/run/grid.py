@@ -23,17 +23,17 @@ from rltui.draw.chart.y_range import prepare, x_window
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
     MUTED,
     STRONG,
     TEXT,
     Block,
     Line,
-    Token,
+    alarm_look,
+    badge_span,
     fit_line,
     indented,
     line_width,
-    style,
     with_margin,
 )
 from rltui.draw.marked_runs import (
@@ -248,22 +248,20 @@ def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
 
 def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
     """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
-    glyphs, alarm, token = view.glyphs, row.level >= Level.WATCH, LEVEL_TOKEN[row.level]
-    value, look = row.value, style(token, bold=True) if alarm else STRONG
+    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
+    value, look = row.value, alarm_look(row.level)
     if cross is not None:
         series = run.shown(row.tag)
         at = int(np.searchsorted(series.steps, cross, side="right")) - 1
         value = float(series.values[at]) if at >= 0 else None
         look = ACCENT_BOLD
     if value is not None and not np.isfinite(value) and not alarm:
-        look = style(Token.BAD, bold=True)
-    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    line.append((glyphs.text(name), STRONG if alarm else TEXT))
+        look = LEVEL_BOLD[Level.BAD]
+    line = [badge_span(row.level, glyphs), (glyphs.text(name), STRONG if alarm else TEXT)]
     unit = _unit(run, row, name, view, width)
     right: Line = [(f"{unit} ", MUTED)] if unit else []
     right.append((glyphs.text("–" if value is None else numbers.value(value)), look))
     fill = max(1, width - line_width(line) - line_width(right))
-
     return fit_line([*line, (" " * fill, TEXT), *right], width)
 
 

@@ -9,6 +9,7 @@ from rltui.core.record import record
 from rltui.core.text import cell_width, fit, fit_middle
 from rltui.draw.line import (
     ACCENT_BOLD,
+    LEVEL_BOLD,
     LEVEL_TOKEN,
     MUTED,
     RULE,
@@ -57,6 +58,8 @@ _STATE_COUNTS = {
     "finished": 21,
     "unreachable": 14,
 }
+#: The look of what is bad, on the only filled ground of the screen.
+_ALARM = style(Token.BG, bg=Token.BAD, bold=True)
 #: The mark of a run that is shown as it was.
 _REPLAY = (" replay ", style(Token.BG, bg=Token.ACCENT, bold=True))
 
@@ -127,10 +130,8 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         line = _level_counts(found[Level.BAD], found[Level.WATCH], view, words=words)
     else:  # its own chip stands for the end
         line = _level_counts(0, found[Level.WATCH] - (exit_level is Level.WATCH), view, words=words)
-        look = style(Token.WATCH, bold=True)
-        if run.verdict.exit_level is Level.BAD:
-            look = style(Token.BG, bg=Token.BAD, bold=True)
-        text = f" {glyphs.badge(run.verdict.exit_level)} {run.verdict.crash.kind.value} "
+        look = _ALARM if exit_level is Level.BAD else LEVEL_BOLD[Level.WATCH]
+        text = f" {glyphs.badge(exit_level)} {run.verdict.crash.kind.value} "
         line = [(text, look), *([("  ", TEXT), *line] if line else [])]
     if not line and report is not None and report.level is Level.OK:
         line.append(_calm(run.verdict.mark, view))
@@ -152,13 +153,12 @@ def _calm(mark: Level, view: View) -> Span:
 def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
     glyphs, line = view.glyphs, []
     if bad:
-        text = f" {glyphs.badge(Level.BAD)} {bad} bad "
-        line.append((text, style(Token.BG, bg=Token.BAD, bold=True)))
+        line.append((f" {glyphs.badge(Level.BAD)} {bad} bad ", _ALARM))
     if watch:
         gap = ("   " if words else "  ") if bad else ""
         word = " watch" if words or not bad else ""
         text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
-        line.append((text, style(Token.WATCH, bold=True)))
+        line.append((text, LEVEL_BOLD[Level.WATCH]))
 
     return line
 
@@ -210,18 +210,14 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
-    parts += _note_parts(run, view, width)
+    note = fit(view.glyphs.text(note_on(run)), width // 3) if is_wide else ""
+    parts += [_Piece([(note, STRONG)], 86)] if note else []
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
     parts.append(_Piece(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
 
     return [*parts, *_progress_parts(progress, view, width), *ends]
-
-
-def _note_parts(run: RunView, view: View, width: int) -> list[_Piece]:
-    note = fit(view.glyphs.text(note_on(run)), width // 3) if width >= 110 else ""
-    return [_Piece([(note, STRONG)], 86)] if note else []
 
 
 def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
@@ -280,18 +276,14 @@ def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
 
 def _joined(parts: list[_Piece]) -> Line:
     line: Line = []
-    for i, part in enumerate(parts):
-        gap = 1 if i == 0 else part.gap
-        line.append((" " * gap, TEXT))
-        line.extend(part.spans)
+    for part in parts:
+        line += [(" " * (part.gap if line else 1), TEXT), *part.spans]
     return line
 
 
 def _between(left: Line, right: Line, width: int) -> Line:
     room = width - line_width(right) - 1
-    if room < 4:
-        return with_ground(fit_line(right, width), Token.RAISED)
-    line = [*fit_line(left, room), *right]
+    line = right if room < 4 else [*fit_line(left, room), *right]
     return with_ground(fit_line(line, width), Token.RAISED)
 
 

@@ -11,24 +11,25 @@ from itertools import accumulate
 from types import MappingProxyType
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, pad
+from rltui.core.text import cell_width, pad, spaced
 from rltui.draw.line import (
     ACCENT,
-    LEVEL_TOKEN,
+    LEVEL_BOLD,
     MUTED,
     STRONG,
     TEXT,
+    TITLE,
     Entry,
     Line,
     Span,
-    Token,
+    alarm_look,
+    badge_span,
     fixed,
     row_entry,
-    style,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, columns_until, spark_of
-from rltui.draw.table import Head, Table, ruled, table_for
+from rltui.draw.table import Head, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
@@ -36,7 +37,6 @@ from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
 from rltui.facts.x_axis import span_of
-from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -154,15 +154,14 @@ def _row_line(
     run: RunView, row: TagRow, name: str, columns: Table, view: View, cursor: bool
 ) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    token = LEVEL_TOKEN[row.level]
-    badge = f"{glyphs.badge(row.level)} ", style(token, bold=alarm)
-    title_look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
+    badge = badge_span(row.level, glyphs)
+    title_look = TITLE if cursor else STRONG if alarm else TEXT
     value, unit = _value_and_unit(row, columns, view)
     nonfinite = "NaN" in value or "Inf" in value
-    value_look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
+    value_look = alarm_look(row.level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
     cells: dict[str, Span | Line] = {
         "name": (glyphs.text(name), title_look),
-        "value": (value, value_look if alarm or nonfinite else STRONG),
+        "value": (value, value_look),
         "unit": (unit, MUTED),
         "change": (_change(run, row, columns, view), MUTED) if columns["change"] else ("", MUTED),
     }
@@ -254,7 +253,7 @@ def section_entries(
             heads = metric_heads(
                 columns, None if i else spark_head(run, columns["spark"]), section.heads
             )
-            head = ruled(section.title, columns.width, view, level=section.level, heads=heads)
+            head = heading(section.title, columns.width, view, level=section.level, heads=heads)
             entries += [] if whole else [fixed([])]
             entries.append(fixed([(" " * margin, TEXT), *head]))
         entries += rows[: len(section.rows)]
@@ -329,17 +328,13 @@ def list_head(
         title = f"{section.title} {first + 1}–{last} of {count}"
 
     heads = metric_heads(columns, spark_head(run, columns["spark"]), section.heads)
-    title = view.glyphs.text(title)
-    return ruled(title, columns.width, view, level=section.level, heads=heads)
+    return heading(title, columns.width, view, level=section.level, heads=heads)
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
     """Title, rule, unit and tag above a chart."""
-    info = run.infos[tag]
-    words = view.glyphs.text
-    title = words(info.title)
-    room = width - cell_width(title) - 4
-    note = "   ".join(x for x in (words(info.unit), info.tag) if x)
-    if cell_width(note) > room:
-        note = words(info.unit)
-    return heading(title, width, view, note)
+    info, words = run.infos[tag], view.glyphs.text
+    note = spaced(info.unit, tag, by="   ")
+    if cell_width(words(f"{info.title}{note}")) + 4 > width:
+        note = info.unit
+    return heading(info.title, width, view, note)

@@ -30,6 +30,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
 from rltui.draw.prose import fact_line, paragraph
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import (
@@ -46,8 +47,7 @@ from rltui.facts.metrics import (
 )
 from rltui.facts.story_words import Part
 from rltui.facts.timing import Load, anatomy, loads
-from rltui.health.model import FindingState
-from rltui.pages.findings.lines import finding_block, heading
+from rltui.pages.findings.lines import finding_block
 from rltui.pages.run.grid import Grid, grid_lines
 from rltui.pages.run.grid_layout import MARGIN, grid_layout
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
@@ -335,13 +335,12 @@ def below_lines(
 
     if not layout.side:
         # the title of the chart says what is found instead of the tag
-        found = [f for f in (run.report.findings if run.report else ()) if f.is_about(cursor)]
-        firing = [f for f in found[:1] if f.state is FindingState.FIRING]
-        note, title = words(sentences.short(firing[0]) if firing else info.unit), words(info.title)
-        if cell_width(note) > layout.rows - cell_width(title) - 6:
+        found = next((f for f in run.findings if f.is_about(cursor)), None)
+        note = sentences.short(found) if found is not None and found.fires else info.unit
+        if cell_width(words(f"{info.title}{note}")) + 6 > layout.rows:
             note = ""
         chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
-        return indented([heading(title, layout.rows, view, note), *chart], layout.margin)
+        return indented([heading(info.title, layout.rows, view, note), *chart], layout.margin)
 
     beside = tags_beside(run, cursor, layout.side - 1)
     others = [r for r in rows if r.tag not in beside]
@@ -358,8 +357,8 @@ def below_lines(
 def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
     """Findings, statistics and meaning of a row, in at most ``height`` lines."""
     info, words, inner = run.infos[tag], view.glyphs.text, width - 2
-    lines: Block = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
-    for finding in run.report.findings if run.report else ():
+    lines: Block = [[("  ", TEXT), *heading(info.title, width, view, tag)]]
+    for finding in run.findings:
         if finding.is_about(tag):
             lines += indented(finding_block(run, finding, view, inner, 2), 2)
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)

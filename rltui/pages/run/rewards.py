@@ -6,18 +6,15 @@ import math
 
 from rltui.core.level import Level
 from rltui.draw.line import (
-    LEVEL_TOKEN,
     MUTED,
     STRONG,
     TEXT,
     Line,
-    Span,
-    Token,
+    badge_span,
     fit_line,
-    style,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.table import Table, ruled, table_for
+from rltui.draw.table import Cells, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.reward import Earned, Part, earned
@@ -58,7 +55,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     titles = tuple(view.glyphs.text(run.infos[p.tag].title) for p in shown)
     title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
     heads = columns.heads(_HEADS | {"spark": spark_head(run, columns["spark"])})
-    lines = [ruled(title, width, view, level=max(level.values()), heads=heads)]
+    lines = [heading(title, width, view, level=max(level.values()), heads=heads)]
     for part, name in zip(shown, distinct(titles, columns["name"]), strict=True):
         lines.append(_part_line(run, part, name, level[part.tag], columns, view))
     if len(shown) < len(parts):
@@ -99,12 +96,12 @@ def _percent(share: float) -> str:
 def _part_line(
     run: RunView, part: Part, name: str, level: Level, columns: Table, view: View
 ) -> Line:
-    glyphs, alarm, token = view.glyphs, level >= Level.WATCH, LEVEL_TOKEN[level]
+    glyphs, alarm = view.glyphs, level >= Level.WATCH
     change = "" if part.moves else "no move"
     if part.moves and part.change:
         change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
-    cells: dict[str, Span | Line] = {
-        "name": (name, style(Token.STRONG) if alarm else TEXT),
+    cells: Cells = {
+        "name": (name, STRONG if alarm else TEXT),
         "mean": (numbers.short(part.mean), STRONG),
         "change": (change, MUTED),
         "level": (_percent(part.level), MUTED),
@@ -114,4 +111,4 @@ def _part_line(
     }
     if columns["spark"]:
         cells["spark"] = spark_line(run, part.tag, columns["spark"], view, judged=alarm)
-    return columns.line([(f"{glyphs.badge(level)} ", style(token, bold=alarm))], cells)
+    return columns.line([badge_span(level, glyphs)], cells)

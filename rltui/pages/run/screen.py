@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
+from rltui.core.text import spaced
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
@@ -230,7 +231,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         words = super().state_words() if charts else self.shell.state_words(options=False)
         if self.place != GRID or self.arrangement.alone:
             return words
-        return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
+        return spaced(self.metrics.grid.sight, words)
 
     def update(self) -> None:
         state, (width, height) = self.shell.state, self.size
@@ -240,8 +241,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             state.tabs[self.run.key.name] = self._chosen  # the newest stands last
         self.session.memory.shown(self.run.key)
 
-        bare = width < LEAST[0] or height < LEAST[1]
-        tiny = width < TINY[0] or height < TINY[1]
+        bare = self.lacks(LEAST)
+        tiny = self.lacks(TINY)
         tabs = 0 if tiny else 2 if height >= 30 else 1
         bar, is_findings = self.query_one(TabBar), self.tab == FINDINGS_TAB
         bar.display = tabs > 0
@@ -371,14 +372,13 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_share_chart(self) -> None:
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
-        tag, view = self.tag, self.shell.view
+        tag, view = self.tag, self.view
         if tag is None:
             self.shell.say(NO_METRIC)
             return
         rest = tuple(t for t in view.shared if t != tag)
         shared = rest if tag in view.shared else (*view.shared, tag)
-        self.shell.view = view._replace(shared=shared)
-        self.update()
+        self.set_view(shared=shared)
 
     def action_mute(self) -> None:
         """Mute the finding at the cursor, which then has no part in the verdict, or unmute it."""

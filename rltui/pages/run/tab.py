@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
 from rltui.core.record import record
-from rltui.core.text import clean, fit
+from rltui.core.text import clean, counted, fit
 from rltui.draw.line import (
     ACCENT,
     LEVEL_BOLD,
@@ -20,6 +20,7 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
+    badge_span,
     fit_line,
     fixed,
     indented,
@@ -30,6 +31,7 @@ from rltui.draw.line import (
 from rltui.draw.marked_runs import told_lines
 from rltui.draw.metric_chart import Zoom, chart_lines
 from rltui.draw.prose import note_lines
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
 from rltui.facts.findings import marks
@@ -37,12 +39,7 @@ from rltui.facts.lanes import lanes
 from rltui.facts.story import main_story, stories
 from rltui.facts.story_words import Part
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
-from rltui.pages.findings.lines import (
-    calm_lines,
-    died_lines,
-    first_mover_lines,
-    heading,
-)
+from rltui.pages.findings.lines import calm_lines, died_lines, first_mover_lines
 from rltui.pages.run.metric_table import chart_title, columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
@@ -144,7 +141,11 @@ def overview_entries(
         gap: Block = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
 
-    lines += _blind_lines(run, view, width, spare - len(lines))
+    if spare - len(lines) >= 2 and run.report is not None:
+        from rltui.facts.alarms import blind_words  # heavy
+
+        words = fit(view.glyphs.text(blind_words(run, width)), width)
+        lines += [[], [(words, MUTED)]] if words else []
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
 
@@ -168,16 +169,6 @@ def _below_overview(
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
-
-
-def _blind_lines(run: RunView, view: View, width: int, room: int) -> Block:
-    """What failures its names cannot show, if there is room for it."""
-    if room < 2 or run.report is None:
-        return []
-    from rltui.facts.alarms import blind_words  # heavy
-
-    words = blind_words(run, width)
-    return [[], [(fit(view.glyphs.text(words), width), MUTED)]] if words else []
 
 
 def _lines_of(sections: Sequence[metrics.Section]) -> int:
@@ -248,17 +239,14 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) ->
 
 def hidden_lines(run: RunView, tab: str, text: str, view: View) -> Block:
     """How many rows the filter ``text`` hides, and how many of them are bad."""
-    shown = {r.tag for s in metrics.tab_sections(run, tab, text) for r in s.rows}
-    hidden = [r.tag for s in metrics.tab_sections(run, tab) for r in s.rows if r.tag not in shown]
+    shown = {r.tag for r in metrics.rows_in(metrics.tab_sections(run, tab, text))}
+    hidden = {r.tag for r in metrics.rows_in(metrics.tab_sections(run, tab))} - shown
     if not hidden:
         return []
     bad = sum(run.verdict.tag_level(t) is Level.BAD for t in hidden)
-    badge = (view.glyphs.badge(Level.UNKNOWN), MUTED)
-    if bad:
-        badge = (view.glyphs.badge(Level.BAD), LEVEL_BOLD[Level.BAD])
-    words = f" {len(hidden)} {'row' if len(hidden) == 1 else 'rows'} hidden by the filter"
-
-    return [[("  ", TEXT), badge, (words + (f", {bad} of them bad" if bad else ""), MUTED)]]
+    badge = badge_span(Level.BAD if bad else Level.UNKNOWN, view.glyphs)
+    words = f"{counted(len(hidden), 'row')} hidden by the filter"
+    return [[("  ", TEXT), badge, (words + f", {bad} of them bad" * bool(bad), MUTED)]]
 
 
 def side_lines(
@@ -285,11 +273,12 @@ def side_lines(
         return lines
     others = companions(run, cursor)
     if width >= _TWO_CHARTS and others:
-        if room >= _TWO_ROWS and len(others) > 2:
-            top = _side_by_side(run, view, width, (room - 1) // 2, [cursor, others[0]])
-            low = _side_by_side(run, view, width, (room - 1) // 2, others[1:3], ("none", "none"))
-            return [*lines, *top, [], *low]
-        return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, others[0]])]
+        has_four = room >= _TWO_ROWS and len(others) > 2
+        high = (room - 1) // 2 if has_four else min(room, 31)
+        lines += _side_by_side(run, view, width, high, [cursor, others[0]])
+        if has_four:
+            lines += [[], *_side_by_side(run, view, width, high, others[1:3], ("none", "none"))]
+        return lines
     linked = _linked(run, cursor) if room >= 31 else []
     tall = min(room - len(linked) * _SMALL_CHART - 4, 27) if linked else min(room, 31)
     lines.append(chart_title(run, cursor, view, width))
@@ -297,8 +286,12 @@ def side_lines(
 
     if linked:
         lines += [[], heading("moves with it", width, view, "same steps")]
-    for tag in linked:
-        lines += _small_chart(run, tag, view, width, tag == linked[-1])
+    for tag in linked:  # the last one has the axis of all
+        row, last = metrics.make_row(run, tag), tag == linked[-1]
+        badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
+        lines.append([badge, (view.glyphs.text(row.title), STRONG)])
+        rows = _SMALL_CHART - 1 + 2 * last
+        lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 
     return lines
 
@@ -316,14 +309,6 @@ def _linked(run: RunView, tag: str) -> list[str]:
     from rltui.pages.metric.lines import related  # heavy
 
     return [other.tag for other in related(run, tag) if other.is_linked][:2]
-
-
-def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> Block:
-    """Badge and title over a chart of the same steps; the last one has their axis."""
-    row, rows = metrics.make_row(run, tag), _SMALL_CHART - 1 + 2 * last
-    badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
-    chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
-    return [[badge, (view.glyphs.text(row.title), STRONG)], *chart]
 
 
 def _side_by_side(
@@ -349,7 +334,7 @@ def _side_by_side(
 
 def companions(run: RunView, cursor: str) -> list[str]:
     """The other vital signs than that at the cursor: the worst first, then in their order."""
-    rows = [r for s in metrics.overview_sections(run) for r in s.rows if r.tag != cursor]
+    rows = [r for r in metrics.rows_in(metrics.overview_sections(run)) if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
 
@@ -421,11 +406,8 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     if tab.id == metrics.ALL:
         return line if is_short else [*line, (f" {len(run.infos)}", MUTED)]
     if tab.id == metrics.FINDINGS:
-        found = sum(marks(run).values())
-        return [
-            *line,
-            (f"({found})" if is_short else f" {found}", MUTED),
-        ]  # the next key is a number
+        found = sum(marks(run).values())  # in brackets where the next key is a number
+        return [*line, (f"({found})" if is_short else f" {found}", MUTED)]
     level, gap = _level(run, tab), "" if is_short else " "
     if level is Level.UNKNOWN:
         return line
@@ -448,13 +430,7 @@ def _level(run: RunView, tab: metrics.Tab) -> Level:
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
     """Line 3: a rule with the active tab underlined."""
     glyphs = view.glyphs
-    for spot in spots:
-        if spot.id == active:
-            start, end = max(0, spot.start), min(width, spot.end)
-            return [
-                (glyphs.rule * start, RULE),
-                (glyphs.heavy * (end - start), ACCENT),
-                (glyphs.rule * (width - end), RULE),
-            ]
-
-    return [(glyphs.rule * width, RULE)]
+    start, end = next(((s.start, s.end) for s in spots if s.id == active), (0, 0))
+    start, end = max(0, start), min(width, end)
+    rest = glyphs.rule * (width - end)
+    return [(glyphs.rule * start, RULE), (glyphs.heavy * (end - start), ACCENT), (rest, RULE)]

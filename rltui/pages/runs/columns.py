@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.text import cell_width
+from rltui.draw.table import Table
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.runs import Names
@@ -55,6 +56,15 @@ class RunColumns:
             self._share_out(width, longest, _LEAST_SPARK)
         if names.says_more and (names.is_one_kind or width < WIDE):
             self._give_way(width, longest)
+        sizes = {"name": self.name, "framework": self.framework, "state": self.state}
+        sizes |= {"step": self.step, "age": self.age}
+        # a setting may have the name of another column
+        chosen = {f"={name}": cells for name, cells in self.chosen.items()}
+        sizes |= chosen
+        sizes |= {"headline": self.value and self.title + self.value + 2}
+        sizes |= {"spark": self.spark and self.spark + 1 + (not self.value)}
+        right = dict.fromkeys(["step", "age", *chosen], ">")
+        self.table = Table({x: n - 1 for x, n in sizes.items()}, right, self.mark + 2)
 
     def _give_way(self, width: int, longest: int) -> None:
         """Leave the framework out where the worst finding of each run then has room."""

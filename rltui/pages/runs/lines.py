@@ -10,11 +10,11 @@ from types import MappingProxyType
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, fit_middle, pad
+from rltui.core.text import cell_width, clean, fit, fit_middle
 from rltui.draw.line import (
+    CHOSEN_HEAD,
     LEVEL_BOLD,
     LEVEL_LOOK,
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
@@ -25,7 +25,8 @@ from rltui.draw.line import (
     LazyEntries,
     Line,
     Span,
-    Token,
+    Style,
+    badge_span,
     column,
     fit_line,
     fixed,
@@ -33,11 +34,11 @@ from rltui.draw.line import (
     line_width,
     side_by_side,
     slot_look,
-    style,
     with_margin,
 )
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
+from rltui.draw.table import Cells, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.columns import column_of
@@ -105,33 +106,28 @@ class RunRows:
     def head(self) -> Line:
         """The column heads, set into a rule."""
         columns, rule = self._columns, self._view.glyphs.rule
-        line: Line = [(" " * columns.left, TEXT)]
-        heads = (
-            ("Run", columns.mark + columns.name + 2, TITLE),
-            ("framework", columns.framework, MUTED),
-            ("state", columns.state, MUTED),
-        )
+        over = "over the run" if columns.spark >= 12 else "run"
+        over = "headline" if columns.chosen and columns.spark >= 8 else over
+        over = "finding, or the run" if columns.says and not columns.parted else over
 
-        for head, room, look in heads:
-            if room:
-                line.append((f"{head} ", look))
-                line.append((rule * max(0, room - len(head) - 2) + " ", RULE))
-        for head, room in (("step", columns.step), ("age", columns.age)):
-            if room:
-                line.append((pad(head, room - 1, right=True) + " ", MUTED))
+        def titled(head: str, room: int, look: Style = MUTED) -> Line:
+            return [(f"{head} ", look), (rule * max(0, room - len(head) - 2), RULE)]
+
+        cells: Cells = {
+            "framework": titled("framework", columns.framework),
+            "state": titled("state", columns.state),
+            "step": ("step", MUTED),
+            "age": ("age", MUTED),
+            "headline": (" headline", MUTED),
+            "spark": (" " * (not columns.value) + over, MUTED),
+        }
         for text, room in columns.chosen.items():
             here = text == self._order.removeprefix("-")
-            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            look = CHOSEN_HEAD if here else MUTED
             head = fit_middle(text, room - 1)
-            line += [(" " * (room - 1 - cell_width(head)), TEXT), (head, look), (" ", TEXT)]
-        if columns.value:
-            headline = pad("headline", columns.title + columns.value)
-            line += [(" ", TEXT), (headline, MUTED)]
-        if columns.spark:
-            over = "over the run" if columns.spark >= 12 else "run"
-            over = "headline" if columns.chosen and columns.spark >= 8 else over
-            over = "finding, or the run" if columns.says and not columns.parted else over
-            line.append((" " + pad(over, columns.spark), MUTED))
+            cells[f"={text}"] = [(" " * (room - 1 - cell_width(head)), TEXT), (head, look)]
+        run = titled("Run", columns.mark + columns.name + 2, TITLE)
+        line = columns.table.line([(" " * columns.left, TEXT), *run, (" ", TEXT)], cells)
         if columns.parted:
             line = fit_line(line, self._width - 1 - columns.says)
             line.append(("worst finding", MUTED))
@@ -150,7 +146,7 @@ class RunRows:
         above: list[Entry[RunKey]] = [
             fixed([margin, *trouble_line(some, room, glyphs, whole=True)]) for some in shown
         ]
-        badge = (f"{glyphs.badge(Level.UNKNOWN)} ", MUTED)
+        badge = badge_span(Level.UNKNOWN, glyphs)
         searches = search_lines(searching, room - 2, _MOST_TROUBLES)
         above += [fixed([margin, badge, *line]) for line in searches]
         below = list[Entry[RunKey]]()
@@ -207,65 +203,47 @@ def _line(run: RunView, name: str, columns: RunColumns, view: View, here: bool) 
     """Mark, badge, name, framework, state, step, age and headline of a run."""
     glyphs, level, progress = view.glyphs, run.verdict.mark, run.progress
     alarm = level >= Level.WATCH
-    slot, line = slot_of(view.marked, run), list[Span]()
+    slot, signs = slot_of(view.marked, run), list[Span]()
 
     if columns.mark:
-        line.append(("  ", TEXT) if slot is None else (f"{slot_sign(slot)} ", slot_look(slot)))
-    line.append((f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)))
-    line.append(column(name, columns.name, STRONG if alarm or here else TEXT))
-
-    if columns.framework:
-        text = glyphs.text(_framework(run))
-        line.append(column(text, columns.framework, MUTED))
-    if columns.state:
-        line += fit_line(state_spans(run, view), columns.state - 1)
-        line.append((" ", TEXT))
-    if columns.step:
-        last = progress.last_step if progress else None
-        text = numbers.step(last)
-        if last is not None and run.step_word != "step" and len(text) + 4 <= columns.step:
-            text = f"{run.step_word} {text}"
-        line.append(column(text, columns.step, right=True))
-    if columns.age:
-        age = progress.age_s if progress else None
-        line.append(column(numbers.age(age), columns.age, MUTED, right=True))
-
-    return [*line, *_chosen(run, columns, view), *_headline(run, columns, view)]
-
-
-def _chosen(run: RunView, columns: RunColumns, view: View) -> Line:
-    """What the user chose."""
-    line: Line = []
-    for chosen, room in columns.chosen.items():
+        signs.append(("  ", TEXT) if slot is None else (f"{slot_sign(slot)} ", slot_look(slot)))
+    signs.append(badge_span(level, glyphs))
+    known, last = run.recognition, progress.last_step if progress else None
+    kinds = [word for word in (known.title, known.algorithm) if word] if known else ["–"]
+    step = numbers.step(last)
+    if last is not None and run.step_word != "step" and len(step) + 4 <= columns.step:
+        step = f"{run.step_word} {step}"
+    cells: Cells = {
+        "name": (name, STRONG if alarm or here else TEXT),
+        "framework": (glyphs.text(" · ".join(kinds)), MUTED),
+        "state": state_spans(run, view),
+        "step": (step, TEXT),
+        "age": (numbers.age(progress.age_s if progress else None), MUTED),
+    }
+    for chosen in columns.chosen:
         value = column_of(chosen).value(run)
-        text = view.glyphs.text(value) if isinstance(value, str) else numbers.aligned(value)
-        line.append(column(text, room, STRONG if value is not None else MUTED, right=True))
-    return line
+        text = glyphs.text(value) if isinstance(value, str) else numbers.aligned(value)
+        cells[f"={chosen}"] = text, STRONG if value is not None else MUTED
+
+    return columns.table.line(signs, cells | _headline(run, columns, view))
 
 
-def _framework(run: RunView) -> str:
-    """Framework and algorithm: "verl · GRPO"."""
-    known = run.recognition
-    return " · ".join(w for w in (known.title, known.algorithm) if w) if known else "–"
-
-
-def _headline(run: RunView, columns: RunColumns, view: View) -> Line:
-    tag = run.headline()
+def _headline(run: RunView, columns: RunColumns, view: View) -> Cells:
+    """Title and value of the headline, if they have a column, and its sparkline."""
+    tag, cells = run.headline(), Cells()
     if tag is None:
-        return []
-    value = numbers.aligned(newest_of(run, run.shown(tag))) if columns.value else ""
-    line: Line = [(" ", TEXT)] if columns.value else []
-
-    if columns.title:
-        title, blank = view.glyphs.text(run.infos[tag].title), len(value) - len(value.lstrip())
-        cells = columns.title + blank  # a long title reaches up to the value
-        line.append(column(title, cells, MUTED))
-        value = value[blank:]
-    line.append((value, STRONG))
+        return cells
+    before: Line = [(" ", TEXT)]
+    if columns.value:
+        value = numbers.aligned(newest_of(run, run.shown(tag)))
+        title, number = view.glyphs.text(run.infos[tag].title), value.lstrip()
+        if columns.title:  # a long title reaches up to the value
+            before.append(column(title, columns.title + len(value) - len(number), MUTED))
+        cells["headline"] = [*before, (number if columns.title else value, STRONG)]
+        before = []
     if columns.spark:
-        line += [(" ", TEXT), *spark_line(run, tag, columns.spark, view, judged=True)]
-
-    return line
+        cells["spark"] = [*before, *spark_line(run, tag, columns.spark, view, judged=True)]
+    return cells
 
 
 def said_more(run: RunView, view: View, width: int, share: float | None) -> Line:
@@ -429,7 +407,6 @@ def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
 
 
 def _preview_title(run: RunView, view: View, room: int) -> Line:
-    note, glyphs = "Enter opens it", view.glyphs
-    name = fit(glyphs.text(run.name), room - len(note) - 2)
-    rule = glyphs.rule * max(0, room - cell_width(name) - len(note) - 2)
-    return [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
+    note = "Enter opens it"
+    name = fit(view.glyphs.text(run.name), room - len(note) - 2)
+    return heading(name, room, view, note)

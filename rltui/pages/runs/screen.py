@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
+from rltui.core.text import spaced
 from rltui.draw.line import (
     ACCENT_BOLD,
     Block,
@@ -28,7 +29,7 @@ from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_
 from rltui.session import RunView, Session
 from rltui.tui.keys import RUNS
 from rltui.tui.run_actions import ask_note, compare, keep_note
-from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
+from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, Commands, ListScreen
 from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
@@ -76,10 +77,10 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def state_words(self) -> str:
         paused = self.shell.state_words(options=False)
-        count = len(self.shell.view.marked)
+        count = len(self.view.marked)
         marked = f"{count} marked" if count else ""
         order = f"by {self._order.removeprefix('-')}" + ", reversed" * self._order.startswith("-")
-        return "  ".join(x for x in (paused, marked, order) if x)
+        return spaced(paused, marked, order)
 
     def idle(self, action: str) -> str:
         waits = not self._session.views and action not in _WITHOUT_RUNS
@@ -97,7 +98,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self._order = _ORDERS[0]
         self.shell.state.order, self.shell.state.runs_filter = self._order, text
         self._shown = self._listed.shown(self._order, text)
-        bare = width < LEAST[0] or height < LEAST[1]
+        bare = self.lacks(LEAST)
         listed = bool(session.views) and not bare
 
         for name, shown in (("#header", not bare), ("#head", listed), ("#runs", listed)):
@@ -110,7 +111,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
         if listed:
             hidden = len(self._listed) - len(self._shown)
-            view, reference, everyone = self.shell.view, session.reference.run, self._listed.names
+            view, reference, everyone = self.view, session.reference.run, self._listed.names
             self._rows = RunRows(self._shown, view, width, share, reference, everyone, self._order)
             entries = self._rows.entries(hidden, session.reach.notes, session.reach.searching)
             room = height - 4 - sum(heights_of(entries))
@@ -138,7 +139,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def _preview(self, width: int, height: int) -> Block:
         run = self._run_at_cursor
-        return [] if run is None else preview_lines(run, self.shell.view, width, height)
+        return [] if run is None else preview_lines(run, self.view, width, height)
 
     @property
     def _run_at_cursor(self) -> RunView | None:
@@ -156,16 +157,16 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             line: Line = [(" rltui", ACCENT_BOLD)]
             return [with_ground(fit_line(line, width), Token.RAISED)]
         label = ", ".join(session.naming.labels)
-        return [runs_header(self._listed.counts, label, self.shell.view, width, session.run_count)]
+        return [runs_header(self._listed.counts, label, self.view, width, session.run_count)]
 
     def _instead(self, width: int, height: int) -> Block:
         """The screen before there is a run, or too small for the list."""
         session = self._session
-        if width >= LEAST[0] and self.size.height >= LEAST[1]:
+        if not self.lacks(LEAST):
             found, troubles = session.run_count, session.troubles()
             more = session.naming.missed, session.reach.searching, session.reach.awaited
             return waiting_lines(session.logdirs, found, troubles, width, height, *more)
-        return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
+        return tiny_lines(session.runs(), session.reading(), self.view, width, height)
 
     # -- opening ---------------------------------------------------------------------------
 
@@ -226,7 +227,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     @property
     def _orders(self) -> tuple[str, ...]:
-        return (*_ORDERS, *self.shell.view.columns)
+        return (*_ORDERS, *self.view.columns)
 
     async def action_columns(self) -> None:
         """Ask for the columns, behind those that there are."""
@@ -234,12 +235,11 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     @property
     def _columns_begun(self) -> str:
-        return "".join(f"{text}," for text in self.shell.view.columns)
+        return "".join(f"{text}," for text in self.view.columns)
 
     def _choose_columns(self, text: str) -> None:
         columns = column_names(text)
-        self.shell.view = self.shell.view._replace(columns=columns)
-        self.update()
+        self.set_view(columns=columns)
         self.shell.say(f"o sorts by them, /{columns[0]} > 0.5 filters" if columns else "no columns")
 
     def action_compare(self) -> None:
@@ -253,9 +253,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Mark the run at the cursor, or unmark it; the cursor moves on."""
         run = self._run_at_cursor
         if run is not None:
-            view = self.shell.view
-            self.shell.view = view._replace(marked=toggled(view.marked, run))
-            self.update()
+            self.set_view(marked=toggled(self.view.marked, run))
             self.items.move(1)
 
     def action_comparison(self, *, grouped: bool = False) -> None:
@@ -324,8 +322,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         yield from session_app(self).offers(self._run_at_cursor, self._open_and, inside=False)
         yield from super().palette()
 
-    def commands(self) -> dict[str, Callable[[str], object]]:
-        mine: dict[str, Callable[[str], object]] = {
+    def commands(self) -> Commands:
+        mine: Commands = {
             "runs": lambda _: None,
             "columns": self._choose_columns,
             "note": lambda text: keep_note(self, self._run_at_cursor, text),

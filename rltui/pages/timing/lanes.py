@@ -6,18 +6,23 @@ import math
 
 import numpy as np
 
-from rltui.core.text import words_match
 from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
-from rltui.draw.table import Table, table_for
+from rltui.draw.table import Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.lanes import ORDER, Lane, Timer, course, lanes
 from rltui.facts.timers import TRAINER, WAITING, title_of
 from rltui.facts.timing import Anatomy, Cost, cost_of
-from rltui.pages.findings.lines import heading
-from rltui.pages.timing.timing_table import LEAD, SPREAD, StageRow, frame_of, top_of
-from rltui.pages.timing.timing_table import OTHER as _OTHER
+from rltui.pages.timing.timing_table import (
+    LEAD,
+    OTHER,
+    SPREAD,
+    StageRow,
+    frame_of,
+    top_of,
+    with_whole,
+)
 from rltui.session import RunView
 
 #: Cells left of the strips: the longest name of a lane.
@@ -51,7 +56,7 @@ def tail_name(run: RunView) -> str:
 
 def _colour(lane: Lane) -> int:
     """Waiting has the colour of what no stage accounts for."""
-    return _OTHER if lane.name == WAITING else ORDER.index(lane.name)
+    return OTHER if lane.name == WAITING else ORDER.index(lane.name)
 
 
 def lane_rows(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
@@ -68,10 +73,7 @@ def lane_rows(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
             cost, level = Cost(timer.now, math.nan, every), run.verdict.tag_level(tag)
             spread = _spread(timer, tail)
             rows.append(StageRow(tag, title, cost, share, colour, level, depth=1, spread=spread))
-    if found.total:
-        level = run.verdict.tag_level(found.total)
-        rows.append(StageRow(found.total, "whole step", found.whole, level=level))
-    return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
+    return with_whole(run, found, rows, text)
 
 
 def _spread(timer: Timer, tail: str) -> tuple[float, float, float]:
@@ -86,7 +88,7 @@ def lane_shares(run: RunView) -> list[tuple[str, float, int]]:
         if (share := min(lane.busy, left)) > 0:
             shares.append((lane.name, share, _colour(lane)))
             left -= share
-    shares.append(("other", left, _OTHER))
+    shares.append(("other", left, OTHER))
     return [(f"{n} {numbers.percent(x, whole=True)}", x, colour) for n, x, colour in shares]
 
 

@@ -15,25 +15,24 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.stack import bar_line
 from rltui.draw.line import (
-    LEVEL_BOLD,
     MUTED,
-    STRONG,
     TEXT,
     TITLE,
     Block,
     Entry,
     Line,
+    alarm_look,
     fit_line,
     fixed,
     indented,
     line_width,
 )
-from rltui.draw.table import ruled
+from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
 from rltui.facts.lanes import lanes, waste
-from rltui.facts.metrics import tab_sections
+from rltui.facts.metrics import rows_in, tab_sections
 from rltui.facts.timers import title_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.facts.x_axis import span_of
@@ -100,8 +99,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
     since when."""
     whole, words = found.whole, view.glyphs.text
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
-    look = LEVEL_BOLD[level] if level >= Level.WATCH else STRONG
-    line: Line = [(numbers.duration(whole.now, tenths=True), look)]
+    line: Line = [(numbers.duration(whole.now, tenths=True), alarm_look(level))]
 
     if not (short or math.isnan(whole.drift) or found.usual_steps is None):
         usual = numbers.duration(whole.usual, tenths=True)
@@ -179,13 +177,13 @@ def timing_entries(
     columns = lane_columns(run, width) if lanes(run) else stage_columns(width)
     entries = stage_entries(run, rows, columns, view, margin)
     shown = {r.tag for r in rows}
-    others = [r for s in tab_sections(run, TIMING, text) for r in s.rows if r.tag not in shown]
+    others = [r for r in rows_in(tab_sections(run, TIMING, text)) if r.tag not in shown]
     if others:
         wide = columns_for(width)
         if wide["spark"] >= 2 * _LONGER:  # names such as "reference per token"
             wide = wide.moved(_LONGER, "spark", "name")
         heads = metric_heads(wide, "")
-        head = ruled(f"Other times {len(others)}", width, view, heads=heads)
+        head = heading(f"Other times {len(others)}", width, view, heads=heads)
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += row_entries(run, others, wide, view, margin)
 
@@ -227,7 +225,7 @@ class TimingPane(Vertical):
 
         def tags(text: str) -> Iterator[str]:
             yield from (r.tag for r in rows_of(run, found, text) if r.tag is not None)
-            yield from (r.tag for s in tab_sections(run, TIMING, text) for r in s.rows)
+            yield from (r.tag for r in rows_in(tab_sections(run, TIMING, text)))
 
         return f"Timing {len(set(tags(self._text)))} of {len(set(tags('')))}"
 

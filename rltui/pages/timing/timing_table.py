@@ -18,28 +18,28 @@ from rltui.draw.chart.canvas import PlotSpan
 from rltui.draw.chart.foot import axis_lines, foot_lines, label_width
 from rltui.draw.chart.stack import LETTERS, Stack, stack_cells
 from rltui.draw.line import (
-    LEVEL_TOKEN,
     MUTED,
     RULE,
     STAGE_TOKENS,
     STRONG,
     TEXT,
+    TITLE,
     Block,
     Entry,
     Line,
     Span,
-    Token,
+    alarm_look,
+    badge_span,
     fixed,
     row_entry,
     style,
 )
 from rltui.draw.metric_chart import chart_of
-from rltui.draw.table import Table, ruled, table_for
+from rltui.draw.table import Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
-from rltui.pages.findings.lines import heading
 from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import RunView
 from rltui.session.limits import session_limits
@@ -128,13 +128,17 @@ def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]
         level, per_token = run.verdict.tag_level(tag), anatomy.per_token(stage)
         share = anatomy.share(stage)
         rows.append(StageRow(tag, title, cost, share, colours[tag], level, per_token, stage.depth))
+    if anatomy.total and anatomy.other > 0:
+        share = anatomy.other / anatomy.length
+        rows.append(StageRow(None, "other", Cost(anatomy.other, math.nan), share, OTHER))
+    return with_whole(run, anatomy, rows, text)
+
+
+def with_whole(run: RunView, anatomy: Anatomy, rows: list[StageRow], text: str) -> list[StageRow]:
+    """The rows that pass the filter ``text``, the whole step as the last of them."""
     if anatomy.total:
-        if anatomy.other > 0:
-            share = anatomy.other / anatomy.length
-            rows.append(StageRow(None, "other", Cost(anatomy.other, math.nan), share, OTHER))
         level = run.verdict.tag_level(anatomy.total)
         rows.append(StageRow(anatomy.total, "whole step", anatomy.whole, level=level))
-
     return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
 
 
@@ -145,24 +149,27 @@ def stage_entries(
     entries: list[Entry[str]] = []
     for row in rows:
         draw = partial(stage_line, run, row, columns, view)
-        if row.tag is None:
-            entries.append(fixed([(" " * margin, TEXT), *draw(False)]))
-        else:
-            entries.append(row_entry(row.tag, draw, columns.width, margin, view))
+        entry = row_entry(row.tag or "", draw, columns.width, margin, view)
+        entries.append(entry if row.tag else fixed(*entry.draw(False)))
     return entries
 
 
 def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar."""
-    glyphs, token, cost = view.glyphs, LEVEL_TOKEN[row.level], row.cost
-    alarm = style(token, bold=True) if row.level >= Level.WATCH else None
-    badge = " " if row.tag is None else glyphs.badge(row.level)
-    signs: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
-    look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
-    drift_look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
+    glyphs, cost, level = view.glyphs, row.cost, row.level
+    badge = ("  ", TEXT) if row.tag is None else badge_span(level, glyphs)
+    swatch = "  ", TEXT
+    if row.colour is not None:
+        fill = LETTERS[row.colour] if glyphs.lettered else "█"
+        swatch = f"{fill} ", style(STAGE_TOKENS[row.colour])
+    calm = TITLE if cursor else MUTED if row.depth else TEXT
+    look = STRONG if level >= Level.WATCH and not cursor else calm
+    limit = session_limits().stages.slower
+    is_material = cost.drift > limit or cost.drift < 1 / limit
+    drift_look = alarm_look(level, STRONG if is_material else MUTED)
     cells: dict[str, Span | Line] = {
         "name": (glyphs.text("  " * row.depth + row.title), look),
-        "now": (numbers.aligned(_or_none(cost.now)), alarm or STRONG),
+        "now": (numbers.aligned(_or_none(cost.now)), alarm_look(level)),
         "share": (numbers.percent(_or_none(row.share), whole=True), TEXT),
         "usual": (numbers.aligned(_or_none(cost.usual)), MUTED),
         "drift": (glyphs.text(numbers.factor(_or_none(cost.drift))), drift_look),
@@ -171,10 +178,10 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
     for name, value in zip(SPREAD, row.spread, strict=True):
         cells[name] = "" if math.isnan(value) else numbers.aligned(value), TEXT
     if columns["spark"] and row.tag is not None:
-        judged = bool(run.verdict.judgement(row.tag).rules) or row.level is not Level.UNKNOWN
+        judged = bool(run.verdict.judgement(row.tag).rules) or level is not Level.UNKNOWN
         cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
 
-    return columns.line(signs, cells)
+    return columns.line([swatch, badge], cells)
 
 
 def _per_token(value: float, logged: bool) -> str:
@@ -183,17 +190,6 @@ def _per_token(value: float, logged: bool) -> str:
     if logged or math.isnan(value):
         return text
     return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(numbers.ALIGNED_WIDTH)
-
-
-def _is_material(drift: float) -> bool:
-    limit = session_limits().stages.slower
-    return drift > limit or drift < 1 / limit
-
-
-def _swatch(colour: int | None, view: View) -> Span:
-    if colour is None:
-        return "  ", TEXT
-    return f"{LETTERS[colour] if view.glyphs.lettered else '█'} ", style(STAGE_TOKENS[colour])
 
 
 def _or_none(number: float) -> float | None:
@@ -206,7 +202,7 @@ def stages_head(
     """The heading of the table: the heads of its columns set into the rule. ``tail``: which
     quantile the column of the tail holds."""
     words = _HEADS | {"spark": spark_head(run, columns["spark"]), "tail": tail}
-    return ruled(title, width, view, heads=columns.heads(words))
+    return heading(title, width, view, heads=columns.heads(words))
 
 
 def stacked_lines(

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
-from rltui.core.text import cell_width, clean, fit, pad
+from rltui.core.text import cell_width, clean, fit, pad, spaced
 from rltui.draw.line import ACCENT, MUTED, Line, Token, with_ground
 from rltui.tui.command_history import CommandHistory, Completion, matching
 from rltui.tui.keys import filter_line
@@ -125,7 +125,7 @@ class Status(Horizontal):
             elif fitting and fitting != (prompt.value,):
                 begin = prompt.value.rfind(" ") + 1  # what all share but the last word
                 words = [x[begin:] for x in fitting[:_MOST_OFFERED]]
-        return "  ".join(x for x in words if x) + " "
+        return spaced(*words) + " "
 
     def _hint(self, width: int, _: int) -> list[Line]:
         text = self._hint_text()
