@@ -16,7 +16,7 @@ from rltui.core.installation import to_add
 from rltui.files.disk import target_file
 from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
-from tests.builders import a_batch, a_block, a_source
+from tests.builders import a_batch, a_block, a_source, read_session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
 from tests.formats.encode import event, header, simple
@@ -69,13 +69,6 @@ def of_store(session: Session) -> list[Point]:
     return points
 
 
-def read(logdir: Path) -> Session:
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
-    return session
-
-
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     """JSON lines without times and with what is not finite, and event files of a resumed run."""
@@ -100,7 +93,7 @@ def logs(tmp_path: Path) -> Path:
 def test_csv_holds_every_point_of_the_store(cli: Cli, logs: Path) -> None:
     result = cli("export", logs)
     assert (result.code, result.err) == (0, "")
-    assert same(from_csv(result.out), of_store(read(logs)))
+    assert same(from_csv(result.out), of_store(read_session([logs])))
     assert all(c.isprintable() or c == "\n" for c in result.out), "no escape of a tag"
 
 
@@ -113,7 +106,7 @@ def test_parquet_holds_every_point_of_the_store(cli: Cli, logs: Path, tmp_path: 
     assert kinds[2:] == ["int64", "double", "double", "bool"]
     assert all(k.startswith("dictionary<values=string") for k in kinds[:2])
     rows = [tuple(row.values()) for row in table.to_pylist()]
-    assert same(rows, of_store(read(logs)))
+    assert same(rows, of_store(read_session([logs])))
 
 
 def test_a_resumed_run_has_its_overwritten_points_marked(cli: Cli, logs: Path) -> None:
@@ -126,7 +119,7 @@ def test_a_resumed_run_has_its_overwritten_points_marked(cli: Cli, logs: Path) -
 
 
 def test_derived_series_are_not_exported(cli: Cli, well: Path) -> None:
-    [run] = read(well).runs()
+    [run] = read_session([well]).runs()
     derived = set(run.infos) - set(run.data.tags)
     assert derived
     assert {p[1] for p in from_csv(cli("export", well).out)} == set(run.data.tags)
