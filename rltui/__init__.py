@@ -50,5 +50,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """What is imported, and what can be: for completion in a Python shell."""
+    """List what is imported, and what can be: for completion in a Python shell."""
     return sorted({*globals(), *__all__})

@@ -94,7 +94,7 @@ class Run(Mapping[str, Points]):
     def __init__(self, view: RunView, name: str) -> None:
         self._view = view
         self.name = name
-        """As in ``rltui export``: the path below the logdir, in front of it that of the logdir
+        """Name as in ``rltui export``: the path below the logdir, in front of it that of the logdir
         where there are several."""
         self.names = tuple(dict.fromkeys((name, *view.names)))
         """All that it answers to."""
@@ -109,7 +109,7 @@ class Run(Mapping[str, Points]):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What the run logged, in the order of the log."""
+        """Tags that the run logged, in the order of the log."""
         return tuple(self._view.data.tags)
 
     @property
@@ -156,7 +156,7 @@ class Runs(Sequence[Run]):
     def __init__(self, runs: Sequence[Run], notes: Sequence[NoteDocument]) -> None:
         self._runs = list(runs)
         self.notes = tuple(notes)
-        """What could not be read as it is."""
+        """Notes on what could not be read as it is."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ class Verdicts(Sequence[RunVerdict]):
         self.document = document
         """The whole document, as ``rltui check --json`` prints it."""
         self.level: LevelWord = document["level"]
-        """That of the worst run."""
+        """Level of the worst run."""
         self.notes: list[NoteDocument] = document["notes"]
         """Trouble that concerns no single run: directories that cannot be read."""
 
@@ -313,7 +313,7 @@ def _frame_of(runs: Sequence[Run], shape: Shape, library: Library | None) -> Any
 
 
 def _maker(library: Library | None) -> Callable[[_Frame], Any]:
-    """What makes a frame of columns: pandas first where ``library`` is None."""
+    """Make the maker of a frame of columns: pandas first where ``library`` is None."""
     if library not in (None, "pandas", "polars"):
         raise UsageError(f"unknown library {library!r} (known: pandas, polars)")
     if library in (None, "pandas"):

@@ -1,4 +1,4 @@
-"""What a tag means. Metrics, dialects of frameworks, scenarios, recognition.
+"""Catalogue of meanings of tags: metrics, dialects of frameworks, scenarios, recognition.
 
 Start at :func:`load_catalogue`; the data are in ``data/*.yaml``.
 """

@@ -46,9 +46,9 @@ class Dialect:
         self.documents = tuple(documents)
         """Path and text of each document, the user's first."""
         self.prefixes = head.prefixes or ()
-        """Those of its head, or of the one that it inherits from."""
+        """Prefixes of its head, or of the one that it inherits from."""
         self.algorithms = head.algorithms or ()
-        """The same."""
+        """Algorithms of its head, or of the one that it inherits from."""
         self._layers: tuple[tuple[Entry, ...], ...] | None = None
 
     def layers(self, metrics: Metrics) -> tuple[tuple[Entry, ...], ...]:
@@ -95,7 +95,7 @@ class Catalogue:
 
     @cached_property
     def questions(self) -> TabQuestions:
-        """What the tabs of categories ask."""
+        """Questions of the tabs of categories."""
         return read_tabs(shipped("catalogue", "data") / "tabs.yaml", self.metrics)
 
     def relatives(self, key: str) -> frozenset[str]:
@@ -190,7 +190,7 @@ class Catalogue:
         return tuple(dict.fromkeys(hint for hint in found if hint is not None))
 
     def _own(self, name: str) -> tuple[tuple[tuple[Scenario, ...], TagInfo], ...]:
-        """What a name means in runs of no known framework, by kind of training."""
+        """Meaning of a name in runs of no known framework, by kind of training."""
         found: dict[str | None, tuple[list[Scenario], TagInfo]] = {}
         for scenario in self.scenarios.values():
             info = self.resolver(GENERIC, scenario=scenario.id).resolve(name)

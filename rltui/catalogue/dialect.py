@@ -202,7 +202,17 @@ def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:
         read_each(tags.pairs(), read_tag)
 
     table.read("entries", lambda node: node.each(read_group))
-    _check_ties(found)
+    # no two patterns of one document may match the same tag equally well
+    seen: dict[tuple[object, ...], list[Entry]] = {}
+    for entry, key in found:
+        pattern = entry.pattern
+        kind = (pattern.literal, pattern.exact, entry.algorithms, entry.scenarios)
+        for other in seen.setdefault(kind, []):
+            if other.pattern.ties(pattern):
+                same = other.pattern.text == pattern.text
+                what = "stands twice" if same else f"ties with {other.pattern.text!r}"
+                key.complain(f"pattern {pattern.text!r} {what} of line {other.line}")
+        seen[kind].append(entry)
     return tuple(entry for entry, _ in found)
 
 
@@ -253,17 +263,3 @@ _CHANGES: dict[str, Callable[[Node], object]] = {
     "labels": lambda node: {name: text.text() for name, text in node.table().pairs()},
     "guessed": Node.boolean,
 }
-
-
-def _check_ties(entries: list[tuple[Entry, Node]]) -> None:
-    """No two patterns of one document may match the same tag equally well."""
-    seen: dict[tuple[object, ...], list[Entry]] = {}
-    for entry, key in entries:
-        pattern = entry.pattern
-        kind = (pattern.literal, pattern.exact, entry.algorithms, entry.scenarios)
-        for other in seen.setdefault(kind, []):
-            if other.pattern.ties(pattern):
-                same = other.pattern.text == pattern.text
-                what = "stands twice" if same else f"ties with {other.pattern.text!r}"
-                key.complain(f"pattern {pattern.text!r} {what} of line {other.line}")
-        seen[kind].append(entry)

@@ -140,7 +140,7 @@ def likely_reward(tags: Iterable[str]) -> str | None:
 
 
 def shared_head(tags: Sequence[str]) -> str:
-    """What all tags of a run have in front, up to a separator, where that may be the name of an
+    """Beginning that all tags of a run share, up to a separator, where that may be the name of an
     experiment: it says nothing of a quantity, nor of evaluation. "" where there is none."""
     if len(tags) < _ENOUGH:
         return ""

@@ -142,7 +142,7 @@ def read_relations(path: Path, metrics: Metrics) -> tuple[frozenset[str], ...]:
 
 
 def read_tabs(path: Path, metrics: Metrics) -> TabQuestions:
-    """What the tabs of categories ask.
+    """Read the questions of the tabs of categories.
 
     Raises DocumentError when the document is wrong.
     """

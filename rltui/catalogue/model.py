@@ -1,4 +1,4 @@
-"""What a tag can mean: the records of the catalogue. No files."""
+"""Records of the catalogue: possible meanings of a tag. No files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Derivation(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """What else is known of values of which the largest is logged."""
+    """Companions of a metric that logs the largest of several values."""
 
     title: str
     low: str
@@ -118,8 +118,8 @@ class Metric(NamedTuple):
     spread: Spread | None = None
     """Set for the largest value over ranks, workers or partitions."""
     zero: str = ""
-    """What it means that the value never was anything but 0: ``not measured``; "" where that is
-    ordinary or judged by rules."""
+    """Reading of a value that never was anything but 0: ``not measured``; "" where that is ordinary
+    or judged by rules."""
 
     @property
     def is_other(self) -> bool:
@@ -133,7 +133,7 @@ Metrics = dict[str, Metric]
 
 @record
 class TagInfo:
-    """What one tag of one run means: the answer of the catalogue."""
+    """Meaning of one tag of one run: the answer of the catalogue."""
 
     tag: str
     metric: Metric | None
@@ -173,8 +173,19 @@ class TagInfo:
 
     @property
     def key(self) -> str:
-        """That of the metric; empty for a tag that the catalogue does not know."""
+        """Key of the metric; empty for a tag that the catalogue does not know."""
         return "" if self.metric is None else self.metric.key
+
+    @property
+    def factor(self) -> float:
+        """Factor from values in the log to values of the metric."""
+        return self.sign * self.scale
+
+    @property
+    def place(self) -> str:
+        """Node or rank that the tag is about; "" for none."""
+        rank = self.labels.get("rank", "")
+        return self.labels.get("node") or (f"rank {rank}" if rank else "")
 
     @property
     def is_held_out(self) -> bool:
@@ -186,9 +197,8 @@ class TagInfo:
 
     def logged_limits(self, low: float | None, high: float | None) -> Limits:
         """Limits of the metric as limits of the values in the log."""
-        factor = self.sign * self.scale
-        logged = [None if limit is None else limit / factor for limit in (low, high)]
-        return (logged[1], logged[0]) if factor < 0 else (logged[0], logged[1])
+        logged = [None if limit is None else limit / self.factor for limit in (low, high)]
+        return (logged[1], logged[0]) if self.factor < 0 else (logged[0], logged[1])
 
     def factor_to(self, other: TagInfo) -> float:
         """Multiply values of this tag by it to get them in the unit that ``other`` is logged in;
@@ -220,9 +230,7 @@ Infos = Mapping[str, TagInfo]
 
 def tags_of(infos: Infos, key: str) -> list[str]:
     """The tags that log a metric."""
-    return [
-        tag for tag, info in infos.items() if info.metric is not None and info.metric.key == key
-    ]
+    return [tag for tag, info in infos.items() if info.metric is not None and info.key == key]
 
 
 class Question(NamedTuple):
@@ -298,7 +306,7 @@ class RewardParts(NamedTuple):
 
 
 class TabQuestions(NamedTuple):
-    """What the tabs of categories ask, from ``data/tabs.yaml``."""
+    """Questions of the tabs of categories, from ``data/tabs.yaml``."""
 
     tabs: Mapping[Category, tuple[Question, ...]]
     environments: Environments
@@ -306,7 +314,7 @@ class TabQuestions(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """What to look at first for a kind of training (PPO/GRPO, DPO/KTO, RM, SFT, classic RL)."""
+    """Kind of training (PPO/GRPO, DPO/KTO, RM, SFT, classic RL), and what to look at first."""
 
     id: str
     title: str
@@ -345,8 +353,8 @@ class Roles(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a run's settings say of its updates, in the words of ``data/settings.yaml``; "" for what
-    they do not say."""
+    """Facts that a run's settings tell of its updates, in the words of ``data/settings.yaml``; ""
+    where they do not tell."""
 
     loss: str = ""
     """Whether it is the surrogate of PPO, which the clip cuts off."""
@@ -377,7 +385,7 @@ class Recognition(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What ``rltui explain NAME`` shows for a name."""
+    """Answer of ``rltui explain NAME`` for a name."""
 
     name: str
     metric: Metric | None

@@ -59,7 +59,7 @@ class Pattern:
 
     @cached_property
     def cleaned(self) -> Pattern | None:
-        """The same as tensorboardX writes it, with ``_`` for what is not safe in a path; None where
+        """Pattern as tensorboardX writes it, with ``_`` for what is not safe in a path; None where
         nothing is replaced."""
         parts = _UNSAFE_SPLIT.split(self.text)
         text = "".join(p if n % 2 else _UNSAFE.sub("_", p) for n, p in enumerate(parts))

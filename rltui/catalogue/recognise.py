@@ -32,7 +32,7 @@ class Names:
 
     @cached_property
     def bare(self) -> list[str]:
-        """Those without a slash, as most loops would write them."""
+        """Names without a slash, as most loops would write them."""
         return [plain_name(n) for n in self.all if "/" not in n]
 
     @cached_property

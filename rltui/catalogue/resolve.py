@@ -109,16 +109,21 @@ class Resolver:
         self._wild_by: dict[str, list[Entry]] = {}
         """First letter of a tag -> the entries that may match it."""
         self._normal_wild_by: dict[str, list[tuple[Pattern, Entry]]] = {}
-        """The same of normal forms."""
+        """Entries with wildcards, by the first character of their normal form."""
 
     def resolve(self, tag: str) -> TagInfo:
-        """What ``tag`` means. An unknown tag gets a guessed category and title."""
+        """Look up the meaning of ``tag``. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
             info = self.known(tag)
-            if info is None or (info.labels and info.key in _ANY_OF_VAL):
-                added = self._added(tag)  # a catch-all is no meaning
-                info = added if added and (info is None or added.is_held_out) else info
+            # a catch-all is no meaning
+            is_open = info is None or (info.labels and info.key in _ANY_OF_VAL)
+            if self._generic is not None and is_open:
+                # the framework does not write the tag; a KL is not guessed: estimators differ
+                added = self._generic().known(tag, patterns=False)
+                is_sure = added and added.key and not added.key.startswith(_UNSURE)
+                if added and is_sure and (info is None or added.is_held_out):
+                    info = replace(added, added=True)
             if info is None:
                 roles = (v for p, v in self._prefixes if without_prefix(tag, p) is not None)
                 validation = next(roles, False)
@@ -142,7 +147,7 @@ class Resolver:
         return [(e.pattern.text, place(e.path, e.line)) for e in pool if e.metric.key == key]
 
     def known(self, tag: str, *, patterns: bool = True) -> TagInfo | None:
-        """What ``tag`` means by an entry of the dialect, or None.
+        """Meaning of ``tag`` by an entry of the dialect, or None.
 
         Without ``patterns`` its normal form is not compared with patterns that have wildcards.
         """
@@ -159,15 +164,6 @@ class Resolver:
             info = self._by_words(tag)
 
         return info if info is None or info.tag == tag else replace(info, tag=tag)
-
-    def _added(self, tag: str) -> TagInfo | None:
-        """A tag that the framework does not write. A KL is not guessed: estimators differ."""
-        if self._generic is None:
-            return None
-        info = self._generic().known(tag, patterns=False)
-        if info is None or not info.key or info.key.startswith(_UNSURE):
-            return None
-        return replace(info, added=True)
 
     def _by_words(self, tag: str) -> TagInfo | None:
         """A name of no dialect, by what its words say."""
@@ -310,7 +306,7 @@ class Resolver:
         return out
 
     def _match(self, tag: str, text: str) -> TagInfo | None:
-        """What ``tag`` means by the entry that matches ``text``, the tag or its end."""
+        """Meaning of ``tag`` by the entry that matches ``text``, the tag or its end."""
         exact = self._exact.get(text)
         if exact is not None:
             return self._info(tag, exact, {})
@@ -385,7 +381,8 @@ class Resolver:
         return replace(score, title=f"eval {info.title}", direction=said or score.direction)
 
     def _held_out(self, info: TagInfo) -> TagInfo:
-        """The same quantity measured in evaluation: its own key, so that rules do not mix them."""
+        """Turn a quantity into its measurement in evaluation: with a key of its own, so that rules
+        do not mix them."""
         metric = info.metric
         if metric is None or metric.category is Category.VALIDATION:
             return replace(info, category=Category.VALIDATION)

@@ -1,4 +1,4 @@
-"""What the settings of a run say of its updates, by ``data/settings.yaml``."""
+"""Settings of a run and what they say of its updates, by ``data/settings.yaml``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Fact(NamedTuple):
     ranges: Mapping[str, Range] = {}
 
     def word(self, value: object) -> str:
-        """What a setting of this value says; "" for nothing."""
+        """Word for a setting of this value; "" for none."""
         text = str(value).lower()
         for word, values in self.words.items():
             if text in values:
@@ -42,7 +42,7 @@ class GpuCount(NamedTuple):
 
     trainer: int
     sampler: int
-    """Those that only sample; 0 where the trainer's do."""
+    """GPUs that only sample; 0 where the trainer's do."""
 
 
 class _Gpus(NamedTuple):
@@ -63,7 +63,7 @@ def _document() -> _Document:
 
 
 def known_scope() -> Mapping[str, _Fact]:
-    """What decides each fact, by its name. Raises DocumentError."""
+    """Settings that decide each fact, by its name. Raises DocumentError."""
     return _document().scope
 
 
@@ -72,7 +72,7 @@ def _last(name: str) -> str:
 
 
 def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:
-    """What is known of a run with these settings. Raises DocumentError."""
+    """Derive the scope of a run with these settings. Raises DocumentError."""
     by_name: dict[str, list[tuple[str, object]]] = {}
     for name, value in (*settings.items(), ("algorithm", known.algorithm)):
         parts = _SECTIONS.split(name)

@@ -1,5 +1,5 @@
-"""What a name that no entry of a dialect knows says by its words, as ``data/words.yaml`` has them:
-which way is good, whether it is of held-out data, and which usual name it stands for."""
+"""Words in a name that no entry of a dialect knows, by ``data/words.yaml``: which way is good,
+whether it is of held-out data, and which usual name it stands for."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def category_ranks() -> tuple[dict[str, tuple[int, Category]], ...]:
 
 
 class Meant(NamedTuple):
-    """What a name stands for by its words."""
+    """Reading of a name by its words."""
 
     name: str
     """A name that generic.yaml may know."""
@@ -116,7 +116,7 @@ def better(words: Sequence[str]) -> Direction | None:
 
 @cache
 def _telling() -> re.Pattern[str]:
-    """What a name has in it that may stand for something."""
+    """Pattern of the words by which a name may stand for something."""
     known = _known()
     needed = (concept.needs[0] for concept in known.concepts)
     every = (known.held_out.anywhere, known.held_out.begins, known.benchmarks, *needed)
@@ -125,7 +125,7 @@ def _telling() -> re.Pattern[str]:
 
 @lru_cache(maxsize=8192)
 def meant_by(tag: str) -> Meant | None:
-    """What a tag stands for by its words; None where they do not say."""
+    """Read a tag by its words; None where they do not say."""
     words, known = words_of(tag), _known()
     if not _telling().search("_".join(words)):  # as most tags of no framework
         return None

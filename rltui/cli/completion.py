@@ -116,8 +116,8 @@ def _bash() -> str:
 
 
 def _bash_values(taken: Mapping[str, Iterable[Option]]) -> Iterator[str]:
-    """What completes values, each with the options that take them; without a word readline
-    completes paths."""
+    """Yield the actions that complete values, each with the options that take them; without a word
+    readline completes paths."""
     values: dict[str, list[str]] = {}
     for name, known in taken.items():
         for option in (o for o in known if o.value):

@@ -1,4 +1,4 @@
-"""What ``--debug`` writes: a log for a bug report, below ``$XDG_STATE_HOME/rltui/debug``.
+"""Log of ``--debug`` for a bug report, below ``$XDG_STATE_HOME/rltui/debug``.
 
 It holds versions, the command, what Python's ``logging`` and standard error report, tracebacks
 of all threads, and at the end what was read. ``kill -USR1`` adds where each thread is, for a

@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         super().error(clean(message))
 
     def _print_message(self, message: str, file: object = None) -> None:
-        """As argparse prints help and errors, but an error on the way there counts."""
+        """Print help and errors of argparse; an error on the way there counts."""
         (emit if file is sys.stdout else tell)(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""What each command does: ``verbs`` is the table of them and of their options.
+"""Commands: one module for each; ``verbs`` is the table of them and of their options.
 
 The module of a verb is imported when the verb is used.
 """

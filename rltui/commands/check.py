@@ -68,7 +68,16 @@ def check(options: argparse.Namespace) -> int:
         return departing(lambda _: _follow(options), sys.stdout, debugged=options.debug)
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
-        return _keep_line(options) if options.max_age is not None else _check(options)
+        if options.max_age is None:
+            return _check(options)
+        # kept for the next call of this command line, which finds it before it comes here
+        if is_piped(options):
+            raise UsageError("--max-age is for logs on disk, not for standard input")
+        code, text = _judged(options)
+        if not options.debug:  # a debug log is of a call that reads
+            LineCache(options.arguments, os.environ).write(options.max_age, int(code), text)
+        emit(text)
+        return code
     finally:
         gc.freeze()  # nor need the collector scan it at the end of the process
         gc.enable()
@@ -105,18 +114,6 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 # -- once ----------------------------------------------------------------------------------
-
-
-def _keep_line(options: argparse.Namespace) -> int:
-    """Judge, and keep the line for the next call of the same command line, which finds it before
-    it comes here."""
-    if is_piped(options):
-        raise UsageError("--max-age is for logs on disk, not for standard input")
-    code, text = _judged(options)
-    if not options.debug:  # a debug log is of a call that reads
-        LineCache(options.arguments, os.environ).write(options.max_age, int(code), text)
-    emit(text)
-    return code
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -75,14 +75,14 @@ def _on_cluster(
 
 
 class Share(NamedTuple):
-    """What one process judges; it can be pickled."""
+    """Share of the runs that one process judges; it can be pickled."""
 
     logdirs: tuple[Path, ...]
     config: Config
     choice: Choice
     runs: tuple[RunFiles, ...]
     form: str
-    """What is printed: text, json, brief."""
+    """Form of the output: text, json, brief."""
     elsewhere: bool = False
     """Whether the process may run on another host."""
 
@@ -133,7 +133,7 @@ def judged(share: Share) -> list[CheckedRun]:
 
 
 def _checked(run: RunView, form: str) -> CheckedRun:
-    """What is printed of a run: its text, or the JSON that the form is made of."""
+    """Output for a run: its text, or the JSON that the form is made of."""
     found = checked_run(run)
     if form == "text":
         return found
@@ -172,7 +172,7 @@ class Judged:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """What JSON has of each run."""
+        """Entries of the runs in JSON."""
         pairs = zip(self.runs, self._names, strict=True)
         return [{**(run.entry or {}), "name": name} for run, name in pairs]
 
@@ -229,7 +229,7 @@ def in_processes(
 
 
 def _answer(function: Callable[[Any], Any], item: Any) -> tuple[str, bool, Any]:
-    """What failed, whether that is told to people as it is, and the result."""
+    """Call a function; return the error, whether people are told it as it is, and the result."""
     try:
         return "", False, function(item)
     except RltuiError as error:

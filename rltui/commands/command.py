@@ -1,4 +1,4 @@
-"""What several verbs do alike: open configuration and session, report what is wrong."""
+"""Steps that several verbs share: open configuration and session, report what is wrong."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Departure:
         self._exit_app: Callable[..., object] | None = None
         self._rescue: Callable[[], str] = str
         self._modes: list[Any] | None = None
-        """Of the terminal, once an app has run on it."""
+        """Modes of the terminal, once an app has run on it."""
         self._handlers: dict[int, Any] = {}
         self._deaf = False
         """Whether SIGHUP was ignored from the start, as below ``nohup``."""
@@ -127,7 +127,10 @@ class Departure:
         if self.code:
             # The process ends: the thread, the handlers and the output stay, and what failed
             # because the terminal is gone, or in consequence of SystemExit, is no error.
-            _silence()
+            for stream in (sys.stdout, sys.stderr):
+                descriptor = _descriptor(stream)
+                if descriptor is not None and _is_gone(descriptor):
+                    discard(stream)
             return kind is not None and (self._interrupted or issubclass(kind, OSError))
         if self._failures and self._failing.ident is not None:
             awaited, self._failures = self._failures[0], ()
@@ -241,18 +244,14 @@ class Departure:
         last: list[str] = []
         cleaning = _attempt(atexit._run_exitfuncs)
         _within(_SAVE_S, lambda: last.append(self._rescue()))
-        self._restore("".join(last))
+        if self._modes is not None and self._output is not None and not self._is_gone():
+            # A background job that sets modes would be stopped.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+            with contextlib.suppress(OSError, termios.error):
+                termios.tcsetattr(self._output, termios.TCSANOW, self._modes)
+                text = _RESTORE + "".join(last)
+                os.write(self._output, text.encode("utf-8", "backslashreplace"))
         cleaning.join()
-
-    def _restore(self, last: str) -> None:
-        """Put the terminal back that an app was on."""
-        if self._modes is None or self._output is None or self._is_gone():
-            return
-        # A background job that sets modes would be stopped.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
-        with contextlib.suppress(OSError, termios.error):
-            termios.tcsetattr(self._output, termios.TCSANOW, self._modes)
-            os.write(self._output, (_RESTORE + last).encode("utf-8", "backslashreplace"))
 
 
 def hang_up() -> None:
@@ -311,14 +310,6 @@ def _is_gone(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(events & _GONE for _, events in poll.poll(0))
-
-
-def _silence() -> None:
-    """Discard output to streams that are gone."""
-    for stream in (sys.stdout, sys.stderr):
-        descriptor = _descriptor(stream)
-        if descriptor is not None and _is_gone(descriptor):
-            discard(stream)
 
 
 def _within(seconds: float, action: Callable[[], object]) -> None:

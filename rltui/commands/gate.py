@@ -35,7 +35,12 @@ def gate(options: argparse.Namespace) -> int:
     """Compare runs with the conditions of a file, or write a first file."""
     target = _target(options)
     config = command.open_config(options)
-    conditions = () if options.learn else _conditions(options, config)
+    conditions = () if options.learn else read_conditions(options.expect, Known.of(config))
+    for condition in conditions:
+        for part, option in (("off", "reference"), ("runs", "history")):
+            if condition.parts[part] and not getattr(options, option):
+                place = f"{options.expect}:{condition.line}"
+                raise UsageError(f"{place}: {condition.text!r} needs --{option}")
     session = command.open_session(options, config)
     session.read_all()
     if not any(r.is_readable for r in session.runs()):
@@ -75,22 +80,19 @@ def _target(options: argparse.Namespace) -> Path | None:
     return target
 
 
-def _conditions(options: argparse.Namespace, config: Config) -> Sequence[Condition]:
-    """Those of the file. Raises DocumentError, UsageError for what they are compared with."""
-    conditions = read_conditions(options.expect, Known.of(config))
-    for condition in conditions:
-        for part, option in (("off", "reference"), ("runs", "history")):
-            if condition.parts[part] and not getattr(options, option):
-                place = f"{options.expect}:{condition.line}"
-                raise UsageError(f"{place}: {condition.text!r} needs --{option}")
-    return conditions
-
-
 def _gated(
     options: argparse.Namespace, config: Config, session: Session, conditions: Sequence[Condition]
 ) -> list[Gated]:
     """Every run, judged by the conditions."""
-    earlier = _earlier(options, config, session.runs()) if options.history else []
+    earlier: list[RunView] = []
+    if options.history:  # its good runs, the newest first, without those that are judged
+        choice = command.choice_of(options)._replace(run_glob=None, reference=None)
+        history = Session(options.history, config, choice=choice)
+        history.scan()
+        history.read_all()
+        own = {r.data.path.resolve() for r in session.runs()}
+        good = _good([r for r in history.runs() if r.data.path.resolve() not in own])
+        earlier = sorted(good, key=lambda r: r.data.files.modified or 0.0, reverse=True)
     compared, found = sum(bool(c.parts["runs"]) for c in conditions), []
     for run in session.runs():
         alike = [r for r in earlier if job_of(r) == job_of(run)]
@@ -98,19 +100,6 @@ def _gated(
         outcomes = [(c, judge(c, run, others)) for c in conditions]
         found.append(Gated(run, options.expect, outcomes))
     return found
-
-
-def _earlier(
-    options: argparse.Namespace, config: Config, judged: Sequence[RunView]
-) -> list[RunView]:
-    """The good runs below --history, the newest first, without those that are judged."""
-    choice = command.choice_of(options)._replace(run_glob=None, reference=None)
-    session = Session(options.history, config, choice=choice)
-    session.scan()
-    session.read_all()
-    own = {r.data.path.resolve() for r in judged}
-    good = _good([r for r in session.runs() if r.data.path.resolve() not in own])
-    return sorted(good, key=lambda r: r.data.files.modified or 0.0, reverse=True)
 
 
 def _good(runs: Sequence[RunView]) -> list[RunView]:

@@ -231,7 +231,7 @@ def _time(now: float) -> str:
 
 
 class AuditLog:
-    """What guards have done: one line of JSON before each action, and one after it."""
+    """Record of what guards have done: one line of JSON before each action, and one after it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

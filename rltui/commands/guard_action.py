@@ -1,5 +1,6 @@
-"""What ``rltui guard`` does to a sick run. Process, job, file and command come from its user alone;
-names from logs are in variables of its environment, where no shell reads them as anything else."""
+"""Actions of ``rltui guard`` on a sick run. Process, job, file and command come from its user
+alone; names from logs are in variables of its environment, where no shell reads them as anything
+else."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class Done(NamedTuple):
     error: str = ""
     """Why it failed; "" if it did not."""
     exit_code: int | None = None
-    """Of the program that was run."""
+    """Exit code of the program that was run."""
 
 
 class Action(Protocol):
@@ -45,7 +46,7 @@ class Action(Protocol):
 
     @property
     def words(self) -> str:
-        """What it does, for people: "send TERM to process 4242 (python)"."""
+        """Description for people: "send TERM to process 4242 (python)"."""
 
     def prepare(self) -> None:
         """Raise UsageError where it cannot be done; note what must be the same when it is."""
@@ -64,7 +65,8 @@ def parse_action(text: str) -> Action:
         case ["signal", name, pid] if pid.isascii() and pid.isdigit():
             return Signal(_signal_named(name), int(pid))
         case ["scancel", job, *names] if _JOB.fullmatch(job) and len(names) < 2:
-            options = (f"--signal={_signal_named(n).name.removeprefix('SIG')}" for n in names)
+            signals = map(_signal_named, names)
+            options = (f"--signal={found.name.removeprefix('SIG')}" for found in signals)
             return Command(["scancel", *options, job])
         case ["touch", path] if path:
             return Touch(Path(path))

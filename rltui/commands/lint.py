@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from rltui.core.text import clean, counted
 from rltui.core.yaml_document import Node, every_error, read_document
 from rltui.draw.theme import load_theme
 from rltui.facts.gate import Known, read_conditions
-from rltui.health.cases import CaseResult, run_cases
+from rltui.health.cases import run_cases
 from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
@@ -40,7 +40,9 @@ def lint(options: argparse.Namespace) -> int:
     lines = [line for path, kind in documents.items() for line in errors_in(path, kind)]
     said = [counted(len(documents), "document")]
     if options.run_cases and not lines:
-        results = _case_results(options, documents)
+        # the cases of the documents; without FILE the shipped ones, too
+        own = [p for p, k in documents.items() if (k or _kind(read_document(p))) == "rules"]
+        results = run_cases(r for r in load_rules(own) if not options.files or r.path in own)
         said.append(counted(len(results), "case"))
         lines += [
             f"{c.path}:{c.line}: {c.rule}, case {c.case!r}: {c.message}"
@@ -91,7 +93,7 @@ def errors_in(path: Path, kind: str | None) -> list[str]:
 
 
 def _kind(root: Node) -> str:
-    """What a document is for, by its keys. Raises DocumentError when it is no mapping."""
+    """Kind of a document, by its keys. Raises DocumentError when it is no mapping."""
     keys = set(root.table())
     rules = root.value and next((v for k, v in root.value.items() if k.value == "rules"), None)
     if rules is not None and isinstance(rules.value, list):
@@ -134,12 +136,3 @@ _READERS: dict[str, Callable[[Path], object]] = {
     "rules": lambda path: read_rules(path, Given(frozenset(load_catalogue().metrics))),
     "theme": load_theme,
 }
-
-
-def _case_results(
-    options: argparse.Namespace, documents: Mapping[Path, str | None]
-) -> list[CaseResult]:
-    """The results of the cases of rules: those of the documents; without FILE the shipped ones,
-    too."""
-    own = [p for p, k in documents.items() if (k or _kind(read_document(p))) == "rules"]
-    return run_cases(r for r in load_rules(own) if not options.files or r.path in own)

@@ -158,8 +158,8 @@ class Desk:
     # -- on the thread of the protocol -----------------------------------------------------
 
     async def ask(self, look: Callable[[bool], T | None], seconds: float = 0.0) -> T:
-        """What ``look`` returns on the thread of the owner, called until it returns something
-        other than None, for so many seconds: then a last time, with True."""
+        """Call ``look`` on the thread of the owner until it returns something other than None, for
+        at most ``seconds``: then a last time, with True."""
         until = self.session.clock.monotonic() + seconds
         question = _Question(look, until, Future[T]())
         self._new.put(question)
@@ -167,7 +167,7 @@ class Desk:
         return await asyncio.wrap_future(question.answer)
 
     async def tell(self, answer: Callable[[], T]) -> T:
-        """What ``answer`` returns there, once the logs have been read the first time."""
+        """Call ``answer`` there, once the logs have been read the first time."""
         left = self._began + _FIRST_READ_S - self.session.clock.monotonic()
         return await self.ask(lambda last: answer() if last or self.is_read() else None, left)
 
@@ -361,7 +361,7 @@ class Tools:
     def _request(
         self, run: RunView, browser: SampleBrowser, row: SampleRow | None, now: float
     ) -> Read | None:
-        """What is to be read next. Raises UsageError for a file outside of LOGDIR."""
+        """Choose what to read next. Raises UsageError for a file outside of LOGDIR."""
         kind = browser.current
         path = kind.file_of(browser.step) if isinstance(kind, SampleSet) else None
         texts.check_inside(self._session, run, *([path] if path else []))
@@ -380,7 +380,7 @@ class Tools:
 
 
 class _Waiting:
-    """What somebody waits for. On the thread of the owner."""
+    """Events that somebody waits for. On the thread of the owner."""
 
     def __init__(self, session: Session, name: str, step: int | None) -> None:
         self._step = step
@@ -394,7 +394,7 @@ class _Waiting:
         }
 
     def look(self) -> tuple[str, RunView | None]:
-        """What happened, in words, and to which run; "" for nothing."""
+        """Say what happened, and to which run; "" for nothing."""
         for event in self._watcher.events():
             if self._key in (None, event.run.key) and event.is_news:
                 change = f"{event.kind.value}: [{event.finding.rule}] {event.finding.level.word}"

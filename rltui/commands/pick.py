@@ -1,4 +1,4 @@
-"""What ``rltui watch`` without a path offers: the logs that were found, to choose from."""
+"""Picker of ``rltui watch`` without a path: the logs that were found, to choose from."""
 
 from __future__ import annotations
 

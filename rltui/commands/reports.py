@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from rltui.commands import command
@@ -26,7 +25,7 @@ from rltui.output.explain import explain_document, explain_text, linked_files
 from rltui.output.json_document import dump, snapshot_document
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
-from rltui.session import RunView, Session
+from rltui.session import Session
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
 
@@ -102,7 +101,9 @@ def plot(options: argparse.Namespace) -> int:
     if not runs:
         return command.nothing_readable(options, session)
 
-    _check_axis(options.x, runs)
+    if options.x not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, options.x))):
+        hint = nearest(options.x, names_in(runs, settings=False))
+        raise UsageError(f"no metric {options.x!r} for --x", hint=hint)
     if options.compare:
         runs = markdown.compared(runs, options.compare)
     colour = wants_colour(sys.stdout, os.environ)
@@ -121,13 +122,6 @@ def plot(options: argparse.Namespace) -> int:
     emit("\n".join(charts))
 
     return command.with_faults(Exit.OK, session.faults)
-
-
-def _check_axis(name: str, runs: Sequence[RunView]) -> None:
-    if name not in (*KINDS, "tokens", *(a for r in runs for a in axes_of(r, name))):
-        raise UsageError(
-            f"no metric {name!r} for --x", hint=nearest(name, names_in(runs, settings=False))
-        )
 
 
 def _is_logdir(name: str) -> bool:

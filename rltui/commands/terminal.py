@@ -1,5 +1,5 @@
-"""What the program runs on: a terminal, a browser by way of textual-serve, a pipe that is a log
-(``train.py 2>&1 | tee log | rltui watch -``); and whether to write colours there."""
+"""Terminal of the program, a browser by way of textual-serve, or a pipe that is a log (``train.py
+2>&1 | tee log | rltui watch -``); and whether to write colours there."""
 
 from __future__ import annotations
 

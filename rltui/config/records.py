@@ -125,7 +125,7 @@ class HooksConfig:
     level: Annotated[str, one_of("watch", "bad")] = "watch"
     """Findings below this level are not handed to ``on_finding``."""
     format: Annotated[str, one_of(*FORMATS)] = "json"
-    """What is handed over: the event as JSON, or one line of text."""
+    """Form of the message: the event as JSON, or one line of text."""
     per_minute: Annotated[int, within(1, 600)] = 10
     """Most messages in a minute; newer states of a finding replace those that wait."""
     timeout_s: Annotated[float, within(0.1, 600)] = 10.0
@@ -159,7 +159,7 @@ def _end(position: int) -> Keyed:
 
 @record
 class MetricOverride:
-    """What the user changes for one tag or metric; None means no change."""
+    """Changes of the user for one tag or metric; None means no change."""
 
     low: Annotated[float | None, _end(0)] = None
     high: Annotated[float | None, _end(1)] = None

@@ -106,12 +106,12 @@ def file_url(path: Path) -> str:
 
 
 def identity(path: Path) -> str:
-    """The same text for all names of one place: the real path, or the address."""
+    """Text that is equal for all names of one place: the real path, or the address."""
     return str(path) if is_remote(path) else os.path.realpath(path)
 
 
 def parse_logdir(text: str) -> Path:
-    """What LOGDIR means on the command line; something local of that name comes first.
+    """Parse LOGDIR of the command line; something local of that name comes first.
 
     Raises UsageError for no text at all, such as that of a variable that is not set, and for an
     address with a password, without a host, of a web server, or of a protocol without its slashes.
@@ -158,7 +158,7 @@ def _check(scheme: str, authority: str, text: str) -> None:
 
 
 def spelled_out(text: str) -> str:
-    """What a library says of an address, with ``host:port`` in place of Python's tuple:
+    """Rewrite a library's message on an address, with ``host:port`` in place of Python's tuple:
     ``Connect call failed ('127.0.0.1', 1)``. An address of IPv6 has brackets."""
 
     def address(found: re.Match[str]) -> str:

@@ -54,7 +54,7 @@ class TextPoint(NamedTuple):
 
 
 class MediaKind(str, Enum):
-    """What a log holds besides numbers and texts."""
+    """Kind of the content of a log that is neither number nor text."""
 
     HISTOGRAM = "histogram"
     PICTURE = "picture"
@@ -69,13 +69,13 @@ class MediaPlace(NamedTuple):
     kind: MediaKind
     step: int
     offset: int
-    """Of its record, in bytes from the beginning of the file."""
+    """Offset of its record, in bytes from the beginning of the file."""
     length: int
     """Bytes of the record."""
 
 
 class Phase(NamedTuple):
-    """What a training is doing between two rows, as its console says it."""
+    """Activity of a training between two rows, as its console says it."""
 
     name: str
     """``actor_train``, ``evaluating``."""
@@ -104,7 +104,7 @@ class LogTail(NamedTuple):
     after_row: int
     """Number of lines after the last row of metrics."""
     phase: Phase | None = None
-    """What the training is doing since that row, where the log says it."""
+    """Activity since that row, where the log says it."""
     lasted_s: float = 0.0
     """Seconds from the first to the last time that is printed after that row."""
 
@@ -196,7 +196,7 @@ class SourceInfo(NamedTuple):
     modified: float
     """Modification time of the file, seconds since the epoch."""
     precision_rank: int = 3
-    """Of several sources of one run the highest wins (see ``Format``)."""
+    """Precision of its values: of several sources of one run the highest wins (see ``Format``)."""
     steps_are_row_numbers: bool = False
     """Whether its steps are row numbers, because the log has no steps."""
     guessed: frozenset[str] = frozenset()

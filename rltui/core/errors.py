@@ -70,5 +70,5 @@ class DocumentError(RltuiError):
 
 
 def did_you_mean(hint: str | None) -> str:
-    """What follows a message that has a hint."""
+    """End of a message that has a hint."""
     return f"; did you mean {hint!r}?" if hint else ""

@@ -28,10 +28,10 @@ _KEPT = 20
 
 
 class Fault(NamedTuple):
-    """What went wrong, for people."""
+    """Failure of rltui itself, for people."""
 
     what: str
-    """What could not be done: "could not be judged"."""
+    """Task that failed: "could not be judged"."""
     error: str
     report: Path | None
     """The file with the traceback; None where it cannot be written."""

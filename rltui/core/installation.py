@@ -60,7 +60,7 @@ def to_add(*packages: str) -> str:
 
 
 def _asked(receipt: str, packages: Sequence[str]) -> list[str]:
-    """What ``uv tool install`` was given, and packages beside it."""
+    """Requirement that ``uv tool install`` was given, and packages beside it."""
     source, beside = ["rltui"], []
     for name, rest in _ENTRY.findall(receipt.partition("entrypoints")[0]):
         extras = f"[{extras.replace(chr(34), '')}]" if (extras := _value(rest, "extras")) else ""

@@ -39,7 +39,7 @@ def worst(levels: Iterable[Level]) -> Level:
 
 
 class RunState(str, Enum):
-    """What a run is doing, according to its files."""
+    """State of a run, according to its files."""
 
     LIVE = "live"
     STALLED = "stalled"
@@ -67,7 +67,7 @@ class Direction(str, Enum):
 
 
 def choose(word: str, names: Mapping[str, Value]) -> tuple[Value | None, str]:
-    """What ``word`` names, in any case: a whole name, or the beginning of those of one value.
+    """Look up ``word`` in any case: a whole name, or the beginning of those of one value.
 
     Without such a value: None, and a hint that may be empty ("; did you mean perf or progress?").
     """

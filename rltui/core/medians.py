@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from rltui.core.block import FloatArray, ValueArray
+from rltui.core.block import FloatArray, IntArray, ValueArray
 
 
 def median(x: ValueArray) -> float:
@@ -18,6 +18,11 @@ def median(x: ValueArray) -> float:
     if math.isnan(at(-1)):
         return math.nan
     return float(at(middle)) if len(x) % 2 else 0.5 * float(at(middle - 1) + at(middle))
+
+
+def usual_change(x: ValueArray | IntArray) -> float:
+    """Median difference between neighbours, of two values at least; NaN if one of them is."""
+    return float(np.median(np.abs(np.diff(x))))
 
 
 def row_medians(view: ValueArray) -> FloatArray:

@@ -128,7 +128,7 @@ def masked(name: str, value: str) -> str:
 
 
 def _public(address: str) -> str:
-    """What follows the scheme of an address, without login, query, and the path of a webhook."""
+    """Part of an address behind its scheme, without login, query, and the path of a webhook."""
     login = _LOGIN.match(address)
     host, slash, path = address[login.end() if login else 0 :].partition("?")[0].partition("/")
     return f"{host}/{MASK}" if path and _HOOK.search(f"{host}/{path}") else host + slash + path

@@ -151,7 +151,7 @@ def first_of(names: Sequence[str], most: int = 5) -> str:
 
 
 def natural(text: str) -> str:
-    """What texts are sorted by so that "GPU 2" comes before "GPU 10"."""
+    """Sort key by which "GPU 2" comes before "GPU 10"."""
     return _NUMBER.sub(lambda found: f"{len(found[1]):03}{found[1]}", text)
 
 
@@ -168,7 +168,7 @@ def words_match(hay: str, text: str) -> bool:
 
 
 def shared_start(texts: Sequence[str]) -> str:
-    """What some texts have in common at the beginning."""
+    """Beginning that all the texts share."""
     low, high = min(texts), max(texts)
     pairs = enumerate(zip(low, high, strict=False))
     return low[: next((at for at, (a, b) in pairs if a != b), len(low))]

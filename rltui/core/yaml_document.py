@@ -292,29 +292,23 @@ def read_document(path: Path) -> Node:
     Raises DocumentError when the file cannot be read or is not YAML.
     """
     try:
-        text = _bytes_of(path).decode("utf-8")
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                found = file.read(_MOST_BYTES + 1)
+            else:  # a pipe that somebody writes to
+                found = b"".join(_arriving(file))
+        if len(found) > _MOST_BYTES:
+            raise OSError(errno.EFBIG, f"has more than {_MOST_BYTES >> 20} MiB")
+        text = found.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DocumentError(f"cannot be read: {reason}", path=path) from error
     return parse_document(text, path)
 
 
-def _bytes_of(path: Path) -> bytes:
-    """The bytes of a file, or of a pipe that somebody writes to. Raises OSError, also for one that
-    has no end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb", buffering=0) as file:
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            found = file.read(_MOST_BYTES + 1)
-        else:
-            found = b"".join(_arriving(file))
-    if len(found) > _MOST_BYTES:
-        raise OSError(errno.EFBIG, f"has more than {_MOST_BYTES >> 20} MiB")
-    return found
-
-
 def _arriving(file: io.RawIOBase) -> Iterator[bytes]:
-    """What is written to a pipe until its end, as long as it comes."""
+    """Yield what is written to a pipe until its end, as it comes."""
     size, begun = 0, not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
     while size <= _MOST_BYTES:
         ready = select.select([file], [], [], _PATIENCE_S)[0]
@@ -339,7 +333,13 @@ def parse_document(text: str, path: Path) -> Node:
 
     try:
         if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
-            _check_depth(yaml, text, path, loader_class)
+            # its depth may overflow the stack of the C loader, which ends the process
+            depth = 0
+            for event in yaml.parse(text, Loader=loader_class):
+                depth += isinstance(event, yaml.CollectionStartEvent)
+                depth -= isinstance(event, yaml.CollectionEndEvent)
+                if depth > _MAX_DEPTH:
+                    raise DocumentError("nested too deeply", path=path)
         found = loader.get_single_node()
         return Node({}, path, 1, 1) if found is None else _Converter(loader, path).convert(found, 0)
     except yaml.MarkedYAMLError as error:
@@ -371,17 +371,6 @@ _MAX_NODES = 500_000
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
-def _check_depth(yaml: Any, text: str, path: Path, loader_class: Any) -> None:
-    """Raise DocumentError for a text whose depth would overflow the stack of the C loader, which
-    ends the process."""
-    depth = 0
-    for event in yaml.parse(text, Loader=loader_class):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise DocumentError("nested too deeply", path=path)
-
-
 class _Converter:
     """Converts the nodes of PyYAML, within bounds."""
 
@@ -410,20 +399,17 @@ class _Converter:
             value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in value}
         elif node.id == "sequence":
             value = [self.convert(v, depth + 1) for v in value]
+        elif not node.style and _EXPONENT.fullmatch(node.value):
+            value = float(node.value)
         else:
-            value = self._scalar(node)
+            try:
+                value = self._loader.construct_object(node)
+            except (ValueError, KeyError, IndexError, AttributeError) as error:
+                # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
+                problem = f"not a valid value: {error}"
+                raise DocumentError(problem, path=self._path, line=line, column=column) from error
 
         return Node(value, self._path, line, column)
-
-    def _scalar(self, node: Any) -> Any:
-        if not node.style and _EXPONENT.fullmatch(node.value):
-            return float(node.value)
-        try:
-            return self._loader.construct_object(node)
-        except (ValueError, KeyError, IndexError, AttributeError) as error:
-            # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
-            at = {"line": node.start_mark.line + 1, "column": node.start_mark.column + 1}
-            raise DocumentError(f"not a valid value: {error}", path=self._path, **at) from error
 
     def _key(self, node: Any, depth: int) -> Node:
         key = self.convert(node, depth)

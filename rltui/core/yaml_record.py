@@ -68,7 +68,7 @@ def read_record(node: Node, kind: type[T], **given: Any) -> T:
 
 
 def record_of(table: Table, kind: type[T], **given: Any) -> T:
-    """As :func:`read_record`, from a mapping that may have other keys, too."""
+    """Read a record, as :func:`read_record`, from a mapping that may have other keys, too."""
     record: Any = kind
     values = dict(given)
     incomplete = False
@@ -99,7 +99,11 @@ _EMPTY = {str: "", float: 0.0, int: 0, bool: False, tuple: ()}
 def fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], object], ...]:
     """(name, key, reader, value that stands for a wrong one) of each field of a record."""
     found = []
-    optional = _optional(kind)
+    if is_dataclass(kind):
+        none = (MISSING, MISSING)
+        optional = {f.name for f in fields(kind) if (f.default, f.default_factory) != none}
+    else:
+        optional = set(kind._field_defaults)
     for name, hint in get_type_hints(kind, include_extras=True).items():
         key = hint.__metadata__[0].key if get_origin(hint) is Annotated else ""
         plain = hint.__origin__ if get_origin(hint) is Annotated else hint
@@ -111,14 +115,6 @@ def fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], object]
     return tuple(found)
 
 
-def _optional(kind: Any) -> set[str]:
-    """The fields of a NamedTuple or dataclass that have a default."""
-    if not is_dataclass(kind):
-        return set(kind._field_defaults)
-    given = (f.name for f in fields(kind) if (f.default, f.default_factory) != (MISSING, MISSING))
-    return set(given)
-
-
 _READERS: dict[Any, Callable[[Node], Any]] = {
     str: Node.text, float: Node.number, int: Node.integer, bool: Node.boolean, Node: lambda n: n,
     tuple[str, ...]: Node.texts, re.Pattern[str]: Node.pattern,
@@ -126,8 +122,8 @@ _READERS: dict[Any, Callable[[Node], Any]] = {
 
 
 def _reader(hint: Any) -> Callable[[Node], Any]:
-    """What reads a value of a type: of a scalar, a record, an enumeration, or those in a tuple, a
-    mapping, or an optional field."""
+    """Make the reader of values of a type: of a scalar, a record, an enumeration, or those in a
+    tuple, a mapping, or an optional field."""
     if hint in _READERS:
         return _READERS[hint]
     origin, arguments = get_origin(hint), get_args(hint)

@@ -30,7 +30,7 @@ class State(NamedTuple):
     reward: float
     """Share of correct responses, 0 to 1."""
     skill: float
-    """The same on held-out problems, without the noise of a batch."""
+    """Skill on held-out problems, without the noise of a batch."""
     entropy: float
     """nats per token."""
     kl_reference: float
@@ -95,7 +95,7 @@ class Scenario(NamedTuple):
     onset: int | None = None
     """Step of 200 at which it goes wrong or ends; None for a run that stays healthy."""
     failure: Annotated[Failure | None, Keyed(read=_failure)] = None
-    """What it does to the state of a GRPO run."""
+    """Failure that it brings into the state of a GRPO run."""
     rule: str | None = None
     """Id of the rule that finds it."""
     trainer: str = "verl"

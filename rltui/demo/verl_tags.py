@@ -51,7 +51,7 @@ def step_row(state: State, rng: np.random.Generator) -> Row:
 
 
 def validation_row(state: State, rng: np.random.Generator) -> Row:
-    """What verl logs for a validation, as also before the first step."""
+    """Row that verl logs for a validation, as also before the first step."""
     row: Row = {}
     for source, offset in (("openai/gsm8k", 0.03), ("math_dapo", -0.12)):
         mean = min(0.99, max(0.0, state.skill + offset + float(rng.normal(0, 0.008))))

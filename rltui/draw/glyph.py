@@ -77,7 +77,7 @@ class GlyphSet:
     bar: str = "━"
     """Body of the bar of a finding."""
     bar_rest: str = "━"
-    """What is left of a progress bar; the same glyph as what is done, in another colour."""
+    """Rest of a progress bar; the same glyph as its done part, in another colour."""
 
     # Typography
     dot: str = "·"

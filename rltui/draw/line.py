@@ -76,7 +76,7 @@ class Style:
     """Swap colours: the one way to show a selection without colour."""
     underline: bool = False
     link: str = ""
-    """What a click opens, in terminals that know links: an address of ASCII characters."""
+    """Address that a click opens, in terminals that know links; of ASCII characters."""
 
 
 def style(

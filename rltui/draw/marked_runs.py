@@ -25,7 +25,7 @@ from rltui.draw.line import (
     TEXT,
     Block,
     Line,
-    Style,
+    Span,
     Token,
     column,
     fit_line,
@@ -33,6 +33,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import distinct
+from rltui.draw.table import Table, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, x_axis
 from rltui.facts.cache import RunSeriesCache, kept
@@ -45,8 +46,13 @@ from rltui.store import Series
 _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 #: Weight of the averages as long as the user has chosen none.
 WEIGHT = 0.6
-#: Cells: line and sign, value with badge, average, difference, step of the point.
-_SAMPLE, _VALUE, _AVERAGE, _DIFFERENCE, _SEEN = 4, numbers.ALIGNED_WIDTH + 3, 12, 13, 12
+#: Cells of line and sign.
+_SAMPLE = 4
+_LAYOUTS = """
+   name value average apart seen
+60  1*   12     11     12   11
+ 0  1*   12      -     12    -
+"""
 #: The name at least and at most, and a setting at most.
 _NAME, _WIDEST, _SETTING = 10, 40, 16
 #: The name at least where all is in one line.
@@ -70,7 +76,7 @@ class Trace:
 
     @property
     def curve(self) -> Curve:
-        """The same for a chart."""
+        """Curve of the trace in a chart."""
         return Curve(*self.points, mean=self.mean, is_path=self.steps is not None)
 
     def scaled(self, factor: float) -> Trace:
@@ -125,8 +131,8 @@ def sweep_of(run: RunView, view: View) -> Sweep:
 
 
 def charted(run: RunView, tag: str, view: View) -> list[Compared]:
-    """What the chart of ``tag`` shows: the run itself, then the marked runs that have the metric,
-    by slot, and the rows that share the chart."""
+    """List what the chart of ``tag`` shows: the run itself, then the marked runs that have the
+    metric, by slot, and the rows that share the chart."""
     labels, rows = sweep_of(run, view).labels, _sharing(run, tag, view)
     marked_runs, others = [m for m in view.marked if m.run is not run], []
     for marked, (name, note) in zip(marked_runs, labels[1:], strict=True):
@@ -170,7 +176,7 @@ def row_label(run: RunView, tag: str) -> str:
 def _lines_of(
     run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
 ) -> tuple[list[Curve], list[Trace]]:
-    """Those with a colour as lines, and all others."""
+    """Split the traces: those with a colour as lines, and all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 
@@ -414,61 +420,58 @@ def _table(
     rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
 ) -> Block:
     own, origin = rows[0], next(r for r in rows if r.what.run is base)
-    is_roomy, more, run = width >= _ROOMY, len(rows) - len(shown), rows[0].what.run
+    more, run, text = len(rows) - len(shown), rows[0].what.run, view.glyphs.text
     title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
-    heads = _heads("to this run" if origin is own else "to reference", view, is_roomy)
     names = [r.what.name + " (ref.)" * (r is origin is not own) for r in shown]
-    left = width - _SAMPLE - sum(cells for _, cells in heads)
-    room = min(max(_NAME, min(_WIDEST, left)), longest([*names, title], _NAME) + 1)
-    settings = _settings(shown, sweep_of(run, view), left - room) if is_roomy else []
-    heads += [(last_part(name), cells) for name, cells in settings]
-    lines: Block = [[column(title, _SAMPLE + room, ACCENT_BOLD)]]
-    lines[0] += [column(text, cells, MUTED) for text, cells in heads]
-    for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
-        line = [*_sample(row, view), column(name, room, STRONG if row is own else TEXT)]
-        texts = _cells(row, origin, view, is_roomy)
-        texts += [(setting_of(row.what.run, n), MUTED) for n, _ in settings]
-        line += [column(t, cells, look) for (t, look), (_, cells) in zip(texts, heads, strict=True)]
-        lines.append(line)
+    columns = table_for(_LAYOUTS, width, _SAMPLE)
+    room = min(max(_NAME, min(_WIDEST, columns["name"])), longest([*names, title], _NAME) + 1)
+    left = columns["name"] - room
+    settings = _settings(shown, sweep_of(run, view), left) if width >= _ROOMY else {}
+    # a setting may have the name of another column
+    own_cells = {f"={name}": cells for name, cells in settings.items()}
+    columns = Table(columns.cells | {"name": room - 1} | own_cells, lead=_SAMPLE)
+    heads = {f"={name}": last_part(name) for name in settings}
+    heads |= {"value": "   value", "average": f"smooth {numbers.short(weight_of(view))}"}
+    heads |= {"apart": "to this run" if origin is own else "to reference", "seen": "seen at"}
+    above: dict[str, Span | Line] = {name: (words, MUTED) for name, words in heads.items()}
+    lines = [columns.line([column(title, _SAMPLE + room, ACCENT_BOLD)], above)]
 
-    text = view.glyphs.text
+    for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
+        cells = _cells(row, origin, view)
+        cells["name"] = name, STRONG if row is own else TEXT
+        for setting in settings:
+            cells[f"={setting}"] = setting_of(row.what.run, setting), MUTED
+        lines.append(columns.line(_sample(row, view), cells))
     return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
 
 
-def _cells(row: _Row, origin: _Row, view: View, is_roomy: bool) -> list[tuple[str, Style]]:
+def _cells(row: _Row, origin: _Row, view: View) -> dict[str, Span | Line]:
     """Value with badge, average, difference to ``origin``, and where it was seen."""
     reading, difference = row.reading, numbers.MISSING
     if reading is None:
-        texts = [(numbers.aligned(None), MUTED), ("", MUTED), ("", MUTED), ("not yet", MUTED)]
-        return texts if is_roomy else texts[::2]
+        blank, missing = ("", MUTED), (numbers.aligned(None), MUTED)
+        return {"value": missing, "average": blank, "apart": blank, "seen": ("not yet", MUTED)}
     level = reading.level if reading.level >= Level.WATCH else None
     token = Token.STRONG if level is None else LEVEL_TOKEN[level]
     badge = "" if level is None else f" {view.glyphs.badge(level)}"
     if row.what.run is not origin.what.run:
         difference = numbers.signed(reading.value - origin.value)
-    texts = [(numbers.aligned(reading.value) + badge, style(token, bold=True)), (difference, TEXT)]
-    if is_roomy:
-        average = float(smooth(reading.recent, weight_of(view))[-1])
-        texts.insert(1, (numbers.aligned(average), TEXT))
-        texts.append((reading.seen_words, MUTED))
-    return texts
+    average = float(smooth(reading.recent, weight_of(view))[-1])
+    return {
+        "value": (numbers.aligned(reading.value) + badge, style(token, bold=True)),
+        "average": (numbers.aligned(average), TEXT),
+        "apart": (difference, TEXT),
+        "seen": (reading.seen_words, MUTED),
+    }
 
 
-def _heads(apart: str, view: View, is_roomy: bool) -> list[tuple[str, int]]:
-    """The heads of the columns that :func:`_cells` fills, with their cells."""
-    if not is_roomy:
-        return [("   value", _VALUE), (apart, _DIFFERENCE)]
-    average = f"smooth {numbers.short(weight_of(view))}", _AVERAGE
-    return [("   value", _VALUE), average, (apart, _DIFFERENCE), ("seen at", _SEEN)]
-
-
-def _settings(shown: Sequence[_Row], sweep: Sweep, room: int) -> list[tuple[str, int]]:
+def _settings(shown: Sequence[_Row], sweep: Sweep, room: int) -> dict[str, int]:
     """The settings that have room, with the cells of each."""
-    found = []
+    found = {}
     for name in sweep.settings:
         values = (setting_of(r.what.run, name) for r in shown)
         cells = min(_SETTING, longest([last_part(name), *values]) + 2)
         if cells <= room:
-            found.append((name, cells))
+            found[name] = cells - 1
             room -= cells
     return found

@@ -145,7 +145,7 @@ def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:
 
 
 def note_text(note: Note, path: str) -> str:
-    """What is wrong with a file, and where in it."""
+    """Say what is wrong with a file, and where in it."""
     at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
     return f"{clean(path)}{at}: {clean(note.message)}"
 

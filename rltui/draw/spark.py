@@ -110,7 +110,7 @@ def _grades(levels: Sequence[Episode], first: float, unit: float, used: int) -> 
 
 
 def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
-    """What each of the columns in use shows: its value (used,) and its kind (used,)."""
+    """Values (used,) and kinds (used,) of the columns in use."""
     own = digest.count[:used] > 0
     filled = np.flatnonzero(own)
     high, low, good = digest.high[filled], digest.low[filled], digest.good[filled]
@@ -182,7 +182,8 @@ class Digest:
         self.changed = 0
         """The first column that has changed since the points were drawn; ``width`` for none."""
         self.drawn: tuple[tuple[object, ...], list[Span]] | None = None
-        """What the points were drawn by, and the line; None unless all are finite."""
+        """Drawing of the points: by what they were drawn, and the line; None unless all are
+        finite."""
         self._begins: NDArray[Any] = self.first + np.arange(width + 1) * unit
         """(width + 1,) where the columns begin; the last entry is the end."""
         self._begin = 0

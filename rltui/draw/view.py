@@ -1,4 +1,4 @@
-"""What screens share: options of the view, and the record of a layout."""
+"""View options that screens share, and the record of a layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class View(NamedTuple):
     """How charts and lists are drawn. Cursor, filter and zoom belong to each screen."""
 
     axis: str = "step"
-    """What the x axis counts: step, relative, wall, tokens or a metric."""
+    """Quantity on the x axis: step, relative, wall, tokens or a metric."""
     smooth: float = 0.0
     """Weight of the moving average, 0 (none) to below 1."""
     log_y: bool = False
@@ -61,7 +61,7 @@ class View(NamedTuple):
 
 
 def missing_on(axis: str) -> str:
-    """What a log lacks that has no such axis: times or a metric."""
+    """Name what a log without that axis lacks: times or a metric."""
     return "times" if axis in ("relative", "wall") else axis
 
 

@@ -36,8 +36,8 @@ def alarms(run: RunView) -> tuple[Failure, ...]:
 
 
 def names_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
-    """What the framework of a run, or another one, calls a metric; empty where it has no name for
-    it, or only templates that stand for many."""
+    """Names that the framework of a run, or another one, gives a metric; empty where it has none,
+    or only templates that stand for many."""
     patterns = _patterns_of(run, key, framework)
     return tuple(p for p in patterns if not {*"*?[{"} & {*p})[:_NAMES]
 

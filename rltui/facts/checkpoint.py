@@ -22,9 +22,9 @@ class LastGood(NamedTuple):
     step: int
     steps_since: int
     gpus: int | None
-    """As the configuration says; None where it does not."""
+    """Number of GPUs in the configuration; None where it does not say."""
     gpu_hours: float | None
-    """What the steps since took; None where GPUs or times are not known."""
+    """Cost of the steps since the checkpoint; None where GPUs or times are not known."""
 
 
 def _story(run: RunView) -> list[Diagnosis]:
@@ -59,7 +59,8 @@ def checkpoint_fields(run: RunView) -> dict[str, float | None] | None:
 
 
 def _seconds(run: RunView, begin: int, end: int) -> float | None:
-    """What the steps after ``begin`` took: by the step times, else by the clock of the rows."""
+    """Seconds that the steps after ``begin`` took: by the step times, else by the clock of the
+    rows."""
     for tag in run.tags_of_metrics((run.catalogue.roles.step_time,)):
         series = run.shown(tag)
         values = series.values[(series.steps > begin) & np.isfinite(series.values)]

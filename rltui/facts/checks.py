@@ -1,11 +1,9 @@
-"""What to check about a diagnosis: each item with its value and level."""
+"""Checks of a diagnosis: each item with its value and level."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
-
-import numpy as np
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
@@ -30,12 +28,12 @@ class CheckItem(NamedTuple):
     tag: str | None
     """None when the run logs none of the metrics."""
     level: Level
-    """That of its row in every table; a worse one that it had while the symptom lasted."""
+    """Level of its row in every table; a worse one that it had while the symptom lasted."""
     value: float | None
     step: int | None
     """Step of the value."""
     hint: str
-    """What stands out: "× 200 at step 30", "usually ≤ 0.02"; "" for nothing."""
+    """Oddity of the value: "× 200 at step 30", "usually ≤ 0.02"; "" for none."""
     then: tuple[int, float] | None = None
     """(step, value) at its worst while the symptom lasted, else at its onset; None when it is the
     same now."""
@@ -44,7 +42,7 @@ class CheckItem(NamedTuple):
     is_setting: bool = False
     """Whether a person or a schedule sets it."""
     answer: str = ""
-    """What the log answers; "" where a person has to."""
+    """Answer found in the log; "" where a person has to look."""
 
     @property
     def ask(self) -> str:
@@ -64,7 +62,7 @@ class CheckItem(NamedTuple):
 
 
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
-    """What to check, each metric once: what stands out by itself, then in the order of the
+    """List what to check, each metric once: what stands out by itself, then in the order of the
     symptom, last what the log answers."""
     items: dict[str | int, CheckItem] = {}
     for n, check in enumerate(diagnosis.symptom.checks):
@@ -87,11 +85,20 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
     info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
     hint = _standing_out(run, check, row)
     level, then = _past(run, tag, diagnosis)
+    # what did not stand out at the onset already shows an effect, not the cause
+    is_effect = False
+    if hint and onset is not None:
+        cause, value = findings.cause_of(run), series.values[max(0, series.rows_until(onset) - 1)]
+        is_effect = not (
+            (cause is not None and cause.tag == tag)
+            or _far_from_usual(check, float(value) * info.scale)
+            or vanished(info, run.series(tag), onset) is not None
+        )
     is_constant = series.count > 1 and bool((series.values == series.values[0]).all())
 
     return CheckItem(
         check,
-        info.metric.key if info.metric else tag,
+        info.key or tag,
         info.title,
         tag,
         max(row.level, level),
@@ -99,7 +106,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
         None if series.last is None else series.last[0],
         hint,
         then,
-        is_effect=bool(hint) and onset is not None and not _stood_out(run, check, tag, onset),
+        is_effect=is_effect,
         is_setting=info.category is Category.HYPER,
         answer=check.constant if is_constant else "",
     )
@@ -113,7 +120,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
         return Level.UNKNOWN, None
     found = [
         f
-        for f in (run.report.findings if run.report else ())
+        for f in run.findings
         if f.tag == tag
         and (until is None or (f.since_step or 0) <= until)
         and (f.until_step is None or f.until_step >= onset)
@@ -124,7 +131,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
         level = worst.evidence.worst or worst.level
         at = worst.evidence.row.get("at", worst.since_step)
 
-    row = max(0, int(np.searchsorted(series.steps, onset if at is None else at, "right")) - 1)
+    row = max(0, series.rows_until(onset if at is None else at) - 1)
     value, now = float(series.values[row]), float(series.values[-1])
     alike = abs(value - now) <= _OTHER * max(abs(value), abs(now))
     if alike or (math.isnan(value) and math.isnan(now)):
@@ -149,24 +156,13 @@ def _standing_out(run: RunView, check: Check, row: TagRow) -> str:
 
 
 def _far_from_usual(check: Check, value: float) -> str:
-    """What the values of a metric usually are, for one that is not; else ""."""
+    """Name the usual limit that a value is beyond; "" for a usual value."""
     low, high = check.usual.low, check.usual.high
     if high is not None and value > high:
         return f"usually ≤ {numbers.plain(high)}"
     if low is not None and value < low:
         return f"usually ≥ {numbers.plain(low)}"
     return ""
-
-
-def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
-    """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
-    cause, series, info = findings.cause_of(run), run.shown(tag), run.infos[tag]
-    value = float(series.values[max(0, int(np.searchsorted(series.steps, onset, "right")) - 1)])
-    return (
-        (cause is not None and cause.tag == tag)
-        or bool(_far_from_usual(check, value * info.scale))
-        or vanished(info, run.series(tag), onset) is not None
-    )
 
 
 def then_words(item: CheckItem) -> str:

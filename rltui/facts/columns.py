@@ -129,7 +129,7 @@ def names_in(runs: Iterable[RunView], *, settings: bool = True) -> list[str]:
     """Names that columns can have: metrics and other tags, then hyperparameters if ``settings``."""
     metrics, hyper = dict[str, None](), dict[str, None]()
     for run in runs:
-        metrics |= {(i.metric.key if i.metric else t): None for t, i in run.infos.items()}
+        metrics |= {(i.key or t): None for t, i in run.infos.items()}
         names = run.settings if settings else ()
         hyper |= {(last_part(n) if main_rank(n) >= 0 else n): None for n in names}
     return [clean(name) for name in (*metrics, *hyper) if not re.search(r"[\s,]", name)]

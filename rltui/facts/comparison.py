@@ -56,7 +56,7 @@ class Crosshair(NamedTuple):
     step: int
     x: float
     axis: str = "step"
-    """What the axis counts: step, relative, wall, tokens or a metric."""
+    """Quantity on the axis: step, relative, wall, tokens or a metric."""
     kind: str = "step"
     grows: bool = True
 
@@ -67,7 +67,7 @@ class Crosshair(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a run has there."""
+    """Values of a run at a crosshair."""
 
     recent: FloatArray
     """(n,) the values up to there, NaN included, as many as an average may count."""
@@ -82,7 +82,7 @@ class Reading(NamedTuple):
 
     @property
     def value(self) -> float:
-        """Of the newest point at or before the crosshair; may be NaN."""
+        """Newest value at or before the crosshair; may be NaN."""
         return float(self.recent[-1])
 
     @property
@@ -123,7 +123,7 @@ class MetricColumn:
     """One metric of all runs."""
 
     info: TagInfo
-    """Of the first run that has it."""
+    """Tag of the first run that has the metric."""
     tags: dict[RunKey, str]
     """Its tag in each run that has it."""
 
@@ -142,7 +142,7 @@ class MetricColumn:
         return None if value is None else value * run.infos[tag].factor_to(self.info)
 
     def reading(self, run: RunView, cross: Crosshair) -> Reading | None:
-        """What a run has at a crosshair, in the unit of the column."""
+        """Values of a run at a crosshair, in the unit of the column."""
         tag = self.tags.get(run.key)
         if tag is None:
             return None
@@ -274,7 +274,8 @@ class Comparison:
         return self._best[column]
 
     def base(self, column: MetricColumn) -> tuple[float | None, str]:
-        """What differences are counted from, and its word: the reference run, else the best."""
+        """Value that differences are counted from, and its word: the reference run, else the
+        best."""
         row = next((r for r in self.rows if r.runs == (self.reference,)), None)
         if row is not None and self.grouping is None:
             return self.value(row, column), "to reference"
@@ -297,15 +298,15 @@ class Comparison:
 
 
 def window_words(cross: Crosshair | None = None) -> str:
-    """What the numbers of a comparison are."""
+    """Describe how the numbers of a comparison are taken."""
     if cross is not None:
         return f"values at step {numbers.step(cross.step)}"
     return f"means over the last {numbers.percent(session_limits().groups.last_share)} of each run"
 
 
 def _alarms(run: RunView) -> list[Finding]:
-    """What fires about a metric, and not about the state of the run."""
-    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
+    """List the firing findings about a metric, without those about the state of the run."""
+    return [f for f in run.firing() if f.tag is not None]
 
 
 def _verdict_words(row: RunRow) -> str:
@@ -426,7 +427,7 @@ def settings_words(comparison: Comparison, here: RunRow | None) -> str:
 
 
 def ends_words(comparison: Comparison) -> str:
-    """That the runs did not get equally far; empty when they did."""
+    """Say that the runs did not get equally far; "" when they did."""
     last = [r.progress.last_step for r in comparison.runs if r.progress is not None]
     known = [s for s in last if s]
     if not known or max(known) < _APART * min(known):

@@ -67,7 +67,7 @@ class Device(NamedTuple):
 
 
 class Devices(NamedTuple):
-    """Those of one kind, by node and number."""
+    """Devices of one kind, by node and number."""
 
     kind: str
     """ "GPU", "engine" or "node"."""
@@ -88,7 +88,7 @@ def devices_of(run: RunView) -> Sequence[Devices]:
     columns = {m: at for at, c in enumerate(_known().columns) for m in c.metrics}
     found: dict[str, dict[_Key, dict[int, str]]] = {"GPU": {}, "engine": {}, "node": {}}
     for tag, info in run.infos.items():
-        at = columns.get(info.metric.key) if info.metric is not None else None
+        at = columns.get(info.key)
         key = _device(info) if at is not None else None
         if at is not None and key is not None and run.points.count(tag):
             found[key[0]].setdefault(key, {}).setdefault(at, tag)
@@ -100,7 +100,7 @@ def _device(info: TagInfo) -> _Key | None:
     labels, metric = info.labels, info.metric
     if metric is None or (info.unit not in {"", metric.unit} and info.scale == 1):
         return None
-    where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
+    where = info.place
     if labels.get("n", "").isdecimal():
         return "GPU", where, int(labels["n"])
     if labels.get("server"):
@@ -165,7 +165,7 @@ def _odd(values: FloatArray, apart: float) -> np.ndarray:
 
 
 def _words(devices: Sequence[Device], heads: Sequence[tuple[str, str]], table: FloatArray) -> str:
-    """What is odd of the device with the most of it, and how many others are odd."""
+    """Describe the device with the most oddities, and count the other odd ones."""
     found = [d for d in devices if d.is_odd]
     if not found:
         return ""

@@ -15,11 +15,11 @@ _SOLVED = ("none", "some", "all")
 
 
 class Environment(NamedTuple):
-    """What a run logs of one environment or data source."""
+    """One environment or data source, as a run logs it."""
 
     name: str
     tag: str
-    """Of its success, or else of its reward."""
+    """Tag of its success, or else of its reward."""
     tags: frozenset[str]
     """All that this record tells of."""
     share: float | None
@@ -70,4 +70,4 @@ def _shares(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, float
 def _newest(run: RunView, tag: str) -> float | None:
     """The newest value in the unit of the metric, if it is finite."""
     last, info = run.series(tag).last, run.infos[tag]
-    return last[2] * info.sign * info.scale if last and np.isfinite(last[2]) else None
+    return last[2] * info.factor if last and np.isfinite(last[2]) else None

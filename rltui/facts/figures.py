@@ -1,4 +1,4 @@
-"""What the series of a metric comes to: newest value, levels over the steps, trend, extent."""
+"""Summary of the series of a metric: newest value, levels over the steps, trend, extent."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def extent_of(run: RunView, series: Series) -> Extent:
 
 def extent_between(series: Series, first: float, last: float) -> tuple[Extent, slice]:
     """The extent of the points at the steps from ``first`` to ``last``, and where they are."""
-    begin = int(np.searchsorted(series.steps, first, "left"))
-    end = int(np.searchsorted(series.steps, last, "right"))
+    begin = series.rows_before(first)
+    end = series.rows_until(last)
     return _extent(series, begin, end), slice(begin, end)
 
 

@@ -49,7 +49,7 @@ class FindingRow(NamedTuple):
 @per_version
 def finding_rows(run: RunView) -> Sequence[FindingRow]:
     """The rows in the order of the report: firing first, causes before effects."""
-    return _rows(run, run.report.findings if run.report else ())
+    return _rows(run, run.findings)
 
 
 @per_version
@@ -107,14 +107,14 @@ def cause_of(run: RunView) -> Move | None:
 
 
 def suspect_of(run: RunView, tag: str) -> Suspect | None:
-    """What is unusual about a setting that is a likely cause; None for any other tag."""
+    """Look up what is unusual about a setting that is a likely cause; None for any other tag."""
     return next((s for s in diagnosed_in(run).suspects if s.tag == tag), None)
 
 
 def onset_of(run: RunView, tag: str) -> Finding | None:
     """The first finding about a metric, else the first one of the run, that began at a step of its
     axis."""
-    own_axis, found = has_own_axis(run, tag), run.report.findings if run.report else ()
+    own_axis, found = has_own_axis(run, tag), run.findings
     known = [f for f in found if f.since_step is not None and f.tag is not None]
     known = [f for f in known if has_own_axis(run, f.tag or "") == own_axis]
     return next((f for f in known if f.is_about(tag)), next(iter(known), None))
@@ -161,7 +161,7 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
 
 
 def projections(run: RunView) -> list[Projection]:
-    """Those of the vital signs, the nearest first."""
+    """Projections of the vital signs, the nearest first."""
     if not is_live(run):
         return []
     tags = [r.tag for s in overview_sections(run) for r in s.rows]

@@ -1,4 +1,4 @@
-"""What runs must be like: the conditions of a file, whether a run meets them, and a first file."""
+"""Gate: the conditions of a file, whether a run meets them, and a first file."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, config: Config) -> Known:
-        """Those of the catalogue and the rules, the user's own among them."""
+        """Build from the catalogue and the rules, the user's own among them."""
         catalogue = open_catalogue(config)
         return cls(catalogue.metrics, {rule.id for rule in open_rules(config, catalogue)})
 
@@ -85,7 +85,7 @@ class Condition(NamedTuple):
     text: str
     line: int
     parts: Parts
-    """What the line says, by the groups of ``_CONDITION``."""
+    """Parts of the line, by the groups of ``_CONDITION``."""
 
 
 class Others(NamedTuple):
@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
 
     met: bool
     words: str
-    """What is, in a sentence that does not name the run."""
+    """Result in a sentence that does not name the run."""
     tag: str | None = None
     value: float | None = None
     """In the unit of the metric, as ``low`` and ``high``: the limits, None for open ends."""
@@ -184,9 +184,18 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
             met = word in meant or (word == "waiting" and "live" in meant)
             return Outcome(met, f"the run is {word}")
         if parts["no"] in _LEVELS:
-            return _of_level(_LEVELS[parts["no"]], run)
+            level = _LEVELS[parts["no"]]
+            said = _findings(run, lambda f: f.level >= level)
+            if run.verdict.crash is not None:
+                said.insert(0, exit_words(run.verdict.crash))
+            words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
+            return Outcome(run.verdict.level < level, words)
         if parts["no"]:
-            return _of_rule(parts["no"], run)
+            rule, report = parts["no"], run.report
+            said = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0]))
+            if report is None or not (said or rule in report.judged):
+                raise _unjudged(rule, run)
+            return Outcome(not said, "; ".join(said) or "it finds nothing")
         if parts["steps"]:
             last = _last_step(run)
             low, high = _fixed(parts) or (None, None)
@@ -197,23 +206,6 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
     except NotMeasuredError as why:
         skipped = bool(parts["if_logged"]) and isinstance(why, NotLoggedError)
         return Outcome(skipped, str(why), skipped=skipped)
-
-
-def _of_level(level: Level, run: RunView) -> Outcome:
-    """Whether the run is below this level."""
-    said = _findings(run, lambda f: f.level >= level)
-    if run.verdict.crash is not None:
-        said.insert(0, exit_words(run.verdict.crash))
-    words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
-    return Outcome(run.verdict.level < level, words)
-
-
-def _of_rule(rule: str, run: RunView) -> Outcome:
-    """Whether this rule could judge the run, and finds nothing."""
-    said, report = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0])), run.report
-    if report is None or not (said or rule in report.judged):
-        raise _unjudged(rule, run)
-    return Outcome(not said, "; ".join(said) or "it finds nothing")
 
 
 def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
@@ -229,7 +221,7 @@ def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
 
 def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
     """ "entropy collapse (bad since 31)", for each finding that holds."""
-    firing = run.report.firing() if run.report else ()
+    firing = run.firing()
     return [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing if wanted(f)]
 
 
@@ -238,7 +230,7 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
     tag, metric = parts["tag"], parts["metric"] or ""
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
     if not found:
-        keys = {info.metric.key for info in run.infos.values() if info.metric is not None}
+        keys = {info.key for info in run.infos.values() if info.key}
         near = similar(tag or metric, keys if tag is None else run.infos, most=1, cutoff=_NEAR)
         like = f"; it logs {clean(near[0])}" if near else ""
         name = metric if tag is None else f"tag {clean(tag)!r}"
@@ -288,7 +280,7 @@ def _inside(x: float, low: float | None, high: float | None) -> bool:
 
 
 def _values_of(runs: Iterable[RunView], info: TagInfo, parts: Parts) -> Iterator[float]:
-    """The same number of other runs, of those that have it."""
+    """Yield one number of each of the other runs that have it."""
     for run in runs:
         tag = counterpart(info, run.infos)
         try:
@@ -304,7 +296,7 @@ def measured(run: RunView, tag: str, parts: Parts) -> tuple[float, int, int]:
     info, series, name = run.infos[tag], run.series(tag), clean(tag)
     rows = _rows(series.steps, parts, name)
     steps, values = series.steps[rows], series.values[rows]
-    x = values.astype(np.float64) * (info.sign * info.scale)
+    x = values.astype(np.float64) * info.factor
     wrong = int(np.count_nonzero(~np.isfinite(x)))
     if wrong:
         raise NotMeasuredError(f"{name} has {wrong} of {len(x)} values that are not finite")
@@ -366,7 +358,7 @@ def _last_step(run: RunView) -> int:
 
 
 def job_of(run: RunView) -> tuple[str, str, str]:
-    """What runs of one job share: framework, algorithm, and the name of their directory or file
+    """Key that runs of one job share: framework, algorithm, and the name of their directory or file
     without seed and date."""
     path, known = run.data.path, run.recognition
     name = folded_name(clean(path.stem if path in run.data.files.sources else path.name))
@@ -397,16 +389,15 @@ def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
 
 
 def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
-    """What is measured, and its value (n,) in each run, of the metrics that all of them have.
-
-    Left out is what says nothing of the next run: settings in which they differ, numbers most of
-    which are equal, values that are not finite."""
+    """Yield each number that all runs have: condition, tag, and its value (n,) in each run. Numbers
+    that say nothing of the next run are left out: settings in which the runs differ, numbers most
+    of which are equal, values that are not finite."""
     infos = runs[0].infos
-    counts = Counter(info.metric.key for info in infos.values() if info.metric is not None)
+    counts = Counter(info.key for info in infos.values())
     for tag, info in infos.items():
         if info.metric is None or info.guessed or info.category in _NOT_LEARNED:
             continue
-        name = info.metric.key if counts[info.metric.key] == 1 else f"tag {tag}"
+        name = info.key if counts[info.key] == 1 else f"tag {tag}"
         for rows in _LEARNED_ROWS:
             match = _CONDITION.fullmatch(f"{name} {rows} > 0")
             kept = kept_clean(" ".join(name.split()))
@@ -422,7 +413,7 @@ def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, Flo
 
 
 def _span(values: FloatArray) -> str:
-    """What the good runs had."""
+    """Range of the values of the good runs, in words."""
     ends = plain(values.min()), plain(values.max())
     return " to ".join(dict.fromkeys(ends))
 

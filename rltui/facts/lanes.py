@@ -38,13 +38,13 @@ _MEANS, _MIDDLES, _TAILS = ("mean", "avg"), ("p50", "median"), ("p95", "p99", "p
 
 
 class Timer(NamedTuple):
-    """What one thing takes: a stage of the trainer's step, or a sample, a call, a request."""
+    """Duration of one thing: a stage of the trainer's step, or a sample, a call, a request."""
 
     tag: str
     now: float
     """Its mean, or what is logged of it instead."""
     share: float
-    """Of the step; NaN for what is no part of it."""
+    """Share of the step; NaN for what is no part of it."""
     middle: float
     """Median over samples; NaN where it is not logged, as the two below."""
     tail: float
@@ -79,7 +79,18 @@ def lanes(run: RunView) -> tuple[Lane, ...]:
     for name in ORDER:
         lane = _lane(run, found, name, families)
         if name == WAITING:
-            lane = lane._replace(timers=(*lane.timers, *_idle(found, out, lane.busy)))
+            # lanes with nothing to do wait; a trainer does so only where its waits are not known
+            waits = lane.busy
+            shares = {
+                other.idle: 1 - other.busy
+                for other in out
+                if other.idle and not (other.name == TRAINER and waits >= 0)
+            }
+            blank = np.nan, np.nan, "", np.nan
+            idle = [
+                Timer(tag, share * found.length, share, *blank) for tag, share in shares.items()
+            ]
+            lane = lane._replace(timers=(*lane.timers, *idle))
         if lane.timers or lane.idle:
             out.append(lane)
     return tuple(out)
@@ -109,18 +120,6 @@ def _lane(run: RunView, found: Anatomy, name: str, families: _Families) -> Lane:
     return Lane(name, 1 - newest(run, idle) if idle else busy, idle, tuple(timers))
 
 
-def _idle(found: Anatomy, others: list[Lane], waits: float) -> list[Timer]:
-    """The shares in which lanes have nothing to do, as waiting; not that of a trainer whose waits
-    are known."""
-    shares = {
-        lane.idle: 1 - lane.busy
-        for lane in others
-        if lane.idle and not (lane.name == TRAINER and waits >= 0)
-    }
-    blank = np.nan, np.nan, "", np.nan
-    return [Timer(tag, share * found.length, share, *blank) for tag, share in shares.items()]
-
-
 def _timer(run: RunView, found: Anatomy, tags: dict[str, str]) -> Timer:
     stage = next((s for s in found.parts if s.tag in tags.values()), None)
 
@@ -148,7 +147,7 @@ def course(run: RunView, found: Anatomy, lane: Lane) -> FloatArray:
 
 
 def _held(run: RunView, tag: str, steps: np.ndarray) -> FloatArray:
-    """What a tag was at steps, or last before them; NaN before its first row."""
+    """Forward-fill a tag at ``steps``; NaN before its first row."""
     series = run.series(tag)
     rows = np.searchsorted(series.steps, steps, "right") - 1
     values = series.values[np.maximum(rows, 0)].astype(np.float64) * scale_of(run, tag)
@@ -168,7 +167,7 @@ class Waste(NamedTuple):
 
 @per_version
 def waste(run: RunView) -> Waste:
-    """That of an asynchronous run."""
+    """Idle time of an asynchronous run."""
     found, by_name = anatomy(run), {lane.name: lane for lane in lanes(run)}
     if found is None or not by_name:
         return Waste()

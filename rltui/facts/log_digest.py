@@ -116,7 +116,13 @@ class LogDigest:
 
             def apply() -> None:
                 found = [*self._scan.messages.values(), self._scan.lost]
-                shown = [m for m in found if m.times and self._is_past(m)]
+                as_of = self._run.as_of
+                shown = [
+                    m
+                    for m in found
+                    if m.times
+                    and (as_of is None or (_step_of(self._run, m.first) or as_of + 1) <= as_of)
+                ]
                 order = sorted(shown, key=lambda m: (not m.text, not m.is_error, -m.times))
                 self.said = [self._said(m) for m in order]
                 self.is_reading = not complete
@@ -151,11 +157,6 @@ class LogDigest:
                 if self._clock.monotonic() >= until:
                     return file.at >= file.size
         return True
-
-    def _is_past(self, message: Message) -> bool:
-        """Whether a message stands in the log up to the step that the run is shown at."""
-        as_of = self._run.as_of
-        return as_of is None or (_step_of(self._run, message.first) or as_of + 1) <= as_of
 
     def _said(self, message: Message) -> Said:
         begin, end = (_step_of(self._run, line) for line in (message.first, message.last))

@@ -78,7 +78,7 @@ class Pixels(NamedTuple):
     image: PIL.Image.Image
     """In red, green and blue."""
     halves: NDArray[np.uint8]
-    """The same at two pixels a cell: (2 * rows, columns, 3)."""
+    """Picture at two pixels a cell: (2 * rows, columns, 3)."""
 
 
 def pixels_of(

@@ -43,9 +43,9 @@ class TagRow(NamedTuple):
     band: tuple[str, str] | None = None
     """Tags of the lowest and highest value of the family, drawn as a band."""
     name: str = ""
-    """What it is called in its section, if not by the title of its tag."""
+    """Name in its section, where that is not the title of its tag."""
     cells: tuple[str, str] | None = None
-    """What stands in place of unit and limits; "" for the limits."""
+    """Cells in place of unit and limits; "" for the limits."""
 
     @property
     def title(self) -> str:
@@ -125,7 +125,13 @@ def _tab_sections(
 ) -> Sequence[Section]:
     sections: Sequence[Section] = ()
     if tab == OVERVIEW:
-        sections = _below_pinned(run, pinned)
+        # pinned rows stand at the top only; the other sections keep the level of all their rows
+        top = section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos))
+        others = (
+            s._replace(rows=tuple(r for r in s.rows if r.tag not in pinned))
+            for s in overview_sections(run)
+        )
+        sections = [top, *others]
     elif tab == ALL:
         order = {c: n for n, c in enumerate(Category)}
         places = {t: (order[i.category], i.order, natural(t)) for t, i in run.infos.items()}
@@ -146,33 +152,10 @@ def _category_sections(run: RunView, category: Category, *, valued: bool) -> lis
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
     if category is Category.SYSTEM:
         return _device_sections(run, tags)
-    if category in run.catalogue.questions.tabs:
-        return _question_sections(run, category, tags, valued=valued)
-    return [section_of(category.heading, fold(run, tags, valued=valued))]
-
-
-def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
-    """The sections of Overview. What is pinned stands at the top only; the other sections keep the
-    level of all their rows."""
-    others = (
-        s._replace(rows=tuple(r for r in s.rows if r.tag not in pinned))
-        for s in overview_sections(run)
-    )
-    return [section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos)), *others]
-
-
-def _matches(row: TagRow, text: str) -> bool:
-    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
-    key = row.info.metric.key if row.info.metric else ""
-    return words_match(f"{row.title} {row.tag} {key}", text)
-
-
-def _question_sections(
-    run: RunView, category: Category, tags: Iterable[str], *, valued: bool
-) -> list[Section]:
-    """The questions of a tab with the rows of ``tags`` that answer them, in their order, and a
-    section of those that answer none."""
     asked, rest, sections = run.catalogue.questions, set(tags), []
+    if category not in asked.tabs:
+        return [section_of(category.heading, fold(run, tags, valued=valued))]
+    # each question with the rows that answer it, in their order; last those that answer none
     for question in asked.tabs[category]:
         ranks: dict[str, tuple[int, int]] = {}
         for n, key in enumerate(question.metrics):
@@ -190,6 +173,11 @@ def _question_sections(
     return [*sections, section_of(_NO_ANSWER, fold(run, rest, valued=valued))]
 
 
+def _matches(row: TagRow, text: str) -> bool:
+    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
+    return words_match(f"{row.title} {row.tag} {row.info.key}", text)
+
+
 def _environment_rows(
     run: RunView, *, valued: bool
 ) -> tuple[list[TagRow], Mapping[str, tuple[str, ...]], set[str]]:
@@ -205,7 +193,7 @@ def _environment_rows(
         rows.append(make_row(run, one.tag, valued=valued)._replace(name=one.name, cells=cells))
         shown |= one.tags
     rewards = run.catalogue.questions.environments.metrics["reward"]
-    scored = all(r.info.metric and r.info.metric.key in rewards for r in rows)
+    scored = all(r.info.key in rewards for r in rows)
     heads = {
         "value": ("reward" if scored else "success",),
         "unit": ("of reward", "share") if any(x.share is not None for x in found) else (),
@@ -220,9 +208,8 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
 
     for tag in tags:
-        labels = run.infos[tag].labels
-        part, number = labels.get("part", ""), labels.get("n", "")
-        where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
+        info = run.infos[tag]
+        part, number, where = info.labels.get("part", ""), info.labels.get("n", ""), info.place
         title = " ".join(x for x in (part, number, where) if x) or "system"
         place = (
             not part,
@@ -259,7 +246,11 @@ def overview_sections(run: RunView) -> Sequence[Section]:
 
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
-    rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
+    # what fires elsewhere: one row for each rule and metric, worst first
+    found = run.firing()
+    firing = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
+    worst_first = dict.fromkeys(reversed(firing.values()))
+    rows = [_with_band(run, tag) for tag in worst_first if tag is not None and tag not in shown]
 
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
 
@@ -270,7 +261,7 @@ def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
     tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
     for tag in run.tags_of_metrics(metrics):
         info = run.infos[tag]
-        place = info.metric.key if info.metric else tag, _apart(info.labels)
+        place = info.key or tag, _apart(info.labels)
         known = tags.setdefault(place, tag)
         several = place[1] == _NUMBERED or "part" in info.labels
         tags[place] = tag if several and level(tag) > level(known) else known
@@ -283,19 +274,13 @@ def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
 
 
 def _apart(labels: Mapping[str, str]) -> str:
-    """What tells tags of one metric apart: not the number of a card or of an environment."""
+    """Key that tells tags of one metric apart, without the number of a card or of an
+    environment."""
     if "part" in labels:  # Perf has each card
         labels = {k: v for k, v in labels.items() if k not in ("n", "node", "rank")}
     elif labels and all(x.isdigit() for x in labels.values()):
         return _NUMBERED
     return str(sorted(labels.items()))
-
-
-def _firing(run: RunView) -> list[str]:
-    """Tags of the findings that hold now, one for each rule and metric, worst first."""
-    found = run.report.firing() if run.report else ()
-    tags = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
-    return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
 
 
 def _with_band(run: RunView, tag: str) -> TagRow:

@@ -158,7 +158,8 @@ def factor(ratio: SupportsFloat | None, *, times: str = "×") -> str:
     number = _finite(ratio)
     if isinstance(number, str):
         return number if number == MISSING else f"{times} {number}"
-    return f"{times} {'-' if number < 0 else ''}{_two_digits(abs(number))}"
+    sign, digits = "-" if number < 0 else "", _two_digits(abs(number))
+    return f"{times} {sign}{digits}"
 
 
 def _two_digits(a: float) -> str:

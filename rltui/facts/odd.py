@@ -1,4 +1,4 @@
-"""What looks wrong in the curves of a run and is no reason to stop, and what it lacks, in words."""
+"""Oddities of a run's curves that are no reason to stop, and metrics that it lacks, in words."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def odd_facts(run: RunView) -> Iterator[tuple[str, str]]:
 
 def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
     """Whether nothing is found about a tag; what is said to be within limits has to be ok."""
-    level, found = run.verdict.tag_level(tag), run.report.findings if run.report else ()
+    level, found = run.verdict.tag_level(tag), run.findings
     within = odd.changed is not None or odd.peaked is not None
     is_quiet = level is Level.OK or (level < Level.WATCH and not within)
     return is_quiet and not any(f.is_about(tag) for f in found)

@@ -1,4 +1,4 @@
-"""What earns the reward: its parts, and the ceiling that the entropy leaves to it."""
+"""Sources of the reward: its parts, and the ceiling that the entropy leaves to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
     tag: str
     mean: float
-    """Of the last third of the rows, as logged."""
+    """Mean over the last third of the rows, as logged."""
     change: float
     """From the first third to the last."""
     level: float
@@ -50,7 +50,7 @@ class Earned(NamedTuple):
 
 @per_version
 def earned(run: RunView) -> Earned | None:
-    """What earns the reward; None of a run that logs fewer than two parts."""
+    """Break the reward down into its parts; None for a run that logs fewer than two."""
     keys = run.catalogue.questions.reward
     tags = run.tags_of_metrics((keys.part,))
     total = _first(run, keys.totals)
@@ -104,7 +104,7 @@ def _read(run: RunView, tag: str) -> tuple[IntArray, FloatArray]:
     series, info = run.series(tag), run.infos[tag]
     steps, values = series.finite()
     stride = slice(None, None, 1 + len(values) // _MOST_ROWS)
-    return steps[stride], values[stride].astype(np.float64) * (info.sign * info.scale)
+    return steps[stride], values[stride].astype(np.float64) * info.factor
 
 
 def _beside(run: RunView, tag: str, steps: IntArray) -> FloatArray:
@@ -127,7 +127,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _course(x: FloatArray) -> str:
-    """What a metric certainly does over the run; "stands" where it does neither."""
+    """Direction in which a metric certainly goes over the run; "stands" for neither."""
     gain, certainty = wanted(sure=False)
     change, error = gain_now(x)
     if abs(change) - certainty * error >= gain:
@@ -139,7 +139,7 @@ class Ceiling(NamedTuple):
     """Where R = -a e^H + b ends as the entropy H goes to zero."""
 
     tag: str
-    """Of the reward."""
+    """Tag of the reward."""
     value: float
     error: float
     """Standard error of the value."""
@@ -156,19 +156,14 @@ def ceiling(run: RunView, tag: str) -> Ceiling | None:
     """The ceiling that the entropy leaves to the reward ``tag``; None where the law does not hold
     for this run: arXiv 2505.22617 has it for language models without entropy control, while the
     entropy falls."""
-    keys, known = run.catalogue.questions.reward, run.recognition
-    if known is None or known.scenario.id != keys.law.scenario:
+    keys, training = run.catalogue.questions.reward, run.recognition
+    law, found = keys.law, run.tags_of_metrics((keys.entropy,))
+    applies = training is not None and training.scenario.id == law.scenario
+    if not (applies and found and tag in run.tags_of_metrics(keys.totals)):
         return None
-    found = run.tags_of_metrics((keys.entropy,))
-    return (
-        _ceiling(run, tag, found[0]) if found and tag in run.tags_of_metrics(keys.totals) else None
-    )
 
-
-def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
-    law = run.catalogue.questions.reward.law
     steps, reward = _read(run, tag)
-    entropy = _beside(run, entropy_tag, steps)
+    entropy = _beside(run, found[0], steps)
     known = np.isfinite(entropy)
     reward, entropy = reward[known], entropy[known]
     if len(reward) < 2 * _BLOCKS or _course(entropy) != "falls" or _course(reward) != "rises":
@@ -214,7 +209,7 @@ def _misses(x: FloatArray, y: FloatArray) -> float:
 
 
 def ceiling_of(run: RunView) -> dict[str, object] | None:
-    """That of the first reward that the run logs, by the names of its fields."""
+    """Ceiling of the first reward that the run logs, by the names of its fields."""
     tag = _first(run, run.catalogue.questions.reward.totals)
     found = ceiling(run, tag) if tag else None
     return None if found is None else found._asdict()

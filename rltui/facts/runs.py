@@ -60,7 +60,7 @@ class ListedRun:
     is_judged: bool
     """Whether it is read, and has a verdict if it has a row."""
     words: str
-    """What a filter looks for, in lower case."""
+    """Text that a filter looks for, in lower case."""
     by_verdict: tuple[bool, int, float, int, RunKey]
     by_newest: tuple[float, RunKey]
     says_more: bool
@@ -113,9 +113,9 @@ class ListedRuns:
         self._kept: dict[RunView, ListedRun] = {}
         self._ordered: dict[str, list[ListedRun]] = {}
         self.counts = RunCounts()
-        """Of all runs."""
+        """Counts over all runs."""
         self.names = Names.of(())
-        """Of all runs."""
+        """Names of all runs."""
         self.refresh(runs)
 
     def refresh(self, runs: Iterable[RunView]) -> None:
@@ -199,7 +199,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
     words += [known.framework, known.title, known.algorithm or ""] if known else []
 
     is_read = not (reading or run.data.loading)
-    firing = run.report.firing() if run.report else ()
+    firing = run.firing()
     note = note_on(run)
     more = any((reading, verdict.crash, not run.infos, firing, run.troubles, note))
     written = (progress.written_at if progress else run.data.files.modified) or 0.0
@@ -257,7 +257,7 @@ def why_unknown(run: RunView) -> str:
 
 
 def calm_words(run: RunView) -> str:
-    """What is said of a run without a finding, with the metrics that are not sure yet."""
+    """Describe a run without a finding, with the metrics that are not sure yet."""
     verdict, titles = run.verdict, []
     if Level.UNSURE in verdict.categories.values():
         levels = ((info.title, verdict.tag_level(tag)) for tag, info in run.infos.items())

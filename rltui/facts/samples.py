@@ -134,7 +134,7 @@ class SampleBrowser:
 
     @property
     def names(self) -> list[str]:
-        """What the kinds are called, each differently."""
+        """Display names of the kinds, each different."""
         kinds = self.kinds or ()
         counts = Counter(k.name for k in kinds)
         return [k.name if counts[k.name] == 1 else f"{k.name} ({k.origin})" for k in kinds]
@@ -186,8 +186,8 @@ class SampleBrowser:
     # -- reading ---------------------------------------------------------------------------
 
     def request(self, row: SampleRow | None, now: float) -> Read | None:
-        """What is to be read next: the kinds, the table of the step, the sample ``row``. ``now``
-        are seconds of any clock."""
+        """Choose what to read next: the kinds, the table of the step, the sample ``row``. ``now``
+        is in seconds of any clock."""
         searched, version = self._searched, self._run.version
         if searched is None or (searched[0] != version and now - searched[1] >= _SEARCH_S):
             self._searched = version, now

@@ -1,4 +1,4 @@
-"""What jumped at the newest restart of a run: whether it is the same training that goes on."""
+"""Jumps at the newest restart of a run: is it the same training that goes on?"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category
+from rltui.core.medians import usual_change
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.health.limits import movement
@@ -70,7 +71,7 @@ def _jump(run: RunView, tag: str) -> Jump | None:
     before, after = (
         float(np.median(part)) for part in (x[at - limits.rows : at], x[at : at + limits.rows])
     )
-    usual = float(np.median(np.abs(np.diff(x[:at]))))
+    usual = usual_change(x[:at])
     least = max(limits.times * usual, limits.share * max(abs(before), abs(after)))
 
     return Jump(tag, int(steps[at]), before, after) if abs(after - before) > least else None

@@ -8,8 +8,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-import numpy as np
-
 from rltui.core.level import Level
 from rltui.core.template import fill
 from rltui.core.text import clean, counted
@@ -46,7 +44,7 @@ def summary(finding: Finding) -> str:
 
 
 def short(finding: Finding) -> str:
-    """The same in at most about 45 cells, for narrow screens."""
+    """Sentence of at most about 45 cells, for narrow screens."""
     if finding.error is not None:
         return "the rule itself broke"
     if finding.words is None:
@@ -70,7 +68,7 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 
 def _state(finding: Finding) -> str:
-    """What is so of the state of a run, which no rule judges."""
+    """Sentence on the state of a run, which no rule judges."""
     known, age = finding.evidence.facts, finding.evidence.value
     interval, total = known.get("interval_s"), known.get("total_steps")
     if isinstance(total, int):
@@ -266,7 +264,7 @@ def finding_text(run: RunView, finding: Finding) -> str:
 def metric_text(run: RunView, tag: str, at: int | None = None) -> str:
     """The newest value of ``tag`` with full precision, or that at the step ``at``."""
     series = run.series(tag)
-    row = -1 if at is None else int(np.searchsorted(series.steps, at, "right")) - 1
+    row = -1 if at is None else series.rows_until(at) - 1
     if not series.count:
         return f"{run.name}\t{tag}"
     if at is not None and (row < 0 or series.steps[row] != at):

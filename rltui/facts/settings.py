@@ -7,8 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
-
 from rltui.catalogue.model import Category
 from rltui.core.text import words_match
 from rltui.facts import numbers
@@ -56,7 +54,7 @@ def settings_at(run: RunView, step: int, text: str = "") -> list[Setting]:
     rows = []
     for tag, info in run.infos.items():
         series = run.shown(tag)
-        row = int(np.searchsorted(series.steps, step, side="right")) - 1
+        row = series.rows_until(step) - 1
         if info.category is not Category.HYPER or row < 0 or has_own_axis(run, tag):
             continue
         before, here, now = (numbers.value(series.values[n]) for n in (max(0, row - 1), row, -1))

@@ -167,7 +167,8 @@ def headline(story: Story, *, short: bool = False) -> str:
     name = lead.findings[0].title if short and lead.findings else title(story, lead)
     if top is lead:
         return name
-    return f"{began_words(story, lead)}{', then' if _is_after(lead, top) else ';'} {name}"
+    joint = ", then" if _is_after(lead, top) else ";"
+    return f"{began_words(story, lead)}{joint} {name}"
 
 
 def run_words(run: RunView) -> str:
@@ -185,7 +186,7 @@ def run_words(run: RunView) -> str:
 
 
 def judged_words(run: RunView) -> str:
-    """What is said of a run without a finding: why it has no verdict, or how many rules judged."""
+    """Describe a run without a finding: why it has no verdict, or how many rules judged."""
     judged = counted(len(run.report.judged) if run.report else 0, "rule")
     return why_unknown(run) or f"{calm_words(run)}, {judged} judged"
 
@@ -246,7 +247,7 @@ def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
 
 
 def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
-    """What to check: settings that are likely causes, what stands out, and the rest."""
+    """Check lines of a story: settings that are likely causes, what stands out, and the rest."""
     jumped = None if story.setting is None else story.setting.tag
     causes, first, rest = _by_rank(story, jumped)
     missing = [item.title for item in story.checks if item.tag is None]
@@ -266,8 +267,8 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
 def _by_rank(
     story: Story, jumped: str | None
 ) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
-    """What is logged: settings that are likely causes, but for the one that jumped; what to check
-    first; and then."""
+    """Sort the logged items: settings that are likely causes, but for the one that jumped; what to
+    check first; and then."""
     causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
     for item in story.checks:
         if item.tag is None:

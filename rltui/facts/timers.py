@@ -49,8 +49,8 @@ def gpus(run: RunView) -> GpuCount | None:
 
 
 def scale_of(run: RunView, tag: str) -> float:
-    """What makes logged values of a tag values of its metric."""
-    return run.infos[tag].scale * run.infos[tag].sign
+    """Factor from logged values of a tag to values of its metric."""
+    return run.infos[tag].factor
 
 
 def newest(run: RunView, tag: str) -> float:
@@ -72,7 +72,7 @@ def lane_knowledge() -> Lanes:
 
 def lane_of(info: TagInfo) -> str:
     """The lane of a timer; "" for none."""
-    key = info.metric.key if info.metric else ""
+    key = info.key
     for kind in lane_knowledge().lanes:
         of_metric = any(key == m or key.startswith(f"{m}.") for m in kind.metrics)
         if of_metric or kind.names.search(info.tag):
@@ -87,7 +87,7 @@ def is_asynchronous(run: RunView) -> bool:
     signs = [run.infos[t] for t in run.tags_of_metrics(known.signs)]
     waits = [i for i in signs if i.category is not Category.TIMING or i.part_of == step]
     lags = any(newest(run, t) > 0 for t in run.tags_of_metrics(known.lag))
-    inside = {i.metric.key: i.tag for i in waits if i.metric}
+    inside = {i.key: i.tag for i in waits if i.key}
     for tag, info in run.infos.items():
         if info.part_of in inside and lane_of(info) == SAMPLER and run.points.count(tag):
             return newest(run, tag) > session_limits().stages.fits * newest(

@@ -40,7 +40,7 @@ class Stage(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a stage, or the whole step, took."""
+    """Seconds of a stage, or of the whole step."""
 
     now: float
     """Median of its newest rows; NaN when none of them is finite."""
@@ -77,7 +77,7 @@ class Anatomy:
 
     @cached_property
     def costs(self) -> dict[str, Cost]:
-        """What each stage takes, by tag."""
+        """Cost of each stage, by tag."""
         rows = len(self.steps)
         return {s.tag: cost_of(self._run, s.tag, rows) for s in self.stages}
 
@@ -87,8 +87,8 @@ class Anatomy:
 
     @cached_property
     def whole(self) -> Cost:
-        """What one step takes: as logged, else the stages of every step together. A stage whose
-        usual time is unknown counts as unchanged."""
+        """Cost of one step: as logged, else the stages of every step together. A stage whose usual
+        time is unknown counts as unchanged."""
         if self.total:
             return cost_of(self._run, self.total, len(self.steps))
         regular = [c for c in self._known if c.every == 1.0]
@@ -171,7 +171,7 @@ class Anatomy:
         return None if part is None else (int(self.steps[part][0]), int(self.steps[part][-1]))
 
     def leaf(self, stage: Stage) -> Stage:
-        """What takes most of a stage: the part of it that takes more than half, and so on down."""
+        """Part that takes most of a stage: the one that takes more than half, and so on down."""
         inside = [s for s in self.stages if s.within == stage.tag]
         longest = max(inside, key=lambda s: np.nan_to_num(self.costs[s.tag].now), default=None)
         if longest is None or not 2 * self.costs[longest.tag].now > self.costs[stage.tag].now:
@@ -208,7 +208,7 @@ class Anatomy:
 
 @per_version
 def cost_of(run: RunView, tag: str, rows: int) -> Cost:
-    """What a stage took in a run of ``rows`` steps. Reads few of its points."""
+    """Cost of a stage in a run of ``rows`` steps. Reads few of its points."""
     series = run.series(tag)
     count = series.count
     every = rows / count if 0 < count < session_limits().stages.occasional * rows else 1.0
@@ -240,17 +240,12 @@ def _since(values: ValueArray, limit: float) -> int:
     return 0
 
 
-def _logged(run: RunView) -> dict[str, TagInfo]:
-    """Timers of parts of a step that are logged; not what goes on beside it."""
-    parts = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
-    return {t: i for t, i in parts.items() if not runs_beside(run, i)}
-
-
 @per_version
 def anatomy(run: RunView) -> Anatomy | None:
     """The stages of the steps of a run; None when a single time is logged, none in every step, or
     only timers of something shorter."""
-    logged = _logged(run)
+    parts = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
+    logged = {t: i for t, i in parts.items() if not runs_beside(run, i)}
     if not logged:
         return None
     total = _tag_of(run, run.catalogue.roles.step_time)
@@ -338,11 +333,11 @@ class Load(NamedTuple):
     """The load of the least, the average and the most loaded rank: medians of the newest rows."""
 
     tag: str
-    """That of the fullest one."""
+    """Tag of the fullest one."""
     title: str
     low: float
     mean: float
-    """As logged, else the middle of low and high."""
+    """Mean as logged, else the middle of low and high."""
     high: float
     wait: float
     """Seconds of a step in which the average rank waits for the fullest; NaN when unknown."""

@@ -1,4 +1,4 @@
-"""What the x axis of a chart counts: steps, time since the start, wall time, tokens or any metric.
+"""The x axis of a chart: steps, time since the start, wall time, tokens or any metric.
 
 Findings, restarts and crosshairs are known by step; every other axis is a mapping from steps. One
 that grows is interpolated between the points of a series that has both. A metric that also falls
@@ -345,7 +345,7 @@ _FOUND: RunSeriesCache[_Found] = RunSeriesCache()
 def timeline(run: RunView) -> Sequence[Mark]:
     """The events of a run in order of steps; kinds with too many are left out."""
     elsewhere = run.points.off_axis
-    findings = run.report.findings if run.report else ()
+    findings = run.findings
     evaluated = (
         t for t, i in run.infos.items() if i.category is Category.VALIDATION and t not in elsewhere
     )
@@ -385,7 +385,7 @@ def _settings(run: RunView) -> Sequence[int]:
     if run.report is None:  # the first paint does not wait for what rules know
         return ()
     for tag, info in run.infos.items():
-        key = info.metric.key if info.metric else ""
+        key = info.key
         if info.category is Category.HYPER and key and key not in knowledge().by_design:
             jumps = _search(run, tag, _jumped_rows)
             steps.update(jumps if len(jumps) <= _MOST else ())

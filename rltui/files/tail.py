@@ -69,7 +69,7 @@ _NONZERO = re.compile(rb"[^\0]")
 
 
 class Polled(NamedTuple):
-    """What one poll brought."""
+    """Result of one poll."""
 
     data: bytes = b""
     """Bytes that follow those of the polls before (from the start, if ``restarted``)."""
@@ -216,7 +216,7 @@ class Tail(FollowedFile):
         return self._took(data, status, start + len(data) >= size, started_over, notes)
 
     def _read_on(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
-        """What was appended, or the first piece of a rewritten file."""
+        """Read what was appended, or the first piece of a rewritten file."""
         started_over = self._why_started_over(descriptor, status)
         if started_over is None:
             return _NOTHING

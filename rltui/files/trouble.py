@@ -91,7 +91,7 @@ class Trouble:
 
     def __init__(self) -> None:
         self.message = ""
-        """What is wrong now; empty when nothing is."""
+        """Message on what is wrong now; empty when nothing is."""
         self.gone = False
         """Whether the thing is missing."""
         self._count = 0

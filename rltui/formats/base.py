@@ -1,4 +1,4 @@
-"""What a log format is: a claim, abilities, and a decoder. Does no I/O.
+"""Log formats: a claim, abilities, and a decoder. Does no I/O.
 
 A decoder is fed the bytes of one file in order, in pieces of any size, and keeps what it
 cannot use yet. The decoded points do not depend on how the bytes were split.
@@ -41,7 +41,7 @@ MAX_TEXT = 1 << 18
 
 @record
 class Options:
-    """What the user can choose about decoding."""
+    """Choices of the user about decoding."""
 
     verify: bool = False
     """Check the checksum of every payload (slow), not only those that fail to decode."""
@@ -59,7 +59,7 @@ class DecoderNote(NamedTuple):
 
 @record
 class Decoded:
-    """What one call of ``feed`` decoded, in file order."""
+    """Result of one call of ``feed``, in file order."""
 
     items: tuple[Block | Restart, ...] = ()
     texts: tuple[TextPoint, ...] = ()
@@ -83,7 +83,7 @@ class Decoded:
     """The tags so far whose rows lie beside those of a training, in blocks of their own."""
     media: tuple[MediaPlace, ...] = ()
     clock: LogClock = NO_CLOCK
-    """That of the rows so far; of the last call that has one."""
+    """Clock of the rows so far; of the last call that has one."""
 
     def then(self, later: Decoded) -> Decoded:
         """Both as if one call had decoded them."""
@@ -211,8 +211,8 @@ class Format(ABC):
     """Whether the file is rewritten as one document: read from its start whenever it changes;
     new content replaces the old as soon as it has points."""
     precision_rank: int = 3
-    """Of several sources of one run the highest wins: 3 float64 as computed, 2 float32,
-    1 rounded for people."""
+    """Precision of its values: of several sources of one run the highest wins. 3 float64 as
+    computed, 2 float32, 1 rounded for people."""
     names_run: bool = True
     """Whether a run of several logs takes its name from files of this format before all others."""
     anywhere: bool = False

@@ -90,7 +90,7 @@ class GzipDecoder:
         self._inner = inner
         self._unpack = zlib.decompressobj(_GZIP)
         self._packed = b""
-        """What is still to be unpacked."""
+        """Bytes that are still to be unpacked."""
         self._broken = False
         self._notes = NoteBook()
 

@@ -73,15 +73,15 @@ class LastLine(Decoder):
         self._records = 0
         """Lines with content since the last call, broken ones included."""
         self._parts: list[bytes] = []
-        """Of the unfinished line."""
+        """Pieces of the unfinished line."""
         self._have = 0
         """Bytes of these."""
         self._skipping = False
         """Whether the unfinished line is dropped."""
         self._offset = 0
-        """Of the unfinished line, in bytes from the beginning of the file."""
+        """Offset of the unfinished line, in bytes from the beginning of the file."""
         self._wide: codecs.IncrementalDecoder | None = None
-        """Of a file in UTF-16."""
+        """Decoder of a file in UTF-16."""
         self._first: bytes | None = b""
         """The first bytes of the file, until they show its encoding."""
 
@@ -179,14 +179,14 @@ class FigureLines(NamedTuple):
 
     lines: int
     number: int
-    """Of the first, from 1."""
+    """Number of the first line, from 1."""
     offset: int
-    """Of the first, in bytes."""
+    """Offset of the first line, in bytes."""
     text: str
     """The first, clean and short."""
 
     def lost(self, why: str, *, where: bool = True) -> str:
-        """What to say of them where they became no rows; ``where``: with the first one's number."""
+        """Say that the lines became no rows; ``where``: with the first one's number."""
         lines = "1 line looks" if self.lines == 1 else f"{self.lines:,} lines look"
         first = f"line {self.number}: " if where else "one: "
         return f"{lines} like metrics and became no rows ({why}), first {first}{self.text}"
@@ -225,5 +225,5 @@ def _letters(name: bytes) -> bytes:
 
 
 def own_output(head: bytes) -> str:
-    """What a file with these first bytes is, for people; empty if rltui did not write it."""
+    """Say which output of rltui begins with these bytes; "" for any other file."""
     return next((f"is {what}, not a log" for sign, what in _SIGNS if sign.match(head)), "")

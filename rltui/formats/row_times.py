@@ -90,8 +90,8 @@ class StampReader:
         """Seconds by which this machine is east of UTC at the first stamp without a zone: always
         the same, so that no hour comes twice."""
         self._form = b"\n", b"", 0, 0.0, 0.0
-        """Of the newest stamp: what stands before and behind its time of day, where that ends, its
-        unit, and the seconds at midnight."""
+        """Form of the newest stamp: the bytes before and behind its time of day, where that ends,
+        its unit, and the seconds at midnight."""
         self._minute = b"", 0.0
         """An hour and minute, and seconds until then."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from rltui.catalogue.model import Infos, Limits, Recognition, Scenario, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
+from rltui.core.medians import usual_change
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
@@ -43,7 +44,7 @@ _CASE = Recognition("", "", None, Scenario("", "", (), (), ()), ())
 
 
 class Measure(Enum):
-    """What a detector measures a value by; see ``data/canary.yaml``."""
+    """Yardstick by which a detector measures a value; see ``data/canary.yaml``."""
 
     UNIT = "unit"
     LEVEL = "level"
@@ -79,7 +80,7 @@ class Failure(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a rule said of a failure."""
+    """Response of a rule to a failure."""
 
     rule: Rule
     variant: Variant
@@ -133,8 +134,8 @@ class _Gaps:
         self._is = {(run.algorithm or "").lower(), run.scenario.id}
 
     def of(self, task: Task, symptom: str, keys: Iterable[str]) -> dict[str, None]:
-        """Those of these metrics that its kind of training is asked for, or that are of a kind of
-        which it logs others."""
+        """Pick the metrics that its kind of training is asked for, or that are of a kind of which
+        the run logs others."""
         if task.variant.detector.finite_is_quiet:
             return {}  # what is not logged is not wrong
         meant = not (task.rule.seldom or self._is & {*symptoms()[symptom].not_for})
@@ -259,8 +260,8 @@ def _picture(
 
 
 def _best(pictures: Sequence[_Picture], task: Task, run: Recognition) -> list[_Picture]:
-    """Those that show most about such a run first: that begin in a healthy run, with what it logs
-    beside, of its kind of training, bad, and at once."""
+    """Order the pictures by how much they show about such a run: first those that begin in a
+    healthy run, with what it logs beside, of its kind of training, bad, and at once."""
 
     def order(p: _Picture) -> tuple[float, ...]:
         beside = len(_players(task, p))
@@ -353,7 +354,7 @@ def _newest(run: RunData, info: TagInfo, most: int, since: int | None = None) ->
     keep = np.isfinite(series.values)
     steps, x = series.steps[keep], series.values[keep].astype(np.float64)
     first = -most if since is None else max(0, int(np.searchsorted(steps, since)) - 1)
-    return steps[first:], x[first:] * (info.sign * info.scale)
+    return steps[first:], x[first:] * info.factor
 
 
 def _padded(x: FloatArray, length: int) -> FloatArray:
@@ -381,7 +382,7 @@ def _scaled(measure: Measure, healthy: FloatArray, ill: FloatArray, own: FloatAr
         return ill
     if measure is Measure.LEVEL:
         return ill / usual * noise
-    differ = float(np.median(np.abs(np.diff(own)))) if len(own) > 1 else 0.0
+    differ = usual_change(own) if len(own) > 1 else 0.0
     reach = max(float(np.ptp(own)), _VISIBLE * differ) or abs(level) or 1.0
     lost = (float(healthy.max()) - ill) / (float(np.ptp(healthy)) or 1.0)
     x = float(own.max()) - lost * reach
@@ -421,8 +422,8 @@ def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) ->
 
 
 def _judged(task: Task, rows: Mapping[str, _Rows], infos: Infos) -> Outcome:
-    """What the variant says of these rows, which are in the unit of the metric."""
-    run = run_of({t: (n, x / (infos[t].sign * infos[t].scale)) for t, (n, x) in rows.items()})
+    """Judge these rows, which are in the unit of the metric, by the variant."""
+    run = run_of({t: (n, x / infos[t].factor) for t, (n, x) in rows.items()})
     tag, roles = task.tags[0], {r: t for r, t in task.roles.items() if t in rows}
     others = {r: (run.series(t), infos[t]) for r, t in roles.items() if t != task.tags[0]}
     return judge(task.rule, task.variant, infos[tag], run.series(tag), others)

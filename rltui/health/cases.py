@@ -49,7 +49,7 @@ def parse_series(text: str) -> FloatArray:
 
 
 def series_parts(text: str) -> list[FloatArray]:
-    """The same, each word apart."""
+    """Values of a series written in words, one array a word."""
     parts = []
     for word in text.split():
         if word.startswith(_RESTART):

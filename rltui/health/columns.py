@@ -53,8 +53,8 @@ Columns = dict[tuple[str, bool, bool, int], Column]
 
 
 def lacking(x: T) -> T:
-    """What lacks to 1: of failures the successes, and of any figure that is better when it is lower
-    one that is better when it is higher. Its own inverse."""
+    """Complement to 1: turns failures into successes, and any figure that is better when it is
+    lower into one that is better when it is higher. Its own inverse."""
     return 1.0 - x
 
 
@@ -69,7 +69,7 @@ def since_thrown_back(series: Series) -> Series:
     environment, episodes that have yet to end, another stage. What was won before is no measure
     for them. All rows where each restart goes on from the values before it."""
     for step in reversed(series.restarts.tolist()):
-        at = int(np.searchsorted(series.steps, step))
+        at = series.rows_before(step)
         before, after = series.values[:at], series.values[at : at + _BESIDE_RESTART]
         if at < _BESIDE_RESTART or len(after) < _BESIDE_RESTART:
             continue
@@ -130,7 +130,7 @@ def _column(
     key = (info.tag, finite, upside_down, series.count)
     found = columns.pop(key, None)
     if found is None:
-        x = series.values.astype(np.float64) * (info.sign * info.scale)
+        x = series.values.astype(np.float64) * info.factor
         x = lacking(x) if upside_down else x
         steps, walls = series.steps, series.wall_times
         keep = np.isfinite(x)

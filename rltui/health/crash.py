@@ -6,7 +6,7 @@ and drivers, never metrics. Whether a process is still running is not known here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
@@ -40,7 +40,7 @@ class ExitStatus(NamedTuple):
     certain: bool = True
     """False where the process may have caught the error: believe it once the log stays quiet."""
     after: tuple[str, ...] = ()
-    """What stopped the run after that, in the words of a reason, oldest first."""
+    """Later reasons why the run stopped, in the words of a reason, oldest first."""
 
 
 def _weight(node: Node) -> int:
@@ -62,7 +62,7 @@ class Ending(NamedTuple):
     rowless: bool = False
     """Whether it counts only in a log without any row."""
     says: Patterns = ()
-    """Of complaints about the same while the training goes on."""
+    """Patterns of complaints about this reason while the training goes on."""
 
 
 class _Document(NamedTuple):
@@ -113,7 +113,11 @@ def exit_status(
         return _from_code(0)
     lines = [] if tail is None or tail.after_row <= 0 else list(tail.lines[-tail.after_row :])
     if exit_code is not None and tail is not None and not lines:
-        lines = _last_traceback(tail.lines)
+        # the traceback with which the log ends
+        forms = line_forms()
+        begins = [at for at, line in enumerate(tail.lines) if forms.traceback.search(line)]
+        if begins and forms.exception.search(bare(tail.lines[-1])):
+            lines = list(tail.lines[begins[-1] :])
     worker = line_forms().worker
     workers = frozenset(at for at, line in enumerate(lines) if worker.search(line))
     plain = [bare(line) for line in lines]
@@ -215,15 +219,6 @@ def _raised(lines: list[str]) -> dict[int, _Raised]:
             before = line
 
     return out
-
-
-def _last_traceback(lines: Sequence[str]) -> list[str]:
-    """The traceback with which a log ends; none where it ends otherwise."""
-    forms = line_forms()
-    begins = [at for at, line in enumerate(lines) if forms.traceback.search(line)]
-    if not begins or not forms.exception.search(bare(lines[-1])):
-        return []
-    return list(lines[begins[-1] :])
 
 
 def _goes_on(lines: list[str], at: int, most: int) -> bool:

@@ -46,7 +46,7 @@ class Pace(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What diagnoses read of a run."""
+    """Facts that diagnoses read of a run."""
 
     run: RunData
     infos: Infos
@@ -103,7 +103,9 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if settings:
         until = _setting_until(settings[0], facts.series(settings[0].tag))
         found = _below_setting(found, settings[0], until, pace)
-    ordered = _by_story(found)
+    ordered: list[Diagnosis] = []
+    for story in _stories(found):
+        ordered += [story[0]._replace(level=_level(story)), *story[1:]]
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
@@ -269,7 +271,7 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         if tag is None or facts.infos[tag].category is not Category.HYPER:
             continue
         series, scale = facts.series(tag), facts.infos[tag].scale
-        row = max(0, int(np.searchsorted(series.steps, leading.since_step, "right")) - 1)
+        row = max(0, series.rows_until(leading.since_step) - 1)
         values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
         low, high = check.usual.low, check.usual.high
         high = high if high is not None and min(values) > high else None
@@ -328,13 +330,6 @@ def _begin(story: list[Diagnosis]) -> int | None:
     """The first step of a story, without the setting that jumped before it."""
     steps = [d.since_step for d in story if d.findings and d.since_step is not None]
     return min(steps, default=None)
-
-
-def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
-    out: list[Diagnosis] = []
-    for story in _stories(found):
-        out += [story[0]._replace(level=_level(story)), *story[1:]]
-    return out
 
 
 def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[str]:

@@ -50,7 +50,7 @@ class _Item(NamedTuple):
     task: Task
     tag: str
     series: list[Series]
-    """Of the tag, and of those that it is compared with."""
+    """Series of the tag, and of those that it is compared with."""
     made_at: float
     """When that was done last, seconds since the epoch; 0 for never."""
 
@@ -117,8 +117,8 @@ class Engine:
         now: float,
         enough: Callable[[], bool],
     ) -> Report | None:
-        """The same in several calls: stops once ``enough`` is true, at the earliest after one
-        variant has judged one tag, and goes on from there when called again. None until done."""
+        """Judge a run in several calls: stop once ``enough`` is true, at the earliest after one
+        variant has judged one tag, and go on from there when called again. None until done."""
         memory = self._recall(run, infos, recognition)
         if memory.report is not None and memory.version == run.version and not memory.waiting:
             return memory.report
@@ -202,8 +202,8 @@ class Engine:
 
 
 def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
-    """What must be judged now, the variants of a tag together, and what is to be judged when there
-    is time, the oldest answers first. Notes whether more rows wait."""
+    """Split the work into what must be judged now, the variants of a tag together, and what may be
+    judged when there is time, the oldest answers first. Notes whether more rows wait."""
     stale, due = [], []
     memory.waiting = False
     for task in memory.plan:

@@ -1,4 +1,4 @@
-"""What moved first: which metrics left their usual level around a symptom, in order.
+"""First movers: which metrics left their usual level around a symptom, in order.
 
 This is what people do by eye when they compare curves around the step at which a run went wrong.
 The usual level of a metric (median and median absolute deviation) is that of the rows just before;
@@ -49,8 +49,8 @@ def settings_changed(
 def moved_between(series: Series, step: int, until: int | None) -> Move | None:
     """How far a metric went from its value before ``step``; None without a finite one, or a
     change."""
-    begin = int(np.searchsorted(series.steps, step))
-    end = series.count if until is None else int(np.searchsorted(series.steps, until, "right"))
+    begin = series.rows_before(step)
+    end = series.count if until is None else series.rows_until(until)
     values = series.values[begin:end].astype(np.float64)
     if not begin or not len(values):
         return None
@@ -86,7 +86,7 @@ def _is_trifle(move: Move, judgement: Judgement) -> bool:
 def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArray, FloatArray, int]:
     """Steps and finite values from ``before`` rows before ``step`` to ``after`` rows behind it,
     and the position of the row at ``step``."""
-    at = int(np.searchsorted(series.steps, step))
+    at = series.rows_before(step)
     begin, end = max(0, at - before), min(series.count, at + after + 1)
     steps, values = series.steps[begin:end], series.values[begin:end].astype(np.float64)
     keep = np.isfinite(values)
@@ -117,7 +117,7 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
 
 def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
     """Whether many rows before ``step`` had the value after the jump, or one beyond it."""
-    past = series.values[: int(np.searchsorted(series.steps, step))]
+    past = series.values[: series.rows_before(step)]
     (old, new), limits = jump, movement().setting
     same = limits.same
     beyond = past >= new * (1 - same) if new > old else past <= new * (1 + same)

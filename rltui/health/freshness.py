@@ -29,7 +29,7 @@ _RANGE_ROWS, _MARGIN, _NEWEST = 1_000, 0.25, 64
 
 
 class Freshness(Enum):
-    """What must be done about an answer."""
+    """Age of an answer: must it be judged again?"""
 
     CURRENT = "current"
     """Nothing changed."""
@@ -72,7 +72,8 @@ class Kept(NamedTuple):
         if any(new != old for (new, _), (old, _) in pairs):
             return Freshness.DUE  # points arrived out of order: which rows are new is not known
         for one, more, usual in zip(series, added, self.usual, strict=True):
-            if more and _is_news(one.values[-more:], usual):
+            low, high = _range(one.values[-more:]) if more else usual
+            if not (math.isnan(low) or (usual[0] <= low and high <= usual[1])):
                 return Freshness.STALE
         rows = series[0].count
         patience = PATIENCE_S * rows / 10_000
@@ -87,11 +88,6 @@ def _usual(series: Series) -> tuple[float, float]:
     low, high = _range(values)
     margin = _MARGIN * (high - low)
     return low - margin, high + margin
-
-
-def _is_news(values: ValueArray, usual: tuple[float, float]) -> bool:
-    low, high = _range(values)
-    return not (math.isnan(low) or (usual[0] <= low and high <= usual[1]))
 
 
 def _range(values: ValueArray) -> tuple[float, float]:

@@ -29,14 +29,14 @@ _MOST_ROWS = 2_000
 
 
 class Course(NamedTuple):
-    """What measures success: ``data/course.yaml``."""
+    """Measures of success: ``data/course.yaml``."""
 
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
 
 
 class Success(Enum):
-    """What is known of the success of a run."""
+    """Success of a run, as far as it is known."""
 
     UNKNOWN = "unknown"
     BETTER = "better"
@@ -45,8 +45,8 @@ class Success(Enum):
 
 
 def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
-    """What the best measure of success says that the run logs: whether it has risen with certainty.
-    Unknown where a finding of ``found``, those about success, says otherwise."""
+    """Success by the best measure that the run logs: has it risen with certainty? Unknown where a
+    finding of ``found``, those about success, says otherwise."""
     if any(f.fires for f in found):
         return Success.UNKNOWN
     measures = shipped_record(Course, "health", "data", "course.yaml").measures
@@ -60,7 +60,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     for _, tag in sorted(known):
         values = run.series(tag).values
         x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
-        x = x * infos[tag].sign * infos[tag].scale
+        x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
         if is_solved(x[np.isfinite(x)]):

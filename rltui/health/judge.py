@@ -115,8 +115,8 @@ def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
 
 
 def _weight(signal: Signal) -> FloatArray:
-    """What each row is worth as evidence: one, and up to one more the farther its statistic is
-    beyond the limit, in powers of two; minus that inside."""
+    """Worth of each row as evidence: one, and up to one more the farther its statistic is beyond
+    the limit, in powers of two; minus that inside."""
     if signal.evidence is not None:
         return signal.evidence()
     if signal.certain:
@@ -183,7 +183,11 @@ def judge(
     is_past = not math.isfinite(series.values[-1])
     case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
-    findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
+    listed = all_spans
+    if len(all_spans) > _MOST_SPANS:  # of thousands in a long, noisy run the longest and the newest
+        longest = sorted(all_spans, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
+        listed = sorted({*longest, *all_spans[-_MOST_SPANS // 2 :]}, key=lambda s: s.first)
+    findings = tuple(_finding(case, span, bad_spans) for span in listed)
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
     return Outcome(True, findings, judgement(case, level), rows.count)
@@ -209,9 +213,9 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
 def found_in(
     signals: Mapping[Level, Signal], *, ever: bool = False
 ) -> tuple[list[Span], list[Span]]:
-    """The same as :func:`episodes`, without those of either level that are over and were none: what
-    rose later did rise, and what scatters about its own usual value was there by chance if it is
-    short beside the run; not if ``ever``, as it was told while it lasted."""
+    """Filter :func:`episodes`: without those of either level that are over and were none. What rose
+    later did rise, and what scatters about its own usual value was there by chance if it is short
+    beside the run; not if ``ever``, as it was told while it lasted."""
     found, bad = episodes(signals)
     counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
     single = ever or any(s.certain or s.event for s in signals.values())
@@ -227,14 +231,6 @@ def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[S
     bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
     signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
     return signal.forgotten is not None and bool(signal.forgotten[(bad or [span])[0].sure])
-
-
-def _worth_listing(found: list[Span]) -> list[Span]:
-    """The newest and the longest episodes; a long, noisy run has thousands."""
-    if len(found) <= _MOST_SPANS:
-        return found
-    longest = sorted(found, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
-    return sorted({*longest, *found[-_MOST_SPANS // 2 :]}, key=lambda s: s.first)
 
 
 def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
@@ -264,14 +260,6 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         advice=case.variant.advice,
         limit=case.level(_limit(signal, row, float(case.rows.x[row]))),
     )
-
-
-def _is_again(case: Evaluation, signal: Signal, span: Span) -> bool:
-    """Whether the newest row is beyond the limit of an episode that is over."""
-    if span.open:
-        return False
-    limits = [None if x is None else finite(x[-1]) for x in (signal.low, signal.high)]
-    return is_pending(case, *limits)
 
 
 def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
@@ -328,6 +316,7 @@ def _evidence(
     up = _upwards(signal, row, x[row])
     peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
     limits = signal.high if up else signal.low
+    edges = [None if x is None else finite(x[-1]) for x in (signal.low, signal.high)]
     last = len(x) - 1
     row_numbers: Numbers = {
         "value": finite(signal.statistic[row]),
@@ -363,7 +352,7 @@ def _evidence(
         latest=case.level(float(x[-1])) if span.open and peak < last else None,
         notes=tuple(template for flags, template in signal.notes if flags[row]),
         worst=worst,
-        again=_is_again(case, signal, span),
+        again=not span.open and is_pending(case, *edges),
     )
 
 

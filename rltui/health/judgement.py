@@ -45,7 +45,8 @@ class Evaluation(NamedTuple):
         return lacking(value) if self.upside_down and value is not None else value
 
     def levels(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        """The same of those of some numbers that are values of the rows, by their names."""
+        """Map those of some numbers, by their names, that are values of the rows through
+        :meth:`level`."""
         return {k: self.level(v) if k in _LEVELS else v for k, v in numbers.items()}
 
 
@@ -108,7 +109,7 @@ def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:
 
 
 def numbers(variant: Variant, level: Level, names: Set[str]) -> dict[str, float]:
-    """Those of these names that are parameters of a level."""
+    """Parameters of a level that have one of these names."""
     given, known = variant.levels[level], variant.detector.parameters
     values = {n: given.get(n, known[n].default) for n in known if n in names}
     return {name: float(value or 0.0) for name, value in values.items()}

@@ -49,15 +49,15 @@ class Words(NamedTuple):
 
 @record
 class Evidence:
-    """What was compared, in numbers."""
+    """Numbers that were compared."""
 
     statistic: str
-    """What was computed: "3-point median", "share of start", ..."""
+    """Name of the number: "3-point median", "share of start", ..."""
     value: float | None
     """The statistic (None when not finite) at the newest row that is beyond while the finding
     fires, at the worst row of the episode when it is over."""
     threshold: float | None
-    """What the value was compared with, at that row."""
+    """Limit that the value was compared with, at that row."""
     step_first: int
     step_last: int
     """Steps that the statistic of that row covers."""
@@ -215,7 +215,7 @@ class Suspect(NamedTuple):
     high: float | None
     """Limits that hold almost everywhere, in units of the tag as shown; one is None."""
     advice: str
-    """What helps, for people."""
+    """Advice for people."""
 
 
 class Diagnosis(NamedTuple):
@@ -244,8 +244,8 @@ class Diagnosis(NamedTuple):
 
 
 def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
-    """What to begin with: the worst of a story that still holds, of several the first; or the cause
-    that began it, if that was no milder: what it damaged does not mend because it is over."""
+    """Diagnosis to begin with: the worst of a story that still holds, of several the first; or the
+    cause that began it, if that was no milder: what it damaged does not mend because it is over."""
     top = story[0]
     lead = max((d for d in story if not d.is_over), key=lambda d: d.peak, default=top)
     return top if top.findings and top.peak >= lead.peak else lead
@@ -263,7 +263,7 @@ class Diagnosed(NamedTuple):
     diagnoses: tuple[Diagnosis, ...] = ()
     """Story by story, the worst first; in a story the cause first."""
     moves: tuple[Move, ...] = ()
-    """What moved first in the worst story, in order of time."""
+    """First movers of the worst story, in order of time."""
     suspects: tuple[Suspect, ...] = ()
     """Settings that are the likely cause of the worst story although none of them jumped."""
 
@@ -274,7 +274,7 @@ class Diagnosed(NamedTuple):
 
     @property
     def leading(self) -> Diagnosis | None:
-        """What to begin with in the worst story."""
+        """Diagnosis to begin with in the worst story."""
         story = next(iter(self.stories()), None)
         return None if story is None else lead_of(story)
 
@@ -354,7 +354,7 @@ class Report:
     muted: tuple[Finding, ...] = ()
     """Findings that the user does not want to see; they count for nothing else."""
     unblamed: Mapping[str, Judgement] = field(default_factory=dict)
-    """What the rules alone say of the settings that are blamed."""
+    """Judgements by the rules alone of the settings that are blamed."""
 
     def level_with(self, findings: Iterable[Finding]) -> Level:
         """The level that the report has with these findings."""

@@ -80,7 +80,8 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
 
 
 def _in_order(full: Diagnosed, left: Sequence[Diagnosis]) -> Diagnosed:
-    """What is left, the worst story first; with the cause of ``full`` where that story leads."""
+    """Sort the diagnoses that are left, the worst story first; with the cause of ``full`` where
+    that story leads."""
     stories = sorted(Diagnosed(tuple(left)).stories(), key=lambda s: -max(d.level for d in s))
     found = Diagnosed(tuple(d for story in stories for d in story))
     before, now = full.leading, found.leading

@@ -35,7 +35,7 @@ class Farthest(NamedTuple):
     watch: float
     bad: float
     farthest: float
-    """What a healthy run reached; 1 if none got anywhere."""
+    """Farthest value that a healthy run reached; 1 if none got anywhere."""
     runs: int
     origins: int
 
@@ -102,7 +102,7 @@ def _value(parameter: Parameter, node: Node, farthest: float | None = None) -> N
 
 
 class Override:
-    """What a configuration changes in one rule or variant.
+    """Changes of a configuration to one rule or variant.
 
     ``{share: 0.2}`` holds for both levels, ``{watch: {share: 0.2}}`` for one. A rule's
     change reaches those of its variants whose detector has the parameter.

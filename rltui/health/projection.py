@@ -44,7 +44,11 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
     if len(values) < rows + limits.least_rows // 2:
         return None
     x, y = _blocks(steps[-rows:].astype(np.float64), values[-rows:], limits.blocks)
-    slopes = _slopes(x, y)
+    # the slopes of all pairs of points that differ in place
+    first, second = np.triu_indices(len(x), 1)
+    run = x[second] - x[first]
+    apart = run > 0
+    slopes = (y[second] - y[first])[apart] / run[apart]
     falling = bool(median(slopes) < 0) if len(slopes) else False
     limit = judgement.low if falling else judgement.high
     agreeing = np.count_nonzero(slopes < 0 if falling else slopes > 0)
@@ -76,11 +80,3 @@ def _blocks(x: FloatArray, y: FloatArray, most: int) -> tuple[FloatArray, FloatA
     pairs.append((x[cut:].reshape(parts - longer, size), y[cut:].reshape(parts - longer, size)))
     places = np.concatenate([p.mean(axis=1) for p, _ in pairs])
     return places, np.concatenate([row_medians(v) for _, v in pairs])
-
-
-def _slopes(x: FloatArray, y: FloatArray) -> FloatArray:
-    """The slopes of all pairs of points that differ in place."""
-    first, second = np.triu_indices(len(x), 1)
-    run = x[second] - x[first]
-    apart = run > 0
-    return np.asarray((y[second] - y[first])[apart] / run[apart])

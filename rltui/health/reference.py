@@ -38,7 +38,7 @@ _WORSE = {Direction.UP: -1.0, Direction.DOWN: 1.0}
 
 
 class Alignment(str, Enum):
-    """What makes two rows of different runs comparable."""
+    """Axis on which rows of different runs are comparable."""
 
     STEP = "step"
     TIME = "time"
@@ -122,7 +122,7 @@ class Reference:
         places = self._places(self.run, infos, series)
         if places is None:
             return None
-        x = series.values.astype(np.float64) * (info.sign * info.scale)
+        x = series.values.astype(np.float64) * info.factor
         known = np.isfinite(x) & np.isfinite(places)
         x, places = x[known], places[known]
         n = len(x)
@@ -135,9 +135,14 @@ class Reference:
         low, high = (_centred(middle, shift, rolling) for rolling in extremes)
         ends = np.quantile(middle, (0.02, 0.98))
         spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
-        own = _own_extremes(at, places, rolling_median(x, EARLY))
+        # the course is smooth: it alone would make a short burst of the reference itself, seen in
+        # an equal run, a departure
+        bursts, here = rolling_median(x, EARLY), _spans(at, places)
+        lowest, highest = np.full(len(at), np.inf), np.full(len(at), -np.inf)
+        np.minimum.at(lowest, here, bursts)
+        np.maximum.at(highest, here, bursts)
 
-        return _Course(at, low, high, *own, spread, float(ends[1] - ends[0]))
+        return _Course(at, low, high, lowest, highest, spread, float(ends[1] - ends[0]))
 
     def _places(self, run: RunData, infos: Infos, series: Series) -> FloatArray | None:
         """Where the rows of a series lie, (n,) ascending; None when the run does not log that."""
@@ -176,18 +181,6 @@ def _spans(at: FloatArray, places: FloatArray) -> IntArray:
     return np.clip(np.searchsorted(at, places, side="right") - 1, 0, len(at) - 1)
 
 
-def _own_extremes(
-    at: FloatArray, places: FloatArray, medians: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The least and highest median within each span. The course is smooth: it alone would make a
-    short burst of the reference itself, seen in an equal run, a departure."""
-    low, high = np.full(len(at), np.inf), np.full(len(at), -np.inf)
-    here = _spans(at, places)
-    np.minimum.at(low, here, medians)
-    np.maximum.at(high, here, medians)
-    return low, high
-
-
 def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:
     return np.interp(steps.astype(np.float64), at.astype(np.float64), places)
 
@@ -195,7 +188,7 @@ def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArr
 def _centred(
     x: FloatArray, window: int, rolling: Callable[[FloatArray, int], FloatArray]
 ) -> FloatArray:
-    """What ``rolling`` makes of the rows around each one instead of those up to it."""
+    """Apply ``rolling`` to the rows around each one instead of those up to it."""
     half = window // 2
     padded = np.concatenate([x[:1].repeat(half), x, x[-1:].repeat(half)])
     return rolling(padded, window)[2 * half :]

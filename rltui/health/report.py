@@ -71,7 +71,10 @@ def make_report(
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
-    rows = _most_rows(run, infos)
+    rows = 0
+    for tag in infos:
+        if run.table.logged(tag) > rows:  # no series is built that cannot have most points
+            rows = max(rows, run.count(tag))
     few = too_few(rows)
     if few is not None:
         tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
@@ -121,14 +124,6 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
         own = out.get(tag, _NOT_JUDGED)
         out[tag] = replace(own, level=max(own.level, level), pending=False, doubt="")
     return out
-
-
-def _most_rows(run: RunData, tags: Iterable[str]) -> int:
-    """Points of the tag that has most; no series is built that cannot be that one."""
-    most = 0
-    for tag in tags:
-        most = max(most, run.count(tag) if run.table.logged(tag) > most else 0)
-    return most
 
 
 def _unticked(judgement: Judgement, rows: int) -> Judgement:
@@ -267,7 +262,12 @@ def _judgements(
         tags[tag] = _with_level(tags[tag], new) if tag in tags else new
     for tag, judged in _of_quotients(infos, answers).items():
         tags.setdefault(tag, judged)
-    return tags | _documented({t: i for t, i in infos.items() if t not in tags and t not in unfit})
+    # no rule judges these: the range that the documentation gives, and no badge
+    for tag, info in infos.items():
+        if tag not in tags and tag not in unfit and info.healthy is not None:
+            documented = limit_of(info, Level.UNKNOWN, *info.healthy)
+            tags[tag] = Judgement(Level.UNKNOWN, (documented,))
+    return tags
 
 
 def _shown_first(answers: Answers, findings: Iterable[Finding]) -> list[tuple[Task, Answer]]:
@@ -279,15 +279,6 @@ def _shown_first(answers: Answers, findings: Iterable[Finding]) -> list[tuple[Ta
         return not any(id(f.evidence.row) in shown for f in said)
 
     return sorted(_each(answers), key=is_silent)
-
-
-def _documented(infos: Infos) -> dict[str, Judgement]:
-    """The ranges that the documentation gives: no rule judges these tags, so they have no badge."""
-    return {
-        tag: Judgement(Level.UNKNOWN, (limit_of(info, Level.UNKNOWN, *info.healthy),))
-        for tag, info in infos.items()
-        if info.healthy is not None
-    }
 
 
 def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:

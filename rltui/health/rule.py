@@ -58,7 +58,7 @@ class When(NamedTuple):
 
 
 def _said(run: Recognition, word: str) -> str:
-    """What is known of a run under one word of :data:`OF_RUN`; "" for nothing."""
+    """Fact about a run under one word of :data:`OF_RUN`; "" for none."""
     if word == "scenario":
         return run.scenario.id
     if word in Scope._fields:
@@ -94,7 +94,7 @@ class Case(NamedTuple):
     scenario: str = "llm-rl"
     scope: Scope = Scope()
     reference: Annotated[Mapping[str, str], Keyed(read=_series)] = {}
-    """The same of the reference run, for detectors that compare with one."""
+    """Series of the reference run, for detectors that compare with one."""
 
 
 class Variant(NamedTuple):

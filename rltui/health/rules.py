@@ -95,7 +95,7 @@ def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
 
 
 class Given(NamedTuple):
-    """What rules are read with."""
+    """Context in which rules are read."""
 
     metrics: frozenset[str]
     """Metric keys of the catalogue; empty for any."""

@@ -16,12 +16,12 @@ SETTING_CHANGED = "setting_changed"
 
 
 class Harm(Enum):
-    """What a finding or a symptom means for the run, the worst first."""
+    """Meaning of a finding or a symptom for the run, the worst first."""
 
     FATAL = "fatal"
     """Nothing is learned from then on, whatever the reward says."""
     OUTCOME = "outcome"
-    """What it is trained for does not get better, or gets worse."""
+    """The run does not get better at what it is trained for, or gets worse."""
     SIGN = "sign"
     """A technical sign: bad only where success suffers with it."""
     EXHAUSTED = "exhausted"

@@ -1,1 +1,1 @@
-"""What commands write: text, JSON, CSV, Parquet, charts for standard output."""
+"""Output of the commands: text, JSON, CSV, Parquet, charts for standard output."""

@@ -37,8 +37,8 @@ _HARMS = [harm.value for harm in Harm]
 def brief_document(
     session: Session, runs: Sequence[RunView] | None = None, *, skipped: bool = False
 ) -> Json:
-    """What is to be known of all runs, or of ``runs``, the worst first; ``skipped``: with the
-    rules that could not judge."""
+    """Brief on all runs, or on ``runs``, the worst first; ``skipped``: with the rules that could
+    not judge."""
     chosen = session.runs() if runs is None else runs
     names, whole = [run.name for run in chosen], runs is None
     return brief_of(session, map(brief_entry, chosen), names, whole=whole, skipped=skipped)
@@ -98,8 +98,8 @@ class _Told:
         self._lines.append((head, between))
 
     def text(self, most: int, rest: str) -> str:
-        """As many items, in at most that many characters, as there is room for; ``rest``: where
-        to find the others."""
+        """Join as many items as fit into ``most`` characters; ``rest``: where to find the
+        others."""
         ranked = sorted(self._items)
         more = f": {rest}" * bool(rest)
 
@@ -147,7 +147,7 @@ def _named(story: Mapping[str, Any]) -> str:
 
 
 def _calm(run: Mapping[str, Any]) -> str:
-    """What is said of a run without a story: its most meaningful curve, and what is not sure."""
+    """Describe a run without a story: its most meaningful curve, and what is not sure."""
     line, calm = run["headline"], run["calm"]
     if run["story"]:
         return ""
@@ -201,7 +201,7 @@ def _is_sick(run: Mapping[str, Any]) -> bool:
 
 
 def _numbered(runs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """As many runs as can be told, from 1 on."""
+    """Pair runs with 1, 2, ... up to the text limit."""
     return enumerate(runs[: (MOST_OF_ALL - _COUNTED) // _LEAST_OF_RUN], 1)
 
 
@@ -239,8 +239,8 @@ def is_same_place(before: Json, now: Json) -> bool:
 
 
 def changes_document(before: Json, now: Json) -> Json:
-    """What is different in a later document: ``rltui.brief-changes/1``. ``runs`` have changes, or
-    are new and whole; ``unchanged`` went on without a change of their verdict."""
+    """List the differences of a later document: ``rltui.brief-changes/1``. ``runs`` have changes,
+    or are new and whole; ``unchanged`` went on without a change of their verdict."""
     old, parts = {run["path"]: run for run in before["runs"]}, dict[bool, list[Json]]()
     fields = ("run", "path", "name", "step", "level")
     for run in now["runs"]:
@@ -283,7 +283,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Json
 
 
 def changes_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN) -> str:
-    """What changed, within the limits of :func:`brief_text`."""
+    """Text of the changes, within the limits of :func:`brief_text`."""
     name = f"id {document['id']}, " if document.get("id") else ""
     head = f"{name}since {document['since']}. {_DATA}\n{_notes(document)}"
     runs, same, gone = document["runs"], document["unchanged"], document["gone"]
@@ -344,6 +344,6 @@ def _lost(before: Json, now: Json) -> list[Json]:
 
 
 def text_of(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN) -> str:
-    """What :func:`answered` returned, as text: see :func:`brief_text`."""
+    """Text of the document that :func:`answered` returned: see :func:`brief_text`."""
     text = brief_text if document["schema"] == "rltui.brief/1" else changes_text
     return text(document, rest, most_of_run)

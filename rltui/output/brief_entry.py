@@ -1,4 +1,4 @@
-"""What ``rltui.brief/1`` says of one run; docs/command-line.md has its fields.
+"""Entry of one run in ``rltui.brief/1``; docs/command-line.md has its fields.
 
 Whatever comes from a log stands in quotes, cleaned and bounded: it is data, and may read like an
 instruction.
@@ -74,8 +74,8 @@ def absolute(path: Path) -> str:
 
 
 def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
-    """What cannot be read or was not, the newest of each path, and the reference run that is
-    missing, in words; not of the ``known`` paths."""
+    """List in words what was not read: the newest note of each path, and the reference run that is
+    missing; not of the ``known`` paths."""
     notes = {n.path: n for n in session.troubles() if n.level >= Level.WATCH}
     told = [
         f"{quoted(str(path))}: {quoted(without_secrets(note.message), _NOTE)}"
@@ -88,8 +88,8 @@ def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
 
 
 def brief_entry(run: RunView) -> Json:
-    """What is to be known of a run, but for its name, which depends on all runs; of one that rltui
-    fails in as if it had logged nothing."""
+    """Entry of a run, but for its name, which depends on all runs; of one that rltui fails in as if
+    it had logged nothing."""
     entry: Json = {}
     with run.walled(NOT_SHOWN):
         entry = _entry(run)
@@ -180,8 +180,8 @@ def _evidence(run: RunView, finding: Finding) -> Json:
 
 
 def _odd(run: RunView, told: Collection[int]) -> list[str]:
-    """What looks wrong and is no reason to stop: what is usual, not sure yet, over or to come; not
-    what is ``told`` (ids of findings) in a story."""
+    """List what looks wrong and is no reason to stop: what is usual, not sure yet, over or to come;
+    not what is ``told`` (ids of findings) in a story."""
     facts = [f"{_title(run, tag)} {words}" for tag, words in odd_facts(run)]
     over = []
     for row in findings.finding_rows(run):

@@ -70,10 +70,9 @@ def _failure(run: RunView, failure: Failure, canary: Canary, *, tries: bool) -> 
 
 
 def _trial(trial: Trial, run: RunView) -> Json:
-    metric = run.infos[trial.tag].metric
     names = ("rule", "variant", "tag", "metric", "level", "rows", "why")
     given = {"rule": trial.rule.id, "variant": trial.variant.id}
-    document = fields_of(trial, names, **given, metric=None if metric is None else metric.key)
+    document = fields_of(trial, names, **given, metric=run.infos[trial.tag].key or None)
     return document | {"level": None if trial.rows is None else document["level"]}
 
 

@@ -96,7 +96,7 @@ def _written(look: str, x: int, y: int, text: str) -> str:
 
 
 def _labels(chart: Chart, plot: _Plot, unit: str) -> Iterator[str]:
-    """What stands around the plot: units, ticks, and the steps at which episodes began."""
+    """Draw the labels around the plot: units, ticks, and the steps at which episodes began."""
     end, bottom = plot.left - _CHARACTER, _HEIGHT - 10
     yield _written("", plot.left, _LINE, unit) if unit else ""
     yield from (_written("n", end, _TOP + y + 8, label) for y, label in plot.ticks())
@@ -137,8 +137,8 @@ def _ground(chart: Chart, plot: _Plot) -> Iterator[str]:
 
 
 def _curves(chart: Chart, shown: Shown, plot: _Plot) -> Iterator[str]:
-    """What a restart superseded, the range of thinned points, the line, and its newest point; over
-    them restarts, and an N where values are not finite."""
+    """Draw the points that a restart superseded, the range of thinned points, the line, and its
+    newest point; over them restarts, and an N where values are not finite."""
     if shown.old is not None:
         yield f'<path class="b" d="{_line(shown.old, plot)}"/>'
     if shown.under is not None:
@@ -197,7 +197,7 @@ def _line(columns: DotColumns, plot: _Plot) -> str:
 
 
 def _area(columns: DotColumns, plot: _Plot) -> str:
-    """What lies between the lowest and the highest point of each column."""
+    """Area between the lowest and the highest point of each column."""
     xs, parts = _places(columns, plot)
     high, low = (list(zip(xs, plot.ys(y), strict=True)) for y in (columns.high, columns.low))
     return "".join(f"{_joined([*high[part], *reversed(low[part])])}z" for part in parts)

@@ -1,4 +1,4 @@
-"""What a tag, metric, rule or symptom means, as a document and as text."""
+"""Meaning of a tag, metric, rule or symptom, as a document and as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rltui.facts import sentences
 from rltui.health.model import Limit
 from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
 from rltui.health.rules import why_unread
-from rltui.health.symptoms import Symptom, symptoms
+from rltui.health.symptoms import symptoms
 from rltui.output.json_document import Json, fields_of
 
 _WIDTH = 78
@@ -103,16 +103,14 @@ def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str
 
 
 def _line(catalogue: Catalogue, line: str, framework: str | None) -> Json:
-    """What the names before the numbers of a pasted log line mean; empty where there are none."""
+    """Meaning of the names before the numbers of a pasted log line; empty where there are none."""
     names = list(dict.fromkeys(_NAMED.findall(line)))
     if not names:
         return {}
     known = catalogue.recognise(names, framework=framework)
     resolver = catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
     infos = (resolver.resolve(name) for name in names)
-    told = [
-        fields_of(i, ("tag", "title", "meaning"), metric=i.metric and i.metric.key) for i in infos
-    ]
+    told = [fields_of(i, ("tag", "title", "meaning"), metric=i.key or None) for i in infos]
     return {"framework": known.title, "algorithm": known.algorithm, "line": told}
 
 
@@ -141,17 +139,32 @@ def _described(
         }
 
     if name in symptoms():
-        document["symptom"] = _symptom(catalogue, symptoms()[name])
+        symptom = symptoms()[name]
+        titles = {key: metric.title for key, metric in catalogue.metrics.items()}
+        document["symptom"] = {
+            **fields_of(symptom, ("id", "title")),
+            "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
+            "check": [
+                {
+                    "first": c.first,
+                    "question": c.ask,
+                    "metrics": list(c.metrics),
+                    "titles": list(dict.fromkeys(titles.get(k, k) for k in c.metrics)),
+                }
+                for c in symptom.checks
+            ],
+            **fields_of(symptom, ("causes", "advice", "explains", "source")),
+        }
 
     return document
 
 
 def _tags(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
-    """What a tag means in each framework that writes it, then in runs of no known one, where the
+    """Meaning of a tag in each framework that writes it, then in runs of no known one, where the
     kind of training may decide; and the rules that judge it there."""
 
     def entry(framework: str, scenarios: list[str], info: TagInfo, read: list[str]) -> Json:
-        key = info.metric.key if info.metric else None
+        key = info.key or None
         tag = fields_of(info, _TAG, metric=key, matched_by=info.where)
         return {"framework": framework, "scenarios": scenarios, **tag, "rules": read}
 
@@ -231,25 +244,6 @@ def _limit(variant: Variant, level: Level) -> str:
     return sentences.limit_words(Limit(level, words=template, numbers=values))
 
 
-def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
-    """What to check when a symptom shows, what usually causes it, and which rules show it."""
-    titles = {key: metric.title for key, metric in catalogue.metrics.items()}
-    return {
-        **fields_of(symptom, ("id", "title")),
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
-        "check": [
-            {
-                "first": c.first,
-                "question": c.ask,
-                "metrics": list(c.metrics),
-                "titles": list(dict.fromkeys(titles.get(k, k) for k in c.metrics)),
-            }
-            for c in symptom.checks
-        ],
-        **fields_of(symptom, ("causes", "advice", "explains", "source")),
-    }
-
-
 def linked_files(text: str) -> str:
     """The text with names of files of public repositories as links."""
     address = r"https://github.com/\1/blob/HEAD/\2"
@@ -324,7 +318,7 @@ def _metric_lines(metric: Json, logged: list[Json], reasons: bool) -> list[str]:
 
 
 def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> list[str]:
-    """What a tag means, who logs it, how its name is known, and which rules read it."""
+    """Lines on a tag: its meaning, who logs it, how its name is known, and which rules read it."""
     entry = group[0]
     own = [x for x in group if x["framework"] == GENERIC]
     kinds = ", ".join(kind for x in own for kind in x["scenarios"])

@@ -114,7 +114,7 @@ def _last_name(path: re.Match[str]) -> str:
 
 
 def _text(text: str, most: int = _LONGEST) -> str:
-    """The same as HTML that shows exactly it."""
+    """Escape a text so that HTML shows exactly it, cut to ``most`` characters."""
     return escaped(_plain(text, most))
 
 
@@ -134,8 +134,8 @@ def _badge(level: Level, look: str = "", word: bool = False) -> str:
 
 
 def _some(parts: Iterable[str], count: int, most: int, what: str, around: str = "div") -> str:
-    """Of ``count`` parts the first that have at most ``most`` bytes together, in an element, and
-    how many are left out; "" for none."""
+    """Element with the first of ``count`` parts, at most ``most`` bytes together, and how many are
+    left out; "" for none."""
     kept: list[str] = []
     for part in parts:
         most -= len(part.encode())
@@ -229,7 +229,7 @@ class _Page:
     # -- the verdict ---------------------------------------------------------------------------
 
     def _stories(self) -> Iterator[str]:
-        """What is wrong and was wrong, each story with its charts; or that nothing is."""
+        """Draw each story, past ones too, with its charts; or say that there is none."""
         run = self._run
         parts = [self._story(story) for story in stories(run)]
         if parts:
@@ -272,7 +272,7 @@ class _Page:
         return _list(lines, "findings", _STORIES // 4)
 
     def _lists(self) -> Iterator[str]:
-        """What is to come, and which rules could not judge."""
+        """List what is to come, and which rules could not judge."""
         run, report = self._run, self._run.report
         ahead = [findings.ahead_sentence(run, p) for p in findings.projections(run)]
         skipped = report.skipped if report else ()

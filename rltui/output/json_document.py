@@ -120,7 +120,7 @@ class CheckDocument(TypedDict):
 
 
 class DiagnosisDocument(TypedDict):
-    """What several findings mean together."""
+    """Diagnosis: the common meaning of several findings."""
 
     id: str
     level: LevelWord
@@ -131,7 +131,7 @@ class DiagnosisDocument(TypedDict):
     findings: list[FindingReference]
     check: list[CheckDocument]
     log_says: str
-    """What the console log says again and again; "" for nothing."""
+    """Complaint that the console log repeats; "" for none."""
     causes: str
     advice: str
 
@@ -201,7 +201,7 @@ class SkippedDocument(TypedDict):
 
 
 class FaultDocument(TypedDict):
-    """What rltui itself failed in, for a run."""
+    """Failure of rltui itself in a run."""
 
     message: str
     report: str | None
@@ -214,7 +214,7 @@ class RunVerdict(TypedDict):
     run: str
     """Path below its logdir, ``.`` for the logdir itself."""
     name: str
-    """What people read."""
+    """Name for people."""
     logdir: int
     path: str
     framework: str | None
@@ -238,7 +238,7 @@ class RunVerdict(TypedDict):
     restarts: int
     reference: str | None
     note: str
-    """What the user noted on the run; "" for nothing."""
+    """Note of the user on the run; "" for none."""
     sources: list[SourceDocument]
     findings: list[FindingDocument]
     diagnoses: list[DiagnosisDocument]
@@ -249,7 +249,7 @@ class RunVerdict(TypedDict):
     suspects: list[SuspectDocument]
     projections: list[ProjectionDocument]
     ceiling: dict[str, object] | None
-    """What the entropy leaves to the reward: ``tag``, ``value``, ``error``, ``fit``."""
+    """Ceiling that the entropy leaves to the reward: ``tag``, ``value``, ``error``, ``fit``."""
     skipped: list[SkippedDocument]
     faults: list[FaultDocument]
 
@@ -376,7 +376,7 @@ def _entry(run: RunView) -> Json:
             fields_of(
                 move,
                 MoveDocument,
-                metric=metric.key if (metric := run.infos[move.tag].metric) else move.tag,
+                metric=run.infos[move.tag].key or move.tag,
                 setting=move.is_setting,
             )
             for move in diagnosed.moves
@@ -492,7 +492,7 @@ def _metric(run: RunView, tag: str) -> Json:
 
     return {
         "tag": tag,
-        **fields_of(info, _METRIC, metric=info.metric.key if info.metric else None),
+        **fields_of(info, _METRIC, metric=info.key or None),
         "level": judgement.level.word,
         "mark": judgement.level.mark,
         "low": judgement.low,

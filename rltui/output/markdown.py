@@ -133,7 +133,7 @@ def comparison_text(runs: Sequence[RunView], by: str, reference: RunView | None)
 
 
 def comparison_markdown(runs: Sequence[RunView], by: str, reference: RunView | None) -> str:
-    """The same as Markdown."""
+    """Comparison of runs as a table in Markdown."""
     table, notes = _contents(runs, by, reference)
     lines = [f"| {' | '.join(map(escaped, row))} |" for row in table]
     lines.insert(1, f"| {' | '.join(['---'] * len(table[0]))} |")

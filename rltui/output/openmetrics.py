@@ -119,25 +119,21 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
             for (rule, word), count in sorted(found.items()):
                 page.add("run_findings_firing", count, *name, rule, word)
         with run.walled(NOT_SHOWN):
-            _add_state(page, run, name)
+            known, progress = run.recognition, run.progress
+            framework = (known.framework if known else None) or ""
+            algorithm = (known.algorithm if known else None) or ""
+            page.add("run_info", 1, *name, framework, algorithm, str(run.data.path))
+            page.add("run_step", run.data.last_step, *name)
+            if progress is not None:
+                for state in RunState:
+                    page.add("run_state", progress.state is state, *name, state.value)
+                page.add("run_planned_steps", progress.total_steps, *name)
+                page.add("run_age_seconds", progress.age_s, *name)
+                page.add("run_eta_seconds", progress.eta_s, *name)
         with run.walled(NOT_SHOWN):
             _add_values(page, run, name, metrics)
 
     return page.text()
-
-
-def _add_state(page: _Page, run: RunView, name: tuple[str, str]) -> None:
-    known, progress = run.recognition, run.progress
-    framework = (known.framework if known else None) or ""
-    algorithm = (known.algorithm if known else None) or ""
-    page.add("run_info", 1, *name, framework, algorithm, str(run.data.path))
-    page.add("run_step", run.data.last_step, *name)
-    if progress is not None:
-        for state in RunState:
-            page.add("run_state", progress.state is state, *name, state.value)
-        page.add("run_planned_steps", progress.total_steps, *name)
-        page.add("run_age_seconds", progress.age_s, *name)
-        page.add("run_eta_seconds", progress.eta_s, *name)
 
 
 def _add_values(page: _Page, run: RunView, name: tuple[str, str], metrics: Sequence[str]) -> None:

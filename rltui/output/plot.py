@@ -49,7 +49,7 @@ def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
     ends: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
-            key = info.metric.key if info.metric else ""
+            key = info.key
             exact = name in (tag, key) or name.lower() == info.title.lower()
             if exact or fnmatch.fnmatchcase(tag, name) or fnmatch.fnmatchcase(key, name):
                 found[tag] = None
@@ -66,10 +66,10 @@ class PlotOptions(NamedTuple):
     height: int
     """Lines of a chart."""
     weight: float = 0.0
-    """Of the moving average, 0 (none) to below 1."""
+    """Weight of the moving average, 0 (none) to below 1."""
     log: bool = False
     axis: str = "step"
-    """What the x axis counts: step, relative, wall, tokens or a metric."""
+    """Quantity on the x axis: step, relative, wall, tokens or a metric."""
     colour: bool = False
     groups: Grouping | None = None
 
@@ -87,7 +87,7 @@ class _Drawn(NamedTuple):
     label: str = ""
     """Empty for a line that the legend does not name."""
     note: str = ""
-    """What follows the label where there is room."""
+    """Note after the label where there is room."""
     sign: str = ""
     """One cell that stands on the line, in place of its colour."""
     marker: str = "braille"
@@ -148,7 +148,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
 
 
 def _axis_words(runs: Sequence[RunView], tag: str, options: PlotOptions) -> tuple[str, str]:
-    """What the title says beside the name of the metric, and the label of the x axis."""
+    """Words of the title beside the name of the metric, and the label of the x axis."""
     series = runs[0].shown(tag)
     axis = axis_of(runs[0], series, options.axis)
     rows = "row" if {r.step_word for r in runs} == {"row"} else "step"
@@ -167,7 +167,7 @@ def _plotext() -> Any:
 
 
 def _left_out(drawn: Sequence[_Drawn]) -> str:
-    """What a log axis has no place for, in a line; empty when that is nothing."""
+    """Line that counts the points which a log axis has no place for; "" for none."""
     count, every = sum(d.left_out for d in drawn), sum(d.points for d in drawn)
     return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
@@ -186,7 +186,7 @@ def _draw(plotext: Any, drawn: Sequence[_Drawn], many: bool) -> None:
 
 
 def _legend(plotext: Any, drawn: Sequence[_Drawn], width: int) -> str:
-    """What the lines are, each with the sign on it, in as many lines as that takes."""
+    """Legend of the lines, each with its sign, in as many rows as that takes."""
     named = [d for d in drawn if d.label and len(d.x)]
     room = max(8, width - 6)
     labels = [f"{d.label} {d.note}".rstrip() for d in named]

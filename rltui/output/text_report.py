@@ -66,11 +66,12 @@ def _counts(levels: Iterable[Level]) -> list[str]:
 def _run_verdict(run: RunView) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
-    return f"{badge} {run.name}{_standing(run)}: {story_words.run_words(run)}"
+    standing, words = _standing(run), story_words.run_words(run)
+    return f"{badge} {run.name}{standing}: {words}"
 
 
 def standing_words(run: RunView) -> str:
-    """What trains, how far it is and in which state."""
+    """Describe what trains, how far it is and in which state."""
     known, progress = run.recognition, run.progress
     words = []
     if known is not None:
@@ -89,7 +90,7 @@ def standing_words(run: RunView) -> str:
 
 
 def _standing(run: RunView) -> str:
-    """The same in brackets, after a name."""
+    """Standing of the run in brackets, after a name; "" for none."""
     text = standing_words(run)
     return f" ({text})" if text else ""
 
@@ -101,7 +102,7 @@ def check_text(session: Session) -> str:
 
 
 class CheckedRun(NamedTuple):
-    """What ``check`` says of a run but for its name, which depends on all runs."""
+    """Report of ``check`` on a run but for its name, which depends on all runs."""
 
     key: RunKey
     level: Level
@@ -110,17 +111,17 @@ class CheckedRun(NamedTuple):
     is_readable: bool
     badge: str
     standing: str
-    """What follows its name."""
+    """Text behind its name."""
     lines: tuple[str, ...]
-    """What follows that line."""
+    """Lines below that."""
     faults: tuple[str, ...] = ()
-    """What rltui itself failed in."""
+    """Failures of rltui itself."""
     entry: Mapping[str, object] | None = None
     """Its JSON, if asked for; then no text."""
 
 
 def checked_run(run: RunView) -> CheckedRun:
-    """What the text says of a run."""
+    """Report of the text on a run."""
     badge, standing, lines = _parts(run)
     notes = run.troubles  # about files that could not be read in full
     lines += [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
@@ -177,7 +178,8 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
     """The first line of a run, before and after its name, and the other lines."""
     with run.walled(NOT_SHOWN):
         marks = findings.marks_words(run)
-        standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
+        standing = _standing(run)
+        standing += f": {marks}" if marks else ""
         badge = _GLYPHS.badge(run.verdict.mark)
         return badge, standing, _verdict_lines(run)
     return _GLYPHS.badge(Level.UNKNOWN), "", []
@@ -193,7 +195,15 @@ def _verdict_lines(run: RunView) -> list[str]:
         tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
         return [*lines, "    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
 
-    lines += _further_lines(run)
+    if words := seams.seam_words(run):
+        lines.append(f"    {words}")
+    lines += [
+        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
+        for tag, info in run.infos.items()
+        if info.guessed and info.metric
+    ]
+    ahead = (findings.ahead_sentence(run, p) for p in findings.projections(run))
+    lines += [f"    ahead: {sentence}" for sentence in ahead]
     if not report.findings:
         lines.append(f"    {story_words.judged_words(run)}")
     elif run.verdict.mark is Level.UNSURE:
@@ -220,18 +230,6 @@ def story_lines(story: Story) -> list[str]:
         lines.append(f"{indent}{badge} {story_words.row_words(story.run, row)}")
     told = story_words.parts(story, _GLYPHS.badge)
     return [*lines, *(f"      {part.value}: {text}" for part, text in told)]
-
-
-def _further_lines(run: RunView) -> list[str]:
-    """Jumps at a restart; metrics that are guesses; limits to come."""
-    lines = [f"    {words}"] if (words := seams.seam_words(run)) else []
-    lines += [
-        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
-        for tag, info in run.infos.items()
-        if info.guessed and info.metric
-    ]
-    ahead = (findings.ahead_sentence(run, p) for p in findings.projections(run))
-    return lines + [f"    ahead: {sentence}" for sentence in ahead]
 
 
 def snapshot_text(session: Session) -> str:
@@ -272,8 +270,8 @@ def _metric_lines(run: RunView) -> list[str]:
 
 
 def painter(colour: bool, linked: Iterable[RunView] = ()) -> Callable[[str], str]:
-    """What gives the badges of a report their colours, if there is ``colour``, and the names of
-    the ``linked`` runs at the beginning of a line links to their logs."""
+    """Make a function that gives the badges of a report their colours, if there is ``colour``, and
+    the names of the ``linked`` runs at the beginning of a line links to their logs."""
     urls = {run.name: file_url(run.data.path) for run in linked}
 
     def painted(text: str) -> str:

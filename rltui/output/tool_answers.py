@@ -1,4 +1,4 @@
-"""What the tools of ``rltui mcp`` answer: short texts. All that comes from logs is cleaned, bounded
+"""Answers of the tools of ``rltui mcp``: short texts. All that comes from logs is cleaned, bounded
 and marked as data."""
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def series_text(
     there, and for steps without a point."""
     tags = run.tags_of_metrics((name,)) or find_tags([run], name)
     if not tags:
-        keys = [info.metric.key for info in run.infos.values() if info.metric]
+        keys = [info.key for info in run.infos.values() if info.key]
         hint = _hint(name, [*run.infos, *keys, *(i.title for i in run.infos.values())])
         hint = hint or f"there are {some(list(run.infos))}"
         raise UsageError(f"no metric {quoted(name)} in run {quoted(run.name)}; {hint}")
@@ -195,7 +195,7 @@ def _rows(series: Series, first: int | None, last: int | None) -> tuple[int, int
 
 
 def _series_head(run: RunView, series: Series, begin: int, end: int) -> str:
-    """What a series is, and all its numbers that thinning might hide."""
+    """Describe a series, with all its numbers that thinning might hide."""
     info, steps, values = run.infos[series.tag], series.steps[begin:end], series.values[begin:end]
     finite = np.isfinite(values)
     known = values[finite]
@@ -274,7 +274,7 @@ def _ends(text: str) -> str:
 
 
 def bounded(lines: Iterable[str], most: int = _MOST) -> str:
-    """As many lines as ``most`` characters have room for, with a note of what is left out."""
+    """Join as many lines as ``most`` characters have room for, with a note of what is left out."""
     kept, left, room = [], 0, most
     for line in lines:
         room -= len(line) + 1

@@ -41,7 +41,10 @@ class Answers:
             write_private(self._path(found), text)
         except OSError:
             return ""
-        self._prune()
+        with suppress(OSError):  # another process may remove the same one
+            kept = sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
+            for path in kept[:-_MOST]:
+                path.unlink(missing_ok=True)
         return found
 
     def find(self, name: str) -> Json | None:
@@ -56,15 +59,8 @@ class Answers:
         return self._directory / f"{name}.json"
 
     def _text(self, name: str) -> str:
-        """What is kept under an id; "" for nothing."""
+        """Text stored under an id; "" for none."""
         try:
             return self._path(name).read_text("utf-8") if _ID.fullmatch(name) else ""
         except (OSError, ValueError):
             return ""
-
-    def _prune(self) -> None:
-        """Remove the oldest answers."""
-        with suppress(OSError):  # another process may remove the same one
-            kept = sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
-            for path in kept[:-_MOST]:
-                path.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""What changed in the verdict since the last look, fired, changed or resolved; and the loop that
-follows a session: ``check --follow``, ``serve-metrics``, ``rltui.follow``."""
+"""Changes of the verdict since the last look: fired, changed or resolved; and the loop that follows
+a session: ``check --follow``, ``serve-metrics``, ``rltui.follow``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Id = tuple[str, str, int | None]
 
 
 class EventKind(str, Enum):
-    """What happened to a finding."""
+    """Change of a finding."""
 
     FIRED = "fired"
     CHANGED = "changed"
@@ -53,7 +53,7 @@ class Event(NamedTuple):
 
 @record
 class _Seen:
-    """What was last seen of a run."""
+    """Last seen state of a run."""
 
     report: Report | None = None
     crash: ExitStatus | None = None
@@ -72,7 +72,7 @@ class Watcher:
         """Version and progress of each run at the last call."""
 
     def events(self) -> list[Event]:
-        """What changed since the last call, in the order of the runs."""
+        """List the changes since the last call, in the order of the runs."""
         found: list[Event] = []
         for run in self._session.run_list.in_order(now=True):
             with run.walled("changes could not be told"):
@@ -117,7 +117,7 @@ def _identity(finding: Finding) -> _Id:
 
 
 def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
-    """What fires now or no longer, or with another level."""
+    """Yield each finding that fires now or no longer, or with another level."""
     before = seen.findings
     for identity, finding in now.findings.items():
         older = before.get(identity)
@@ -135,7 +135,8 @@ def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
 
 
 def _passed(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
-    """What began after the last look and is over already, like a NaN in a single row."""
+    """Yield each finding that began after the last look and is over already, like a NaN in a single
+    row."""
     for identity, finding in now.findings.items():
         since, last = finding.since_step, seen.last_step
         if identity in seen.findings or _fires(finding) or since is None:

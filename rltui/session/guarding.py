@@ -5,7 +5,7 @@ For ``rltui guard``, which looks at a live run, and for its rehearsal on a recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -129,7 +129,7 @@ def first_held(
 
 
 class Rehearsal(NamedTuple):
-    """What a guard would have done in a recorded run."""
+    """Action of a guard, had it watched a recorded run."""
 
     begun: int
     """Step from which on the reason held."""
@@ -142,9 +142,9 @@ class Rehearsal(NamedTuple):
 
 
 def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
-    """What a guard would have done; why nothing, in a few words, where it would not. The run is
-    shown as it was then until the session's replay ends. Raises ValueError for a run that has no
-    step, or not the times that ``hold`` asks for."""
+    """Rehearse a guard on a recorded run; where it would not have acted, say why in a few words.
+    The run is shown as it was then until the session's replay ends. Raises ValueError for a run
+    that has no step, or not the times that ``hold`` asks for."""
     replay = session.replay
     replay.goto(run, 0 if run.data.last_step is None else run.data.last_step)
     steps = replay.steps
@@ -166,25 +166,21 @@ def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
         for row in range(last, first, -max(1, (last - first) // _LOOKS)):  # few looks come so far
             if reason(row) is None:
                 break
-        return _too_short(asked, times, hold)
+        # the longest time for which there was a reason, by the rows that were asked
+        longest, since = -1.0, None
+        for row in sorted(asked):
+            since = (row if since is None else since) if asked[row] else None
+            if since is not None:
+                held = (times[row] - times[since]) / 60 if hold.seconds else row - since
+                longest = max(longest, float(held))
+        words = f"held {longest:.{1 if hold.seconds else 0}f} of {hold.words}"
+        return f"no reason held for {hold.words}" if longest < 0 else words
     begun, end = found
     why = reason(end)
     assert why is not None
     replay.goto(run, int(steps[end]))
     replay.judge()
     return Rehearsal(int(steps[begun]), int(steps[end]), len(steps) - 1 - end, int(steps[-1]), why)
-
-
-def _too_short(asked: Mapping[int, Reason | None], times: FloatArray, hold: Hold) -> str:
-    """The longest time for which there was a reason, by the rows that were asked."""
-    longest, begun = -1.0, None
-    for row in sorted(asked):
-        begun = (row if begun is None else begun) if asked[row] else None
-        if begun is not None:
-            held = (times[row] - times[begun]) / 60 if hold.seconds else row - begun
-            longest = max(longest, float(held))
-    words = f"held {longest:.{1 if hold.seconds else 0}f} of {hold.words}"
-    return f"no reason held for {hold.words}" if longest < 0 else words
 
 
 def times_of(run: RunView, steps: IntArray) -> FloatArray:

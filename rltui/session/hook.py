@@ -34,7 +34,7 @@ class Message(NamedTuple):
     document: str
     """One line of JSON."""
     text: str
-    """The same in one line for people."""
+    """Message in one line for people."""
 
 
 class Outbox:

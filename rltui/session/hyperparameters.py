@@ -67,10 +67,10 @@ class SettingChange(NamedTuple):
 @dataclass(slots=True)
 class _FileSettings:
     source: SourceInfo
-    """As of the newest batch that logged any."""
+    """Source of the newest batch that logged any."""
     values: dict[str, object] = field(default_factory=dict)
     replaced: list[SettingChange] = field(default_factory=list)
-    """What a later part of the file logged anew, with another value."""
+    """Settings that a later part of the file logged anew, with another value."""
 
 
 class Hyperparameters:
@@ -84,7 +84,7 @@ class Hyperparameters:
         self._by_file: dict[Path, _FileSettings] = {}
 
     def copy(self) -> Hyperparameters:
-        """Those of now, whatever is logged later."""
+        """Copy the current settings; later ones do not reach the copy."""
         other = Hyperparameters()
         other.values, other.version = self.values, self.version
         other._by_file = {
@@ -128,7 +128,8 @@ class Hyperparameters:
         return True
 
     def changes(self) -> list[SettingChange]:
-        """What has another value in a later file of the same format, or later in a file."""
+        """List the settings with another value in a later file of the same format, or later in a
+        file."""
         files = sorted(self._by_file.values(), key=lambda f: (f.source.format, f.source.order))
         found = [change for file in files for change in file.replaced]
         for before, after in pairwise(files):
@@ -157,7 +158,7 @@ def same(one: object, other: object) -> bool:
 
 
 def canonical(value: object) -> str:
-    """What values have in common that are the same, see :func:`same`."""
+    """Normal form of a value: equal for values that are the same, see :func:`same`."""
     text = str(value)
     text = _TRUTH.get(text.lower(), text)
     try:
@@ -253,7 +254,7 @@ class _Text(NamedTuple):
 
 
 class TextLimit:
-    """What the texts of all runs may take together. Owned by the session."""
+    """Limit of the memory that the texts of all runs take together. Owned by the session."""
 
     def __init__(self) -> None:
         self.nbytes = 0
@@ -266,13 +267,13 @@ class Texts:
     def __init__(self, limit: TextLimit | None = None) -> None:
         """``limit``: of the texts of all runs; None for a run alone."""
         self.nbytes = 0
-        """Of all texts."""
+        """Bytes of all texts."""
         self._limit = limit or TextLimit()
         self._limit.all.add(self)
         self._kept: list[_Text] = []  # a deque takes 0.6 kB while it is empty
 
     def copy(self) -> Texts:
-        """What is kept by now, whatever is logged later."""
+        """Copy the current texts; later ones do not reach the copy."""
         other = Texts()
         other._kept, other.nbytes = self._kept.copy(), self.nbytes
         return other

@@ -1,4 +1,5 @@
-"""What lies below a LOGDIR, why something there is not read, and how changes are noticed."""
+"""Facts about a LOGDIR: what lies below it, why something there is not read, and how changes are
+noticed."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _LOOKED_INTO = 100
 
 @dataclass(slots=True)
 class LogdirFacts:
-    """What was found out about one LOGDIR. Nothing was decoded but the heads of files."""
+    """Facts about one LOGDIR. Nothing was decoded but the heads of files."""
 
     path: Path
     filesystem: str = ""
@@ -52,7 +53,7 @@ class LogdirFacts:
     out_of_reach: bool = False
     """Whether its host or server cannot be reached, which says nothing about the path."""
     costs: RemoteCosts | None = None
-    """What it takes to follow it, where that is on a server."""
+    """Costs of following it, where that is on a server."""
 
 
 def logdir_facts(
@@ -65,7 +66,12 @@ def logdir_facts(
         if is_streamed(path):
             _ask_host(facts, options)
         elif isinstance(path, RemotePath):
-            _look_at_server(facts, path, options, remote_s)
+            facts.filesystem = path.scheme
+            facts.why += "directories are listed every "
+            facts.why += f"{remote_s:g} s while they change, rarely while quiet"
+            connect([path], SystemClock(), remote_s)
+            _find(facts, path, options)
+            facts.costs = costs(path)
         else:
             _look_here(facts, options, inotify=inotify)
     except RltuiError as error:
@@ -99,15 +105,6 @@ def _find(facts: LogdirFacts, path: Path, options: Options) -> Discovery:
     facts.runs, facts.not_read = found.runs, (*found.notes, *found.refused)
     facts.more = max(0, found.refused_count - len(found.refused))
     return found
-
-
-def _look_at_server(facts: LogdirFacts, path: RemotePath, options: Options, pace_s: float) -> None:
-    """Look below an address."""
-    facts.filesystem = path.scheme
-    facts.why += f"directories are listed every {pace_s:g} s while they change, rarely while quiet"
-    connect([path], SystemClock(), pace_s)
-    _find(facts, path, options)
-    facts.costs = costs(path)
 
 
 def _ask_host(facts: LogdirFacts, options: Options) -> None:
@@ -155,7 +152,7 @@ def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
 
 
 def _watched(directories: Sequence[Path]) -> Collection[Path]:
-    """Those of the directories that the system can watch."""
+    """Filter the directories: those that the system can watch."""
     notifier = Notifier(lambda *_: None)
     notifier.start(directories)
     watched = notifier.watched

@@ -1,4 +1,4 @@
-"""What the tags of a run mean: framework, algorithm, an entry of the catalogue per tag; and
+"""Meaning of the tags of a run: framework, algorithm, an entry of the catalogue per tag; and
 metrics that no framework logs."""
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from rltui.core.yaml_document import nearest
 from rltui.session.run import RunView
 from rltui.store.pace import Duration, Pace
 from rltui.store.point_table import PointTable
-from rltui.store.run import RunData
 from rltui.store.series import Derived
 
 
@@ -43,7 +42,7 @@ def derive(table: PointTable, infos: Infos, metrics: Mapping[str, Metric]) -> di
     logged: dict[str, str] = {}
     for tag, info in sorted(infos.items(), key=lambda item: item[1].order):
         if info.metric is not None and info.sign == 1.0 and info.scale == 1.0:
-            logged.setdefault(info.metric.key, tag)
+            logged.setdefault(info.key, tag)
     found: dict[str, TagInfo] = {}
     for key, metric in metrics.items():
         how = metric.derived
@@ -157,7 +156,7 @@ _NOT_SHOWN = "tags are shown and judged; all are read and exported"
 
 
 class _Names(NamedTuple):
-    """What the meaning of a run depends on."""
+    """Names that the meaning of a run depends on."""
 
     tags: tuple[str, ...]
     hyperparameters: tuple[str, ...]
@@ -194,7 +193,12 @@ class Interpreter:
         if table.tag_count > len(tags):
             more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
             view.recognition, known = self._meaning(names._replace(tags=more))
-            _note_cap(points, len(known))
+            notes = points.files.notes
+            notes[:] = [n for n in notes if not n.message.endswith(_NOT_SHOWN)]
+            branches = (b for lineage in table.lineages.values() for b in lineage.branches)
+            widest = max(branches, key=lambda b: len(b.columns))
+            message = f"{len(known):,} of {table.tag_count:,} {_NOT_SHOWN}"
+            notes.append(Note(widest.path, None, Level.WATCH, message))
         self.heed_settings(view)
         infos = known | derive(table, known, self._catalogue.metrics)
         roles, scenario = self._catalogue.roles, view.recognition.scenario.id
@@ -236,7 +240,7 @@ class Interpreter:
         return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
 
     def _looked_up(self, names: _Names, head: str) -> tuple[Recognition, dict[str, TagInfo]]:
-        """The same without ``head``, which all tags have in front."""
+        """Recognise and resolve the names without ``head``, which all tags have in front."""
         bare = {tag: tag.removeprefix(head) for tag in names.tags}
         known = self._catalogue.recognise(
             [*bare.values(), *(f"hyperparameter/{name}" for name in names.hyperparameters)],
@@ -252,16 +256,6 @@ class Interpreter:
         return known, infos
 
 
-def _note_cap(points: RunData, shown: int) -> None:
-    """Say of the file with the most tags that not all are shown."""
-    notes, table = points.files.notes, points.table
-    notes[:] = [n for n in notes if not n.message.endswith(_NOT_SHOWN)]
-    branches = (b for lineage in table.lineages.values() for b in lineage.branches)
-    widest = max(branches, key=lambda b: len(b.columns))
-    message = f"{shown:,} of {table.tag_count:,} {_NOT_SHOWN}"
-    notes.append(Note(widest.path, None, Level.WATCH, message))
-
-
 def open_catalogue(config: Config) -> Catalogue:
     """The shipped dialects, then the user's."""
     for override in config.metrics.values():
@@ -272,8 +266,7 @@ def open_catalogue(config: Config) -> Catalogue:
 def overridden(info: TagInfo, config: Config) -> TagInfo:
     """``info`` with what the user says of the tag, or else of its metric."""
     override = config.metrics.get(info.tag)
-    if override is None and info.metric is not None:
-        override = config.metrics.get(info.metric.key)
+    override = override or config.metrics.get(info.key)
     if override is None:
         return info
     category = _category(override)

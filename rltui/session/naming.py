@@ -117,7 +117,7 @@ class Naming:
         return [self.name_of(key) for key in keys]
 
     def chosen(self, keys: Collection[RunKey]) -> set[RunKey]:
-        """Those of the runs, which another session read, that are to be shown."""
+        """Pick the runs, read by another session, that are to be shown."""
         for key in keys:
             self.add(key)
         return {key for key in keys if self.is_chosen(key)}
@@ -238,7 +238,7 @@ def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _label_choices(path: Path) -> list[str]:
-    """What a logdir may be called, the shortest first."""
+    """Possible names of a logdir, the shortest first."""
     if isinstance(path, RemotePath):
         host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
         longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]

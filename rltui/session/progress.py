@@ -79,7 +79,7 @@ def exit_status_of(
 
 
 class Look(NamedTuple):
-    """What an inspection of the processes that write a silent run found."""
+    """Result of inspecting the processes that write a silent run."""
 
     written_at: float | None
     """When the newest write was at that time: a later one makes the inspection void."""
@@ -120,7 +120,7 @@ class Progress(NamedTuple):
     look: Look | None = None
     """The newest inspection of the processes that write it."""
     phase: Phase | None = None
-    """What it is doing since its newest row, where its console says so."""
+    """Activity since its newest row, where its console says so."""
     stride: int = 1
     """Usual steps between two logged rows."""
     lost_at: float | None = None
@@ -419,14 +419,14 @@ def _row_stride(clock: Series | None) -> int:
 
 
 def _newest_phase(run: RunData) -> Phase | None:
-    """What the console that was written last says after its last row."""
+    """Phase that the console written last names after its last row."""
     logs = [f for f in run.files.by_path.values() if f.tail is not None]
     newest = max(logs, key=lambda f: f.source.modified, default=None)
     return newest.tail.phase if newest is not None and newest.tail is not None else None
 
 
 def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None:
-    """What a run is doing by the console that was written last, unless that counts its steps."""
+    """Activity of a run by the console that was written last, unless that counts its steps."""
     phase = _newest_phase(run)
     if phase is None or phase.done is None:
         return phase

@@ -14,7 +14,7 @@ from rltui.core.fault import Fault, wall
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.files.trouble import lasting
 from rltui.health.badges import reading
-from rltui.health.model import Judgement, MutedFinding, Report
+from rltui.health.model import Finding, Judgement, MutedFinding, Report
 from rltui.session.hyperparameters import Hyperparameters, TextLimit, Texts
 from rltui.session.naming import Naming
 from rltui.session.progress import Progress
@@ -50,12 +50,12 @@ class RunView:
         """With the findings that the user muted. None until the run has been read to its end once:
         no verdict on a part."""
         self.rules: tuple[Rule, ...] = ()
-        """What it is judged by."""
+        """Rules that it is judged by."""
         self.mutes: frozenset[MutedFinding] = frozenset()
         """Findings that the user does not want to see."""
         self._report: tuple[Report | None, frozenset[MutedFinding], Report | None] | None = None
         self.facts = NO_FACTS
-        """What files beside its logs say, as far as they have been read."""
+        """Facts from files beside its logs, as far as they have been read."""
         self.progress: Progress | None = None
         self.reference: RunView | None = None
         """The run that it is compared with; None for that run itself."""
@@ -98,8 +98,17 @@ class RunView:
         return kept[2]
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings that are not muted, those that are over, too; none before the first verdict."""
+        return self.report.findings if self.report else ()
+
+    def firing(self) -> tuple[Finding, ...]:
+        """Findings that fire now."""
+        return tuple(f for f in self.findings if f.fires)
+
+    @property
     def points(self) -> RunData:
-        """What is shown: the points, or a sample of them while they are being read."""
+        """Points on show: all, or a sample of them while they are being read."""
         return self.data if self.sample is None else self.sample
 
     @property
@@ -124,7 +133,7 @@ class RunView:
         return [*own, *lasting(self.data.files.notes)]
 
     def blank(self) -> RunView:
-        """The same run as if it had logged nothing."""
+        """Empty copy of the run, as if it had logged nothing."""
         return RunView(RunData(self.key, self.data.path), self._naming, self.catalogue)
 
     def walled(self, what: str) -> AbstractContextManager[None]:
@@ -138,7 +147,7 @@ class RunView:
 
     @property
     def step_word(self) -> str:
-        """What its steps are called: "row" where the rows were counted for want of steps."""
+        """Name of its steps: "row" where the rows were counted for want of steps."""
         return "row" if self.points.table.counts_rows else "step"
 
     @property
@@ -213,7 +222,7 @@ _GOES_ON = ("live", "waiting", "stalled", "no points")
 
 
 class Verdict:
-    """What the rules found in a run, and how the run ended."""
+    """Verdict on a run: what the rules found, and how it ended."""
 
     def __init__(self, run: RunView) -> None:
         self._run = run
@@ -286,8 +295,8 @@ class Verdict:
         return run.levels[1]
 
     def judgement(self, tag: str) -> Judgement:
-        """What is said of a tag by its badge, its range and its words: the judgement of the rules,
-        unsure where rows speak against it that are younger than the verdict."""
+        """Judgement that badge, range and words of a tag show: that of the rules, unsure where rows
+        speak against it that are younger than the verdict."""
         run = self._run
         judged = _NOT_JUDGED if run.report is None else run.report.tags.get(tag, _NOT_JUDGED)
         info = run.infos.get(tag)
@@ -335,7 +344,7 @@ class RunList:
         """Every run that was read, in its current state; copies while those on screen are
         frozen."""
         self.pins = Pins()
-        """What the user pinned, in all runs."""
+        """Pins of the user, in all runs."""
         self.mutes = Mutes(lambda: (*self.all.values(), *self.shown.values()))
         """Findings that the user does not want to see, in all runs."""
         self._naming = naming

@@ -49,7 +49,7 @@ _BATCHES = 4
 
 
 class Choice(NamedTuple):
-    """What the command line fixed: which runs, which framework and algorithm."""
+    """Choices of the command line: which runs, which framework and algorithm."""
 
     run_glob: str | None = None
     framework: str | None = None
@@ -58,7 +58,7 @@ class Choice(NamedTuple):
     reference: str | None = None
     """Name or path of the run that the others are compared with."""
     align: str = "step"
-    """What makes their rows comparable: an :class:`~rltui.health.reference.Alignment`."""
+    """Axis on which their rows are comparable: an :class:`~rltui.health.reference.Alignment`."""
     waits: bool = False
     """Whether a named log may still be empty."""
     partial: bool = False
@@ -115,7 +115,7 @@ class Session:
         catalogue = open_catalogue(config)
         check_choice(choice, catalogue)
         self.naming = Naming(logdir_labels(self.logdirs), choice.run_glob, choice.reference)
-        """What runs and logdirs are called, and which of them ``--run`` means."""
+        """Names of runs and logdirs, and which of them ``--run`` means."""
         self.run_list = RunList(self.naming, catalogue)
         """The runs; those on screen can be frozen."""
         self._interpreter = Interpreter(catalogue, config, choice.framework, choice.algorithm)

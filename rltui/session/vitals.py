@@ -39,12 +39,12 @@ _FLUSH_S = 120.0
 
 @dataclass(slots=True)
 class _Writers:
-    """What is known about the processes that write one run."""
+    """Knowledge about the processes that write one run."""
 
     files: frozenset[Path] = frozenset()
     """Files inspected while the run was live."""
     seen_held: set[Path] = field(default_factory=set)
-    """Those of ``files`` that a process had open."""
+    """Files of ``files`` that a process had open."""
     facts_read: bool = False
     """Whether the files next to its logs were read."""
     again_at: float = 0.0
@@ -54,7 +54,7 @@ class _Writers:
 
 @dataclass(slots=True)
 class _Inspection:
-    """What to find out about one run, and what was found."""
+    """Inspection of one run: what to find out, and what was found."""
 
     key: RunKey
     written_at: float | None
@@ -190,18 +190,12 @@ class Vitals:
             return
 
         known.facts_read = True
-        yield self._inspection(view, known, silent=silent, looks=looks, needs_facts=needs_facts)
-
-    def _inspection(
-        self, view: RunView, known: _Writers, *, silent: bool, looks: bool, needs_facts: bool
-    ) -> _Inspection:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         facts_from: tuple[Path, list[Path]] | None = (view.data.path, []) if needs_facts else None
-        written_at = None if view.progress is None else view.progress.written_at
-        return _Inspection(view.key, written_at, kinds, silent, facts_from)
+        yield _Inspection(view.key, progress.written_at, kinds, silent, facts_from)
 
     def _look(self, looks: list[_Inspection]) -> None:
         """Inspect processes and files, on any thread. A failure finds nothing, so that reading logs

@@ -1,4 +1,4 @@
-"""What the runs logged, unchanged, as columns. Interprets nothing.
+"""Columns of what the runs logged, unchanged. Interprets nothing.
 
 Owned by the main thread; nothing else has a reference, so there is no lock.
 """

@@ -1,4 +1,4 @@
-"""What steps count: which tags are on another x axis than their run, and which logs are.
+"""Step axes: which tags are on another x axis than their run, and which logs are.
 
 Tags of one log may count something else than most of it: seconds, episodes, epochs. rsl_rl logs its
 return by iteration and, under another tag, by second; others number episodes beside environment

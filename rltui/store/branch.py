@@ -297,7 +297,13 @@ class GrowingBlock:
         """Add the rows of a block that has all the tags."""
         begin, end = self._rows, self._rows + len(block.steps)
         if end > len(self._steps):
-            self._grow(end + end // _SPARE)
+            room = end + end // _SPARE
+            for name in ("_steps", "_walls", "_values", "_absent"):
+                old = getattr(self, name)
+                if old is not None:
+                    larger = np.empty((*old.shape[:-1], room), old.dtype)
+                    larger[..., : self._rows] = old[..., : self._rows]
+                    setattr(self, name, larger)
         columns: list[int] | slice = slice(None)
         if block.tags != self.tags:
             place = {tag: column for column, tag in enumerate(block.tags)}
@@ -314,15 +320,6 @@ class GrowingBlock:
     def time(self, walls: FloatArray) -> None:
         """Give the rows so far other times."""
         self._walls = np.append(walls, self._walls[len(walls) :])
-
-    def _grow(self, room: int) -> None:
-        """Get arrays with room for so many rows."""
-        for name in ("_steps", "_walls", "_values", "_absent"):
-            old = getattr(self, name)
-            if old is not None:
-                larger = np.empty((*old.shape[:-1], room), old.dtype)
-                larger[..., : self._rows] = old[..., : self._rows]
-                setattr(self, name, larger)
 
 
 def without(block: Block, tags: Sequence[str]) -> Block:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
-from rltui.core.medians import median
+from rltui.core.medians import median, usual_change
 from rltui.store.series import Series
 
 #: Steps at which series are compared.
@@ -171,7 +171,7 @@ def _jump(values: FloatArray) -> tuple[int | None, bool]:
     totals = np.cumsum(np.concatenate(([0.0], values / size)))
     means = (totals[_SIDE:] - totals[:-_SIDE]) / _SIDE
     shifts = means[_SIDE:] - means[:-_SIDE]
-    usual = float(np.median(np.abs(np.diff(values / size))))
+    usual = usual_change(values / size)
     usual = max(usual, float(np.abs(shifts).max()) / 1000)
     large = np.abs(shifts) >= max(_JUMP * usual, float(np.abs(shifts).max()) / 2)
     if not large.any():

@@ -19,6 +19,7 @@ import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo, Sources
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.medians import usual_change
 from rltui.store.branch import Branch, StepSpan
 from rltui.store.lineage import Lineage
 from rltui.store.merge import agreement
@@ -320,7 +321,7 @@ def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Bra
 
 def _spacing(steps: IntArray) -> float:
     """The usual distance between two of some steps (n,)."""
-    return float(np.median(np.abs(np.diff(steps)))) if len(steps) > 1 else 0.0
+    return usual_change(steps) if len(steps) > 1 else 0.0
 
 
 def _continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int | None:
@@ -364,8 +365,8 @@ def _nearest(first: FloatArray, ends: Sequence[tuple[int, FloatArray]]) -> int |
     are about as near."""
     if len(ends) < 2 or not np.isfinite(first).all():
         return None
-    noise = max(float(np.median(np.abs(np.diff(end)))) for _, end in ends)
-    noise = max(noise, float(np.median(np.abs(np.diff(first)))))
+    noise = max(usual_change(end) for _, end in ends)
+    noise = max(noise, usual_change(first))
     centre = float(np.median(first))
     away = sorted((abs(centre - float(np.median(end[-_NEAR:]))), n) for n, end in ends)
     (near, winner), (far, _) = away[:2]

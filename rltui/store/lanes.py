@@ -69,7 +69,13 @@ class RunLanes(Lineage):
         ``ended``: the newest time in each log of the training, -inf without any."""
         having = [b for b in self.branches if tag in b.columns]
         if not len(clock[0]) or not all(_is_placed(b, clock) for b in having):
-            return self._on_own_axis(tag, having)
+            # on an axis of seconds since the first one, or of numbers of rows
+            _, walls, values = concatenate([b.points(tag) for b in having])
+            begin = min(b.earliest for b in self.branches)
+            known = bool(np.isfinite(walls).all())
+            steps = (walls - begin).astype(np.int64) if known else np.arange(len(walls))
+            local = any(self.sources[b.path].lanes.local for b in having)
+            return by_step((steps, np.full(len(steps), math.nan) if local else walls, values))
         lags = (self.sources[path].modified - end for path, end in ended.items())
         lag = min(lags, default=0.0)
         at = np.concatenate([self._rows_of(b, b.points(tag), clock, lag) for b in having])
@@ -79,15 +85,6 @@ class RunLanes(Lineage):
             return concatenate(())
         rows, kept = self._gathered(tag, at[inside], values[inside].astype(np.float64))
         return clock[0][rows], clock[1][rows], kept
-
-    def _on_own_axis(self, tag: str, having: list[Branch]) -> Points:
-        """The points at seconds since the first one, or at numbers of rows."""
-        _, walls, values = concatenate([b.points(tag) for b in having])
-        begin = min(b.earliest for b in self.branches)
-        known = bool(np.isfinite(walls).all())
-        steps = (walls - begin).astype(np.int64) if known else np.arange(len(walls))
-        local = any(self.sources[b.path].lanes.local for b in having)
-        return by_step((steps, np.full(len(steps), math.nan) if local else walls, values))
 
     def _rows_of(self, branch: Branch, points: Points, clock: Points, lag: float) -> IntArray:
         """(n,) the row of the clock at which each point is, -1 outside of the training."""

@@ -153,19 +153,17 @@ class Lineage:
         for branch in dropped:
             self._open.pop(branch.path, None)
 
-        freed = self._free_copies_of({b.path for b in dropped})
+        # copies of what is gone are copies no longer
+        gone = {b.path for b in dropped}
+        free = {copy for copy, original in self.copies.items() if original in gone}
+        self.copies = {c: o for c, o in self.copies.items() if c not in free}
+        self.freed |= free
+        freed = [b for b in self.branches if b.path in free]
         for branch in freed:  # what they hold was written before
             branch.rank = (source.order, -1, branch.rank[2])
         self.branches.sort(key=_rank)
 
         return {t for b in (*dropped, *freed) for t in b.columns}
-
-    def _free_copies_of(self, gone: set[Path]) -> list[Branch]:
-        """Files with an original in ``gone`` are no longer copies; returns their branches."""
-        freed = {copy for copy, original in self.copies.items() if original in gone}
-        self.copies = {c: o for c, o in self.copies.items() if c not in freed}
-        self.freed |= freed
-        return [b for b in self.branches if b.path in freed]
 
     def mark_copy(self, path: Path, of: Path | None) -> set[str]:
         """Count only what a file has beyond another one (None: all); returns its tags."""
@@ -396,7 +394,7 @@ class StepTrust:
 
     def __init__(self) -> None:
         self.precision_rank = 0
-        """Of several lineages the highest wins (see ``Format``)."""
+        """Precision of its format: of several lineages the highest wins (see ``Format``)."""
         self.aside_of: str | None = None
         """The log format that has the same values at other steps, where this one stands aside
         (see :mod:`rltui.store.axes`)."""

@@ -22,7 +22,7 @@ class MediaKey(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Of its line in a list of tags; no tag has a NUL."""
+        """Id of its line in a list of tags; no tag has a NUL."""
         return f"{self.tag}\0{self.kind.value}"
 
 
@@ -85,7 +85,7 @@ class Media:
 
     @property
     def keys(self) -> list[MediaKey]:
-        """What there is, sorted by tag."""
+        """List the keys, sorted by tag."""
         return sorted(self._places)
 
     def steps(self, key: MediaKey, as_of: int | None = None) -> list[Kept]:

@@ -16,7 +16,7 @@ from rltui.core.block import Block, FloatArray, IntArray
 
 
 class Duration(Enum):
-    """What a tag measures."""
+    """Quantity that a tag measures."""
 
     ELAPSED = "elapsed"
     """Time since the training began, or since it began anew."""
@@ -43,7 +43,7 @@ class PacedLog:
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._step: int | None = None
-        """Of the newest row with the tag, its value and time."""
+        """Step of the newest row with the tag; its value and time follow."""
         self._value = self._seconds = 0.0
 
     @property

@@ -33,7 +33,7 @@ class PointTable:
         self.derived: dict[str, DerivedSeries] = {}
         """The derived series, by tag."""
         self._beside = RunLanes()
-        """What was logged beside the training, in any format."""
+        """Rows logged beside the training, in any format."""
         self._shifts: dict[Path, float] = {}
         """Log -> seconds from its times to the true ones."""
         self._pace: Pace | None = None
@@ -48,7 +48,7 @@ class PointTable:
         """All tags in the order in which they were first seen, those of :attr:`_axes` that are
         doubles too."""
         self._series: dict[str, Series] = {}
-        """As of the last read."""
+        """Series as of the last read."""
         self._stale: set[str] = set()
         """Tags whose points have changed since."""
         self._merged: set[str] = set()
@@ -316,7 +316,14 @@ class PointTable:
         having = [s for s in self._ranked() if s.has(tag)]
         having.sort(key=lambda s: s.guesses(tag))
         if not having:
-            return self._placed(tag) if self._beside.has(tag) else Series.empty(tag)
+            if not self._beside.has(tag):
+                return Series.empty(tag)
+            # it was logged beside the training
+            ended = {b.path: b.latest for b in self._branches(self.lineages.values())}
+            placed = self._beside.placed(tag, self._find_clock(), ended)
+            known = self._series.get(tag)
+            series = Series.of(tag, placed, (), np.empty(0, np.int64))
+            return series if known is None else series.with_history(known)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
         others = [s for s in having[1:] if s.trust.is_on_axis and not s.guesses(tag)]
@@ -343,14 +350,6 @@ class PointTable:
         before, points = self._series.get(series.tag), choose(series.points, kept)
         found = Series.of(series.tag, points, series.superseded, series.restarts)
         return found if before is None else found.with_history(before)
-
-    def _placed(self, tag: str) -> Series:
-        """The points of a tag that were logged beside the training, at its steps."""
-        ended = {b.path: b.latest for b in self._branches(self.lineages.values())}
-        points = self._beside.placed(tag, self._find_clock(), ended)
-        before = self._series.get(tag)
-        series = Series.of(tag, points, (), np.empty(0, np.int64))
-        return series if before is None else series.with_history(before)
 
     def _find_clock(self) -> Points:
         """The newest point of each step of the tag with most points, preferably with times; no
@@ -481,7 +480,7 @@ class PrefixTable(PointTable):
         if known is not None and known[0] is whole and known[1] == self.step:
             return known[2]
         lost = whole.old_points
-        count = int(np.searchsorted(whole.steps, self.step, side="right"))
+        count = whole.rows_until(self.step)
         old = int((lost[0] <= self.step).sum())
         if tag in self.off_axis:
             later = np.flatnonzero(~(whole.wall_times <= self.time))

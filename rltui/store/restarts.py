@@ -45,15 +45,10 @@ def resumptions(steps: IntArray) -> list[int]:
         least = _FROM_START if anew else _LEAST
         if repeated >= least and repeated >= _SHARE * before > 0:
             found.append(at)
-    return _without_epochs(steps, found)
-
-
-def _without_epochs(steps: IntArray, found: list[int]) -> list[int]:
-    """Rows at which a writer began again, but for those of a counter that always comes as far."""
+    # a counter that begins anew with each epoch always comes as far
     from_start = [at for at in found if steps[at] <= steps[0]]
-    *whole, last = (steps[a:b].max() for a, b in pairwise([0, *from_start, len(steps)]))
-    is_counter = len(from_start) >= _EPOCHS and len({*whole}) == 1 and last <= whole[0]
-
+    *whole, end = (steps[a:b].max() for a, b in pairwise([0, *from_start, len(steps)]))
+    is_counter = len(from_start) >= _EPOCHS and len({*whole}) == 1 and end <= whole[0]
     return [at for at in found if at not in from_start] if is_counter else found
 
 

@@ -117,8 +117,9 @@ class RunData:
         return self._counts.get(tag, 0) if self.unloaded else self.series(tag).count
 
     def hidden_in_zero(self, tag: str) -> float:
-        """What a zero of a tag may be at most: half a unit of the last decimal where all numbers of
-        the log have the same few (older versions of verl print ``actor/lr:0.000``), else 0.0."""
+        """Largest value that a zero of a tag may hide: half a unit of the last decimal where all
+        numbers of the log have the same few (older versions of verl print ``actor/lr:0.000``), else
+        0.0."""
         own = np.abs(self.series(tag).values)
         if not (own == 0).any():
             return 0.0

@@ -79,6 +79,14 @@ class Series:
         """Number of points, without the superseded ones."""
         return len(self.steps)
 
+    def rows_before(self, step: float) -> int:
+        """Number of rows before a step."""
+        return int(np.searchsorted(self.steps, step))
+
+    def rows_until(self, step: float) -> int:
+        """Number of rows up to a step, those at it included."""
+        return int(np.searchsorted(self.steps, step, "right"))
+
     @property
     def distinct_steps(self) -> IntArray:
         """(m,) the steps at which something was logged, ascending, each once."""
@@ -97,7 +105,7 @@ class Series:
         return {id(c): c.nbytes for c in columns if c.base is None}
 
     def detached(self) -> Series:
-        """The same points in arrays of their own, which keep no block in memory."""
+        """Copy the points into arrays of their own, which keep no block in memory."""
         old = tuple(copied(piece) for piece in self.superseded)
         return Series(self.tag, *copied(self.points), old, self.restarts, self.epoch)
 

@@ -29,7 +29,7 @@ class Moved(NamedTuple):
 
 @record
 class Changes:
-    """What one or several batches changed; falsy when there is nothing to repaint."""
+    """Changes by one or several batches; falsy when there is nothing to repaint."""
 
     runs: frozenset[RunKey] = frozenset()
     new_runs: bool = False

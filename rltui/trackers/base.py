@@ -1,4 +1,4 @@
-"""What a tracker is: a claim on a file or directory, its runs, and one follower for each.
+"""Trackers: a claim on a file or directory, its runs, and one follower for each.
 
 A log format (:mod:`rltui.formats`) is a stream of bytes in one file. A tracker keeps
 many runs in one database, or one run in a directory of many small files; it opens its store
@@ -35,7 +35,7 @@ class TrackedRun(NamedTuple):
 
 @record
 class Followed:
-    """What one poll of a run brought."""
+    """Result of one poll of a run."""
 
     decoded: Decoded = field(default_factory=Decoded)
     more: bool = False
@@ -63,7 +63,7 @@ class Follower(Protocol):
     """Change time at the last poll, seconds since the epoch; 0 before the first."""
 
     def poll(self, budget_bytes: int) -> Followed:
-        """What is new, about ``budget_bytes`` of it. Costs a few ``stat`` calls when nothing is.
+        """Read about ``budget_bytes`` of what is new. Costs a few ``stat`` calls when nothing is.
         Keeps no handle and no lock between two polls."""
 
 
@@ -77,7 +77,7 @@ class Tracker(ABC):
     written_by: str
     """Who writes them, for the documentation."""
     precision_rank: int = 3
-    """As of :class:`rltui.formats.base.Format`."""
+    """Precision of its values, as :class:`rltui.formats.base.Format` has it."""
     local_only: bool = False
     """Whether its stores are read from a local disk only."""
 

@@ -212,7 +212,7 @@ class _MetricFile:
         """Whether no line has a step."""
         self.restarted = False
         self._held = b""
-        """What was read and not yet taken: lines beyond the limit, and an unfinished one."""
+        """Bytes read and not yet taken: lines beyond the limit, and an unfinished one."""
 
     @property
     def offset(self) -> int:

@@ -1,4 +1,5 @@
-"""What all pages share of Textual: the shell, the base of screens, widgets, keys and painting.
+"""Parts of Textual that all pages share: the shell, the base of screens, widgets, keys and
+painting.
 
 ``pump`` is how news of the logs get to the screens, ``shell`` what the app and the picker share,
 ``screen`` what every screen is, ``theming`` tokens to colours, ``cell_diff`` what is written to the

@@ -66,7 +66,7 @@ class Ink(NamedTuple):
     fg: str = "39"
     """Empty for blanks, which show no foreground."""
     link: str = ""
-    """What a click opens."""
+    """Address that a click opens."""
 
     def shows(self, blank: Ink) -> bool:
         """Whether a blank of the ink ``blank`` looks the same when written in this one."""
@@ -254,7 +254,8 @@ def _blank(bg: str, link: str) -> Ink:
 
 @lru_cache(maxsize=2048)
 def split_clusters(text: str) -> tuple[tuple[str, int], ...]:
-    """What a terminal shows as one character each, and the width of it (1 or 2 cells).
+    """Split a text into what a terminal shows as one character each, and the width of it (1 or 2
+    cells).
 
     Widths are those that Textual lays out with. Control characters are left out, and so is
     what has no width and nothing before it.
@@ -424,7 +425,7 @@ class CellDiffApp(App[Result]):
         super()._display(screen, renderable)
 
     def _difference(self, update: object) -> str | None:
-        """What to write for an update; None when that is up to Textual."""
+        """Text to write for an update; None when that is up to Textual."""
         driver, system = self._driver, self.console._color_system
         off = driver is None or driver.is_headless or driver.is_inline
         if off or system is None or self._closed or not self._running:

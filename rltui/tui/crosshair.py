@@ -47,7 +47,7 @@ class CrosshairKeys(ShellScreen[Any]):
         return steps if len(steps) else None
 
     def steps_in_sight(self) -> IntArray | None:
-        """Those that the crosshair moves along."""
+        """Steps that the crosshair moves along."""
         return self.steps()
 
     def show_step(self, step: int | None) -> None:

@@ -125,15 +125,15 @@ class Key:
     action: str
     """Id that the config's ``keys`` section names."""
     call: str
-    """What carries it out: a method without ``action_``, with arguments where it has some
-    (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it
-    when they are defined."""
+    """Method that carries it out: its name without ``action_``, with arguments where it has some
+    (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it when
+    they are defined."""
     keys: tuple[str, ...]
     """Names as the toolkit spells them."""
     shown: str
     """The keys as the help writes them."""
     words: str
-    """What it does, for the help."""
+    """Words on its effect, for the help."""
     group: str
     where: tuple[str, ...]
     rank: int
@@ -354,8 +354,8 @@ def filter_line(text: str, width: int, right: str) -> Line:
 
 
 def elsewhere(pressed: str, place: str, table: Iterable[Key], below: str = "") -> str:
-    """What the key named ``pressed`` does on other screens than ``place``, on the one ``below`` it
-    before all, and how to get there: "v (grid of charts) works in a tab of metrics: press 2-8
+    """Say what the key named ``pressed`` does on other screens than ``place``, on the one ``below``
+    it before all, and how to get there: "v (grid of charts) works in a tab of metrics: press 2-8
     first". "" for a key without a meaning, and for one that works here."""
     table = tuple(table)
     rows = [k for k in table if pressed in k.keys]

@@ -157,7 +157,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
         self.shell.say(covered("explain", self.place, self.shell.keys))
 
     def action_tail(self) -> None:
-        """As :meth:`action_explain`."""
+        """Say where the key works, as :meth:`action_explain` does."""
         self.shell.say(covered("tail", self.place, self.shell.keys))
 
 

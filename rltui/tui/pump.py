@@ -69,7 +69,7 @@ class PaintLimiter:
     def __init__(self) -> None:
         self._last: float | None = None
         self._took_s = deque([0.0], maxlen=_TIMES)
-        """What the newest paints took, with what led to them."""
+        """Seconds of the newest paints, with what led to them."""
 
     def wait(self, now: float) -> float:
         """Seconds until the next paint may come; 0 or less for at once."""

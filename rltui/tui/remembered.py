@@ -1,4 +1,4 @@
-"""What of the view is remembered from one start to the next, for each set of logdirs.
+"""View options remembered from one start to the next, for each set of logdirs.
 
 One JSON file each below ``$XDG_STATE_HOME/rltui/views``; nothing is written into a log directory.
 A file that cannot be read, or a wrong field of one, is reported once and begun anew.
@@ -45,10 +45,10 @@ class ViewState:
     tabs: dict[str, str] = field(default_factory=dict)
     """Name of a run -> the tab that was open, but for the Overview."""
     filter: str = ""
-    """Of the metrics."""
+    """Filter of the metrics."""
     runs_filter: str = ""
     order: str = ""
-    """Of the list of runs."""
+    """Order of the list of runs."""
     pins: list[str] = field(default_factory=list)
     """Tags in the order in which they were pinned."""
     marks: list[SavedMark] = field(default_factory=list)

@@ -236,7 +236,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         return [*sorted(names), *(f"theme {t}" for t in self.shell.themes())]
 
     def copied_text(self) -> str:
-        """What is at the cursor, for the clipboard; empty for nothing."""
+        """Text at the cursor, for the clipboard; empty for none."""
         return ""
 
     def action_copy(self) -> None:
@@ -256,7 +256,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         await self.ask(f"w {name}", offered_names(name, data=data, report=report))
 
     def picture_words(self) -> list[str]:
-        """What a picture of the screen is called."""
+        """Name of a picture of the screen, in parts."""
         return ["rltui", self.title_words.lower()]
 
     def charted(self) -> tuple[RunView, str] | None:
@@ -264,7 +264,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         return None
 
     def reported(self) -> tuple[Session, RunView | None] | None:
-        """What a report is about: a run, or None for all of the session."""
+        """Subject of a report: a run, or None for all of the session."""
         return None
 
     def _write(self, name: str, *, over: bool) -> None:
@@ -357,7 +357,7 @@ class Reading(Widget):
     """Whether something is being read."""
 
     def wanted(self) -> Work | None:
-        """What is to be read next of what is looked at; None for nothing."""
+        """Work to do next for what is looked at; None for none."""
         return None
 
     def read_on(self) -> None:

@@ -1,4 +1,4 @@
-"""What the app and the picker share: view, keys, themes, copying, notices."""
+"""Base of the app and the picker: view, keys, themes, copying, notices."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ class ShellApp(CellDiffApp[Result]):
         self.keys = options.keys
         self.history = CommandHistory()
         self.logdirs: tuple[Path, ...] = ()
-        """What is watched: nothing is written there."""
+        """Watched directories: nothing is written there."""
         self.state = ViewState()
-        """What screens remember from one start to the next."""
+        """State that screens remember from one start to the next."""
         self._faults: set[Path | str] = set()
         """Reports (else words) of the faults of the program that were shown."""
         self._typed: deque[events.Event] = deque()

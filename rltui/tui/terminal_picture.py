@@ -134,7 +134,7 @@ class Placed(NamedTuple):
 
     region: Region
     data: str
-    """What :meth:`TerminalPicture.encoded` made of it."""
+    """Output of :meth:`TerminalPicture.encoded` for it."""
 
 
 class PictureFrame(Widget):
@@ -151,7 +151,7 @@ class PictureFrame(Widget):
 
 
 class TerminalPicture:
-    """What the terminal can do, and the one picture that it shows. Writes nothing itself."""
+    """Abilities of the terminal, and the one picture that it shows. Writes nothing itself."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -96,8 +96,9 @@ def check_row(found: list[str], row: TagRow, width: int, view: View) -> None:
     columns, text = columns_for(width), view.glyphs.text
     shown = {}
     for name in COLUMNS:
-        start, size = columns.start(name), columns.cells[name]
+        size = columns[name]
         if size:
+            start = columns.start(name)
             assert found[start - 1] == " ", (name, "".join(found))
             shown[name] = "".join(found[start : start + size]).strip()
     assert whole_or_marked(shown["name"], {text(row.title)})

@@ -43,8 +43,8 @@ def test_names_take_what_the_other_columns_leave_blank() -> None:
     _, rows = validation()
     usual, columns = columns_for(92), columns_of(rows, 92, View())
     assert columns.width == usual.width == 92
-    assert columns.name > usual.name
-    assert columns.spark >= 16
+    assert columns["name"] > usual["name"]
+    assert columns["spark"] >= 16
     names = row_names(rows, columns, View())
     assert not [n for n in names if "…" in n]
     assert len({(n, r.info.unit) for n, r in zip(names, rows, strict=True)}) == len(rows)

@@ -14,6 +14,7 @@ from rltui.pages.run.tab import tab_line
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_strips, tail_name
 from rltui.pages.timing.pane import anatomy, step_line, step_lines, timing_layout
 from rltui.pages.timing.timing_table import (
+    SPREAD,
     stacked_lines,
     stage_columns,
     stage_entries,
@@ -151,9 +152,9 @@ def test_columns_that_no_timer_fills_give_their_cells_to_the_sparklines() -> Non
     plain_times = {t: v for t, v in VERL.items() if "/avg" not in t and not t.endswith("max")
                    and "tp" not in t}  # fmt: skip
     bare, full = lane_columns(the_run(plain_times), 110), lane_columns(the_run(VERL), 110)
-    assert (full.middle, full.tail, full.most) == (10, 10, 10)
-    assert (bare.middle, bare.tail, bare.most) == (0, 0, 0)
-    assert bare.shown[-1][1:] == (full.shown[-1][1] - 33, full.spark + 33)
+    assert [full[name] for name in SPREAD] == [10, 10, 10]
+    assert [bare[name] for name in SPREAD] == [0, 0, 0]
+    assert (bare["spark"], bare.width) == (full["spark"] + 33, full.width)
 
 
 def test_what_the_trainer_does_is_no_more_than_the_step() -> None:

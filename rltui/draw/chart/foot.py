@@ -270,7 +270,7 @@ class _Label(NamedTuple):
     """An entry of the legend."""
 
     sample: str
-    """Of the line, with its sign."""
+    """Sample of the line, with its sign."""
     look: Style
     label: str
     is_band: bool
@@ -333,7 +333,7 @@ def _cut(items: Sequence[_Label], room: int, count: int) -> list[_Label]:
 
 
 def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Label]:
-    """What has a name: the curve and the overlays."""
+    """List what has a name: the curve and the overlays."""
     token = chart.curve.token if chart.curve.known else Token.MUTED
     found = [(chart.label, chart.note, token, chart.curve.sign, "*", False)]
     found += [(o.label, o.note, o.token, o.sign, "+", o.is_band) for o in chart.overlays]

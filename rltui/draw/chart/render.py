@@ -170,7 +170,7 @@ def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
 
 
 def x_text(chart: Chart, x: float) -> str:
-    """What a crosshair at ``x`` is called on the x axis."""
+    """Label of a crosshair at ``x`` on the x axis."""
     if chart.x_kind == "time":
         return numbers.duration(x, tenths=True)
     if chart.x_kind == "clock":

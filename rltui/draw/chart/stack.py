@@ -20,7 +20,7 @@ _BLANK = 255
 
 
 class Stack(NamedTuple):
-    """What :func:`stack_cells` draws."""
+    """Input of :func:`stack_cells`."""
 
     parts: FloatArray
     """(parts, columns) how much of each part there is, from below; NaN or 0 for none."""

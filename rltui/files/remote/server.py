@@ -95,7 +95,7 @@ class RemoteServer:
         return found
 
     def infos(self, paths: Sequence[Path]) -> list[Info | OSError]:
-        """What there is at some paths, links followed. Raises StoreError."""
+        """Look up what there is at some paths, links followed. Raises StoreError."""
         found = self._round("info", [(p, {}) for p in paths])
         self.asked += len(found)
         return found
@@ -180,22 +180,19 @@ def _results(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) 
         together: list[Any] = sync(fs.loop, gathered)
         return together
 
+    from fsspec import AbstractFileSystem  # of an extra
+
+    # no read-ahead where the file is opened to read a range
+    opens = method == "cat_file" and type(fs).cat_file is AbstractFileSystem.cat_file
+    own = {"cache_type": "none"} if opens and not fs.async_impl else {}
     found: list[Any] = []
     for name, options in calls:
         try:
-            found.append(getattr(fs, method)(name, **options, **_without_read_ahead(fs, method)))
+            found.append(getattr(fs, method)(name, **options, **own))
         except Exception as error:  # noqa: BLE001, PERF203 - each package has errors of its own
             found.append(error)
 
     return found
-
-
-def _without_read_ahead(fs: Any, method: str) -> dict[str, Any]:
-    """Options that switch read-ahead off, for file systems that open the file to read a range."""
-    from fsspec import AbstractFileSystem  # of an extra
-
-    opens = method == "cat_file" and type(fs).cat_file is AbstractFileSystem.cat_file
-    return {"cache_type": "none"} if opens and not fs.async_impl else {}
 
 
 @record
@@ -210,7 +207,7 @@ class RemoteCosts:
     least: int
     """Listings and look-ups per minute while everything is quiet."""
     most: int
-    """The same while every directory changes."""
+    """Listings and look-ups per minute while every directory changes."""
 
 
 def pages(names: int) -> int:

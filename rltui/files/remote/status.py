@@ -31,9 +31,9 @@ class RemoteStatus:
 
     st_mode: int
     st_dev: int
-    """The same for all of one server or bucket, and unlike that of any local disk."""
+    """Device: equal for all of one server or bucket, and unlike that of any local disk."""
     st_ino: int
-    """Of the path: the version of an object changes with every append."""
+    """Inode of the path: the version of an object changes with every append."""
     st_size: int
     st_mtime_ns: int
     """By the server's clock; 0 where it gives none. Of a directory: changes with its names."""

@@ -115,7 +115,7 @@ class ConsoleDecoder(LastLine):
         return self._decoded(more=True)
 
     def _decoded(self, *, more: bool) -> Decoded:
-        """What was found since the last call."""
+        """Collect the findings since the last call."""
         rows, found = self._rows, bool(self._dispatch.found)
         hparams = self._dump.settings() if found else {}
         if rows.total is not None and rows.total != self._total and found:
@@ -235,7 +235,7 @@ class _Ranks:
             self._chosen = min(self._waiting, key=int)
 
     def decoded(self) -> Decoded:
-        """What the chosen rank has given since the last call."""
+        """Collect the rows of the chosen rank since the last call."""
         if self._chosen is None:
             return Decoded()
         found = self._waiting.pop(self._chosen, Decoded())

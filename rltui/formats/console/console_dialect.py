@@ -1,4 +1,4 @@
-"""What a dialect of console lines is, and where its rows go: into blocks, with restarts."""
+"""Dialects of console lines, and the blocks, with restarts, into which their rows go."""
 
 from __future__ import annotations
 

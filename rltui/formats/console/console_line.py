@@ -173,7 +173,7 @@ def number(text: bytes) -> float | None:
 
 
 def quantity(text: bytes) -> float:
-    """What :data:`QUANTITY` matches as a number; raises ValueError for anything else."""
+    """Convert a match of :data:`QUANTITY` to a number; raises ValueError for anything else."""
     scale = _SCALES.get(text[-1:])
     return float(text) if scale is None else round(float(text[:-1]) * scale, 6)
 
@@ -361,7 +361,7 @@ class TerminalTail:
 
 
 def shown(line: bytes) -> str:
-    """What a line shows after all of it was printed."""
+    """Text that a terminal shows of a line after all of it was printed."""
     seen = b""
     for part in line[-LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]:
         over = ANSI.sub(b"", part) if b"\x1b" in part else part

@@ -109,10 +109,10 @@ class DescribedDialect(Dialect):
         self.markers, self._lines, self._names, self._lanes = description
         self._beside, self._stamps = beside, StampReader()
         self._wall = math.nan
-        """Of the newest row beside the training."""
+        """Time of the newest row beside the training."""
         self.aside = self._first = bool(self._lanes.tags)
         self._step: int | None = None
-        """Of the newest row."""
+        """Step of the newest row."""
         self._base: int | None = None
         """Steps before those that a row counts."""
         self._heading: tuple[int, int | None] | None = None

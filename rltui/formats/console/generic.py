@@ -112,7 +112,7 @@ class Generic(Dialect):
         """Whether rows have counters without a name."""
         self._counter = StepCounter()
         self._headings = StepCounter()
-        """Of headings: they change nothing for rows."""
+        """Counter of headings: they change nothing for rows."""
         self._block = HeadingBlock()
         self._patterns: list[tuple[re.Pattern[bytes], Names]] = []
         """The newest forms of rows, the last one first."""
@@ -336,7 +336,7 @@ def _is_other(text: bytes) -> bool:
 def _among_pairs(
     text: bytes, position: Position | None, *, named: bool
 ) -> tuple[Position, Row, bool] | None:
-    """What :func:`_anywhere` finds, where a finer counter may stand behind ``position``; ``named``:
+    """Result of :func:`_anywhere`, where a finer counter may stand behind ``position``; ``named``:
     whether values stand behind that."""
     if position is None:
         return _anywhere(text)

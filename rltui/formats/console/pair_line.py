@@ -89,7 +89,7 @@ class Pair(NamedTuple):
     whole: int | None
     """The value as a whole number, where it is printed as one."""
     total: int | None = None
-    """What follows the value behind a slash."""
+    """Number behind a slash after the value."""
 
 
 class PairLine(list[Pair]):
@@ -422,7 +422,8 @@ class Rises:
         """How much more often each has risen."""
 
     def see(self, counters: Mapping[bytes, float]) -> frozenset[bytes]:
-        """Those of the next row that count nothing, as far as is known."""
+        """Note the counters of the next row; return those that count nothing, as far as is
+        known."""
         for name, value in counters.items():
             last = self._last.get(name)
             if last is not None:

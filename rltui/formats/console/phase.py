@@ -1,4 +1,4 @@
-"""What a training is doing since its newest row, by the lines of its console that say so.
+"""Activity of a training since its newest row, by the lines of its console that name it.
 
 The signs are in ``data/log_signs/phases.yaml``. Each is only tried on lines with one of its words.
 """
@@ -70,7 +70,7 @@ class PhaseSearch:
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
         self._waiting, self._any_row = b"", False
-        """What came after that row and was not looked at yet: a row may make it old."""
+        """Output after that row that was not looked at yet: a row may make it old."""
 
     def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
         """Look at the next piece; ``row_end``: where the newest row in it ends, negative when that

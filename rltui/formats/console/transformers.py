@@ -50,7 +50,7 @@ _RESUMED = 20
 
 
 class RowKind(Enum):
-    """What a row describes."""
+    """Subject of a row."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -310,7 +310,7 @@ class Transformers(Dialect):
         self._wrapped: list[bytes] = []
         """The lines of a row that a terminal has wrapped, so far."""
         self._names: tuple[bytes, ...] = ()
-        """Of the last row."""
+        """Names in the last row."""
         self._bare = False
         """Whether rows without a logger prefix were seen."""
         self._above: int | None = None

@@ -344,9 +344,9 @@ class _RowCount:
     def __init__(self) -> None:
         self.counting = False
         self._number = 0
-        """Of the newest row."""
+        """Number of the newest row."""
         self.epoch: int | None = None
-        """That of the first rows; None where they have none, and may be counted."""
+        """Epoch of the first rows; None where they have none, and may be counted."""
         self.kept: list[tuple[tuple[str, ...], bytes, float]] = []
         """Keys, packed values and wall times of the rows so far, while all have one epoch."""
         self._moves = False

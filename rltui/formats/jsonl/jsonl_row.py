@@ -99,7 +99,7 @@ class OpenObject:
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
-        """Of the object that is not complete yet."""
+        """Lines of the object that is not complete yet."""
         self._depth = 0
 
     def joined(self, line: bytes) -> bytes:
@@ -301,7 +301,7 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
 
 
 def _tidy_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
-    """That of rows that have one figure each, and its name."""
+    """Make the translator of rows that have one figure each, and its name."""
     key = next((key for key in words().name_keys if isinstance(row.get(key), str)), None)
     others = row.keys() - {key, VALUE_KEY, *TIME_KEYS, *words().step_keys}
     if key is None or any(_is_number(row[other]) for other in others):
@@ -315,7 +315,7 @@ def _tidy_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Trans
 
 
 def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
-    """That of rows of miles' dashboard, and of a machine watched by W&B."""
+    """Make the translator of rows of miles' dashboard, and of a machine watched by W&B."""
     if "step_key" in row:
         return _miles if isinstance(row.get("metrics"), dict) else None
     if "addr" in row and isinstance(row.get("metric"), str) and "value" in row:
@@ -404,7 +404,7 @@ class PackedRows:
     def __init__(self) -> None:
         self.keys: tuple[str, ...] = ()
         self.packing: Packing | None = None
-        """That of the keys; None between two calls, and for no keys at all."""
+        """Packing of the keys; None between two calls, and for no keys at all."""
         self.steps: list[int] = []
         self.walls: list[float] = []
         self.values = bytearray()

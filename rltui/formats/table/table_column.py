@@ -66,18 +66,18 @@ class Columns(NamedTuple):
 
     kind: TableKind
     names: tuple[str, ...]
-    """As in the header."""
+    """Names as in the header."""
     steps: tuple[int, ...]
     """Columns of the step, best first; empty when there is none."""
     wall: int
     """Column that may contain the wall time, -1 for none."""
     metrics: tuple[int, ...]
     tags: tuple[str, ...]
-    """Of the metrics; cleaned, no two equal."""
+    """Tags of the metrics; cleaned, no two equal."""
     candidates: tuple[int, ...] = ()
     """Columns that may be the step of a plain table, best first."""
     doubtful: frozenset[int] = frozenset()
-    """Those among them that are a step only if they count up."""
+    """Columns among them that are a step only if they count up."""
     naming: int = -1
     """Column with the names of the figures of a tidy table."""
 
@@ -204,7 +204,7 @@ class BlockCollector:
         self._env_steps = 0.0
         self._began = math.nan
         self._clock = -math.inf
-        """Of Monitor: steps so far, start of the environment, newest time since then."""
+        """Clock of Monitor: steps so far, start of the environment, newest time since then."""
 
     def environment_began(self, time: float) -> None:
         """The start of the environment, from the comment of a Monitor file."""

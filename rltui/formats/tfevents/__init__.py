@@ -49,7 +49,7 @@ class TfEvents(Format):
         return Belonging.DIRECTORY
 
     def claims_name(self, name: str) -> bool:
-        """As in TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""
+        """Tell by the rule of TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""
         return "tfevents" in name and not name.endswith((".profile-empty", ".gz"))
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:

@@ -355,7 +355,7 @@ class TfEventsDecoder(Decoder):
 
 
 def _media_kind(value: Value, plugins: Mapping[bytes, bytes]) -> MediaKind | None:
-    """What a value is that is neither a number nor a text; None for these."""
+    """Media kind of a value; None for a number or a text."""
     if value.message is not None:
         return _MEDIA[value.message[0]]
     return _MEDIA.get(plugins.get(value.tag, SCALARS)) if value.tensor is not None else None

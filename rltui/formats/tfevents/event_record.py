@@ -254,7 +254,7 @@ class ScalarSpan(NamedTuple):
 
     @property
     def key(self) -> tuple[bytes, int]:
-        """What a template for it is found by: the first tag and the payload's length."""
+        """Key of its template: the first tag and the payload's length."""
         return self.scalars[0].tag, self.length
 
     @property

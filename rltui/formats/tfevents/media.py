@@ -35,8 +35,8 @@ _TYPES = {1: "<f4", 2: "<f8"}
 
 
 def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | None:
-    """What a record, frame included, holds of a tag; None when it is not that record any more, or
-    broken."""
+    """Read the media of a tag from a record, frame included; None when it is not that record any
+    more, or broken."""
     if len(record) < FRAME_BYTES or valid_header(record, 0) != len(record) - FRAME_BYTES:
         return None
     length = len(record) - FRAME_BYTES

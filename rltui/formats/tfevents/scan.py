@@ -43,7 +43,7 @@ _TRIES, _WORTH = 16, 32
 
 
 class Scan(NamedTuple):
-    """What a scan passed on."""
+    """Result of a scan."""
 
     records: int
     """Records of scalars."""

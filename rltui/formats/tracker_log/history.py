@@ -43,7 +43,7 @@ class Axes:
         self._unfit: set[bytes] = set()
         """Step metrics with fractions (epochs), which cannot be steps."""
         self.metrics: set[bytes] = set()
-        """Those that are the x axis of some metric."""
+        """Metrics that are the x axis of some metric."""
         self._known: dict[bytes, bytes] = {}
         """Metric -> its x axis, as far as asked."""
         self.last: dict[bytes, float] = {}
@@ -217,7 +217,7 @@ class History:
         self._shapes: dict[tuple[frozenset[bytes], bool], wandb_row.Shape] = {}
         self._templates: dict[frozenset[bytes], wandb_row.RowTemplate] = {}
         self._template: wandb_row.RowTemplate | None = None
-        """That of the previous row."""
+        """Template of the previous row."""
         self._find = wandb_row.quick_cells
         self._order: list[wandb_row.Shape] = []
         """The shape of each row that has not been flushed."""

@@ -69,8 +69,8 @@ def _value(part: Any) -> Any:
 
 
 def media_in(data: bytes, offset: int, tag: str, kind: MediaKind) -> Histogram | list[str] | None:
-    """What the record at ``offset`` of a file, with at least its bytes, holds of a tag: of images
-    the paths of their files below ``files``; None when it is not that record any more, or
+    """Read the media of a tag from the record at ``offset`` of a file, given at least its bytes: of
+    images the paths of their files below ``files``; None when it is not that record any more, or
     broken."""
     record = RecordReader.first(data, offset)
     try:

@@ -262,7 +262,8 @@ class Shape:
         self.system = system
         self.column = {name: number for number, name in enumerate(self.names)}
         self.texts: list[bytes] = []
-        """Of each row its values as JSON in the order of the names, joined by commas."""
+        """Texts of the rows: the values of each as JSON in the order of the names, joined by
+        commas."""
 
     def values(self) -> FloatArray:
         """The rows since the last call (n, names); a row that is not JSON is all NaN."""

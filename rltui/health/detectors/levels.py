@@ -158,9 +158,9 @@ def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
 def relative(
     part: FloatArray, factor: float | FloatArray, beyond: BoolArray, *, event: bool = False
 ) -> FloatArray:
-    """What each row is worth as evidence that it is ``factor`` times its base, by the ``part``
-    that it is: 1, and one more each time that it is twice as far from the base, in powers of two,
-    as the limit.
+    """Worth of each row as evidence that it is ``factor`` times its base, by the ``part`` that it
+    is: 1, and one more each time that it is twice as far from the base, in powers of two, as the
+    limit.
 
     A row is worth as much as it can tell one from the other: where single rows scatter as widely
     as both are apart, it takes many. An ``event`` is no estimate and speaks for itself.

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.core.medians import usual_change
 from rltui.health.detectors.levels import EARLY, grown, part_of, relative
 from rltui.health.detectors.progress import (
     fell,
@@ -252,7 +253,7 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
         if row < 2 * EARLY or seen >= n:
             continue
         known, onset[row:] = rows.x[:row], row
-        usual = float(np.median(np.abs(np.diff(known))))
+        usual = usual_change(known)
         lost = max(times * usual, share * float(np.ptp(known)))
         start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
         limit[row:] = start[row] - lost

@@ -106,9 +106,9 @@ def never_rose(
 
 @detector(roles=("reward", "explained"), facts=("start", "late", "gain", "count"))
 def never_fell(rows: Rows, *, sure: bool = False, explains: float = 0.0) -> Signal:
-    """What should fall did not: :func:`never_rose`, upside down. Not while the last third of an
-    ``explained`` variance is above ``explains``; without one, not while a ``reward`` has certainly
-    risen: what is predicted then grows."""
+    """A value that should fall did not: :func:`never_rose`, upside down. Not while the last third
+    of an ``explained`` variance is above ``explains``; without one, not while a ``reward`` has
+    certainly risen: what is predicted then grows."""
     down = Rows(-rows.x, rows.steps, kept=rows.once("upside down", dict[Hashable, Any]))
     found = never_rose(down, sure=sure)
     facts = {**found.facts, "start": -found.facts["start"], "late": -found.facts["late"]}
@@ -351,9 +351,9 @@ def _noise(rows: Rows, at: IntArray) -> FloatArray:
 
 
 def _noise_about_trend(x: FloatArray, sums: FloatArray, counts: IntArray) -> FloatArray:
-    """The same of the first so many rows, two at least, in ascending order: about the trends of
-    eighths of them, or about one trend before and one after a break, where that leaves less: a
-    cliff is no noise. (k,) -> (2, k)."""
+    """Noise and memory of the first ``counts`` rows, two at least, in ascending order: about the
+    trends of eighths of them, or about one trend before and one after a break, where that leaves
+    less: a cliff is no noise. (k,) -> (2, k)."""
     long = counts[counts >= 2 * _PARTS]
     size = np.minimum(counts, np.maximum(2 * _PARTS, counts // _PARTS))
     parts = counts // size

@@ -48,12 +48,13 @@ class Rows:
     restarts: tuple[int, ...] = ()
     """The first row after each restart of the training."""
     kept: dict[Hashable, Any] = field(default_factory=dict)
-    """What was computed of ``x`` already; shared by all variants and levels that judge it."""
+    """Results computed of ``x`` already; shared by all variants and levels that judge it."""
     kept_of: dict[str, dict[Hashable, Any]] = field(default_factory=dict)
     """role -> what was computed of its values already; shared by all tags beside which they are
     the same."""
     hidden: float = 0.0
-    """What a zero may be at most: half a unit of the last decimal, where the log has few."""
+    """Largest value that a zero may hide: half a unit of the last decimal, where the log has
+    few."""
 
     @property
     def count(self) -> int:
@@ -74,11 +75,11 @@ class Rows:
         return self.once("extremes", lambda: (float(self.x.min()), float(self.x.max())))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What ``compute`` makes of ``x`` alone, computed once per ``key``; not to be changed."""
+        """Result of ``compute`` on ``x`` alone, computed once per ``key``; not to be changed."""
         return _once(self.kept, key, compute)
 
     def once_of(self, role: str, key: Hashable, compute: Callable[[], T]) -> T:
-        """The same for what ``compute`` makes of the values of one role alone."""
+        """Result of ``compute`` on the values of one role alone, computed once per ``key``."""
         return _once(self.kept_of.setdefault(role, {}), key, compute)
 
 

@@ -104,7 +104,7 @@ def unchanged(
     lost: float = 0.0,
     after: bool = False,
 ) -> Signal:
-    """The same value as in the row before; with ``most``, any at most that.
+    """A value that repeats that of the row before; with ``most``, any value at most that.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
     digits may be equal from row to row although weights change: it counts with ``rounded`` only,

@@ -26,8 +26,8 @@ from rltui.draw.line import (
     Block,
     Entry,
     Line,
+    Span,
     Token,
-    column,
     fit_line,
     indented,
     longest,
@@ -39,6 +39,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.marked_runs import Trace, band_of, trace_of, weight_of
 from rltui.draw.prose import distinct, paragraph
+from rltui.draw.table import Table
 from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
 from rltui.facts.comparison import (
@@ -56,14 +57,13 @@ from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, against_words, axes_of, axis_of, bundle
 from rltui.store import Series
 
-#: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
-_METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
-#: Cells of the verdict, at most.
-_VERDICT = 28
-#: Cells of the difference, right of the chosen metric.
-_DIFFERENCE = 13
-#: Cells of what is read at the crosshair: the average, and with it the step of the point.
-_AVERAGE, _READ = 12, 23
+#: Cells of a metric: the value and the sign of the best; more for a long title.
+_METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 1, 19
+#: Cells of the verdict, at most; of sign and badge.
+_VERDICT, _SIGNS = 28, 4
+#: Right of the chosen metric: cells of the difference, and of what is read at the crosshair, the
+#: average and the step of the point.
+_DIFFERENCE, _AVERAGE, _SEEN = 12, 11, 10
 #: Lines of the sentences on groups, and the width from which two suffice.
 _ON_GROUPS, _WIDE = 3, 100
 
@@ -80,100 +80,94 @@ class ComparisonTable:
         self._margin = 2 if width >= 110 else 1
         most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
         words = [*map(comparison.verdict_words, comparison.rows), "verdict"]
-        self._verdict = min(most, longest(words) + 2)
-        self._step = 8 if width >= 80 else 0
-        self._difference = _DIFFERENCE if width >= 60 else 0
-        self._read = _READ if comparison.cross is not None and width >= 76 else 0
-
-        names = longest([r.name for r in comparison.rows], 8) + 1
-        rest = width - 5 - self._margin - self._verdict - self._step
-        rest -= self._difference + self._read
-        name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
-        widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
-        first, end = _visible(widths, chosen, rest - name)
+        sizes = {"verdict": min(most, longest(words) + 1), "step": 7 if width >= 80 else 0}
+        read = {"apart": _DIFFERENCE} if width >= 60 else {}
+        if comparison.cross is not None and width >= 76:
+            read |= {"average": _AVERAGE, "seen": _SEEN}
+        names = longest([r.name for r in comparison.rows], 8)
+        rest = width - self._margin - 1 - Table(sizes | read, lead=_SIGNS).width
+        name = max(7, min(names, rest - _METRIC - 2, max(19, rest // 2)))
+        widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 1)) for c in comparison.columns]
+        first, end = _visible(widths, chosen, rest - name - 1)
 
         if end - first == len(widths) and names > name:
-            name = min(names, rest - sum(widths))
-        self._name = name
-        self._visible = list(enumerate(widths[first:end], first))
-        """The visible metrics with their widths."""
+            name = min(names, rest - sum(widths) - len(widths) - 1)
+        self._visible = {str(index): comparison.columns[index] for index in range(first, end)}
+        """The visible metrics by their columns."""
+        sizes = {"name": name} | sizes
+        for index in range(first, end):
+            sizes |= {str(index): widths[index]} | (read if index == chosen else {})
+        self._columns = Table(sizes, dict.fromkeys(["step", *self._visible], ">"), _SIGNS)
 
     def head(self) -> Line:
         """The heads of the columns."""
-        comparison, glyphs = self._comparison, self._view.glyphs
+        comparison, glyphs, columns = self._comparison, self._view.glyphs, self._columns
         grouped = comparison.grouping is not None
-        what = "Group" if grouped else "Run"
-        line: Line = [(" " * self._margin, TEXT), (f"{what} ", TITLE)]
-        line.append((glyphs.rule * max(0, self._name + 2 - len(what)) + " ", RULE))
-
-        if self._verdict:
-            line.append(column("verdict", self._verdict, MUTED))
-        if self._step:
-            line.append(column("runs" if grouped else "step", self._step, MUTED, right=True))
-        for index, width in self._visible:
-            here, metric = index == self._chosen, comparison.columns[index]
+        cells: dict[str, Span | Line] = {
+            "verdict": ("verdict", MUTED),
+            "step": ("runs" if grouped else "step", MUTED),
+            "average": (f"smooth {numbers.short(weight_of(self._view))}", MUTED),
+            "seen": ("seen at", MUTED),
+        }
+        for name, metric in self._visible.items():
+            here = name == str(self._chosen)
             look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
-            title = fit(glyphs.text(metric.title), width - 2)
-            line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
-            if here and self._difference:
+            title = fit(glyphs.text(metric.title), columns[name] - 1)
+            blank = " " * (columns[name] - 1 - cell_width(title))
+            cells[name] = [(blank, TEXT), (title, look)]
+            if here:
                 base, word = comparison.base(metric)
-                word = "± over runs" if grouped else "" if base is None else word
-                line.append(column(word, self._difference, MUTED))
-            if here and self._read:
-                weight = numbers.short(weight_of(self._view))
-                line.append(column(f"smooth {weight}", _AVERAGE, MUTED))
-                line.append(column("seen at", self._read - _AVERAGE, MUTED))
+                cells["apart"] = "± over runs" if grouped else "" if base is None else word, MUTED
+        what = "Group" if grouped else "Run"
+        rule = glyphs.rule * max(0, columns["name"] + 3 - len(what))
+        signs: Line = [(" " * self._margin, TEXT), (f"{what} ", TITLE), (f"{rule} ", RULE)]
 
-        return line
+        return columns.line(signs, cells)
 
     def entries(self, rows: list[RunRow]) -> list[Entry[RowId]]:
         """One entry per row."""
-        cut = distinct(tuple(r.name for r in rows), self._name - 1)
+        cut = distinct(tuple(r.name for r in rows), self._columns["name"])
         cells, margin, view = self._width - self._margin - 1, self._margin, self._view
-        best = {n: self._comparison.best(self._comparison.columns[n]) for n, _ in self._visible}
+        best = {name: self._comparison.best(metric) for name, metric in self._visible.items()}
         return [
             row_entry(row.id, partial(self._line, row, name, best), cells, margin, view)
             for row, name in zip(rows, cut, strict=True)
         ]
 
-    def _line(self, row: RunRow, name: str, best: Mapping[int, float | None], cursor: bool) -> Line:
+    def _line(self, row: RunRow, name: str, best: Mapping[str, float | None], cursor: bool) -> Line:
         """Sign, badge, name, verdict and step of a row, then its metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
-        look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
-        name = fit(glyphs.text(name), self._name - 1)
-        line: Line = [
-            (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
-            (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)),
+        comparison, look = self._comparison, STRONG if alarm else TEXT
+        if cursor:
+            look = style(Token.STRONG, bold=True)
+        last = row.runs[0].progress.last_step if row.runs[0].progress else None
+        steps = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
+        verdict = glyphs.text(comparison.verdict_words(row))
+        cells: dict[str, Span | Line] = {
             # the blanks have a look of their own: 16 colours reverse the name at the cursor
-            (name, look),
-            (" " * (self._name - cell_width(name)), TEXT),
-        ]
+            "name": [(fit(glyphs.text(name), self._columns["name"]), look)],
+            "verdict": (verdict, LEVEL_LOOK[level] if alarm else MUTED),
+            "step": (steps, MUTED),
+        }
+        for column, metric in self._visible.items():
+            value, found = comparison.value(row, metric), best[column]
+            is_best = found is not None and value == found
+            # in the row at the cursor bold is the look of the name, which 16 colours reverse
+            strong = style(Token.STRONG, bold=not cursor) if is_best else STRONG
+            text = numbers.aligned(value)
+            text = pad(f"{text.rstrip()}*" if is_best else text, _METRIC)
+            cells[column] = glyphs.text(text), strong if is_best or found is None else TEXT
+            if column == str(self._chosen):
+                cells["apart"] = glyphs.text(_difference(comparison, row, metric)), MUTED
+                cells |= self._reading(row, metric)
+        badge = f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)
+        return self._columns.line([(f"{slot_sign(row.slot)} ", slot_look(row.slot)), badge], cells)
 
-        if self._verdict:
-            words = glyphs.text(self._comparison.verdict_words(row))
-            mild = LEVEL_LOOK[level] if alarm else MUTED
-            line.append(column(words, self._verdict, mild))
-        if self._step:
-            last = row.runs[0].progress.last_step if row.runs[0].progress else None
-            text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
-            line.append(column(text, self._step, MUTED, right=True))
-
-        comparison = self._comparison
-        for index, width in self._visible:
-            metric = comparison.columns[index]
-            value = comparison.value(row, metric)
-            line += _value(value, best[index], width, self._view, cursor)
-            if index == self._chosen and self._difference:
-                text = glyphs.text(_difference(comparison, row, metric))
-                line.append(column(text, self._difference, MUTED))
-            if index == self._chosen and self._read:
-                line += self._reading(row, metric)
-
-        return line
-
-    def _reading(self, row: RunRow, metric: MetricColumn) -> Line:
+    def _reading(self, row: RunRow, metric: MetricColumn) -> dict[str, Span]:
         """The average at the crosshair and the step of the newest point there; of a group the mean
         of the averages, and how many of its runs go on there, if any."""
+        if not self._columns["seen"]:
+            return {}
         cross, weight = self._comparison.cross, weight_of(self._view)
         found = [metric.reading(r, cross) for r in row.runs] if cross is not None else []
         known = [r for r in found if r is not None]
@@ -182,38 +176,26 @@ class ComparisonTable:
         seen = last.seen_words if last is not None else ""
         if len(row.runs) > 1 and (going := sum(not r.is_over for r in known)):
             seen = counted(going, "run")
-        cells = column(numbers.aligned(mean), _AVERAGE, TEXT)
-        return [cells, column(seen, self._read - _AVERAGE, MUTED)]
+        return {"average": (numbers.aligned(mean), TEXT), "seen": (seen, MUTED)}
 
 
 def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
     """The first metric that is visible and the one after the last: those around the chosen one
-    that fit."""
+    that fit, with a blank behind each."""
     first, end = chosen, min(len(widths), chosen + 1)
-    room, grows = room - sum(widths[first:end]), True
+    room, grows = room - sum(widths[first:end]) - (end - first), True
     while grows:
         to_left = first > 0 and (end - chosen > chosen - first or end == len(widths))
-        grows = to_left and widths[first - 1] <= room
+        grows = to_left and widths[first - 1] < room
         if grows:
             first -= 1
-            room -= widths[first]
-        if end < len(widths) and widths[end] <= room:
+            room -= widths[first] + 1
+        if end < len(widths) and widths[end] < room:
             grows = True
-            room -= widths[end]
+            room -= widths[end] + 1
             end += 1
 
     return first, end
-
-
-def _value(value: float | None, best: float | None, width: int, view: View, cursor: bool) -> Line:
-    is_best = best is not None and value == best
-    # in the row at the cursor bold is the look of the name, which 16 colours reverse
-    strong = style(Token.STRONG, bold=not cursor)
-    look = strong if is_best else STRONG if best is None else TEXT
-    text = numbers.aligned(value)
-    if is_best:
-        text = f"{text.rstrip()}*"
-    return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
 
 
 def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> str:

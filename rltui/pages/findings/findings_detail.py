@@ -23,6 +23,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, fact_table, paragraph
+from rltui.draw.table import ruled
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.checks import CheckItem, then_words
@@ -46,8 +47,8 @@ from rltui.pages.findings.lines import (
 from rltui.pages.run.metric_table import (
     chart_title,
     columns_for,
+    metric_heads,
     row_line,
-    section_line,
     spark_line,
 )
 from rltui.session import RunView
@@ -119,9 +120,9 @@ class _Detail:
         if rows and room >= 4:
             shown = rows if len(rows) <= room - 2 else rows[: room - 3]
             columns = columns_for(width)
-            head = section_line("Judged", columns.width, view, heads=columns.heads("run"))
+            head = ruled("Judged", columns.width, view, heads=metric_heads(columns, "run"))
             lines += [[], head]
-            names = distinct(tuple(r.title for r in shown), columns.name)
+            names = distinct(tuple(r.title for r in shown), columns["name"])
             lines += [
                 row_line(run, row, columns, view, cursor=False, name=name)
                 for row, name in zip(shown, names, strict=True)

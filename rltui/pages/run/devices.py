@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rltui.core.level import Level
 from rltui.draw.line import (
@@ -13,11 +14,10 @@ from rltui.draw.line import (
     Block,
     Line,
     Span,
-    Style,
-    column,
     fit_line,
     longest,
 )
+from rltui.draw.table import Table
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.devices import Device, Devices, devices_of
@@ -26,7 +26,7 @@ from rltui.session import RunView
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]
 #: Cells of a value with its unit, and of a name at most.
-_VALUE, _NAME = 10, 24
+_VALUE, _NAME = 9, 24
 #: Lines that the metrics below keep, and the share of a tab that devices get.
 _KEPT, _SHARE = 8, 0.4
 
@@ -49,16 +49,19 @@ def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     if len(devices) > room:
         devices = _chosen(devices, room - 1)
     name = min(_NAME, longest([words(d.name) for d in found.devices]) + 2)
-    silent = any(d.is_silent for d in found.devices)
-    heads = [" ".join(head).strip() for head in found.heads] + ["behind"] * silent
+    heads = [" ".join(head).strip() for head in found.heads]
+    heads += ["behind"] * any(d.is_silent for d in found.devices)
+    sizes = {"name": name - 1} | dict.fromkeys(heads, _VALUE)
+    columns = Table(sizes, dict.fromkeys(heads, ">"))
 
     title = f"{found.kind[0].upper()}{found.kind[1:]}s"
     lines = [heading(title, width, view, str(len(found.devices)))]
     if found.words:
         badge = f"{view.glyphs.badge(Level.UNSURE)} "
         lines.append([(badge, _UNSURE), (words(found.words), STRONG)])
-    lines.append([(" " * (2 + name), TEXT), *(_cell(words(h), MUTED) for h in heads)])
-    lines += [_device_line(d, name, silent, view) for d in devices]
+    words_above: dict[str, Span | Line] = {head: (words(head), MUTED) for head in heads}
+    lines.append(columns.line([("  ", TEXT)], {"name": ("", TEXT)} | words_above))
+    lines += [_device_line(d, heads, columns, view) for d in devices]
     rest = [d for d in found.devices if d not in devices]
     if rest:
         alike = "" if any(d.is_odd for d in rest) else ", like the others"
@@ -72,18 +75,14 @@ def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
     return tuple(d for d in devices if d in chosen)
 
 
-def _device_line(device: Device, name: int, silent: bool, view: View) -> Line:
-    """Badge, name and values; with ``silent`` how old its newest row is."""
+def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
+    """Badge, name and values; where some device is silent how old its newest row is."""
     badge = f"{view.glyphs.badge(Level.UNSURE)} " if device.is_odd else "  "
-    line: Line = [(badge, _UNSURE), column(view.glyphs.text(device.name), name, TEXT)]
-    for n, value in enumerate(device.values):
+    cells: dict[str, Span | Line] = {"name": (view.glyphs.text(device.name), TEXT)}
+    for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
         shown = numbers.short(value) if math.isfinite(value) else ""
-        line.append(_cell(view.glyphs.text(shown), _UNSURE if n in device.odd else STRONG))
-    if silent and device.behind > 0:
+        cells[head] = view.glyphs.text(shown), _UNSURE if n in device.odd else STRONG
+    if device.behind > 0:
         look = _UNSURE if device.is_silent else MUTED
-        line.append(_cell(numbers.duration(device.behind), look))
-    return line
-
-
-def _cell(text: str, look: Style) -> Span:
-    return column(text, _VALUE, look, right=True)
+        cells["behind"] = numbers.duration(device.behind), look
+    return columns.line([(badge, _UNSURE)], cells)

@@ -5,35 +5,30 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import accumulate, takewhile
+from itertools import accumulate
+from types import MappingProxyType
 
 from rltui.core.level import Level
-from rltui.core.record import record
 from rltui.core.text import cell_width, pad
 from rltui.draw.line import (
     ACCENT,
-    LEVEL_LOOK,
     LEVEL_TOKEN,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
-    TITLE,
     Entry,
     Line,
+    Span,
     Token,
-    column,
-    fit_line,
     fixed,
-    line_width,
     row_entry,
     style,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, columns_until, spark_of
+from rltui.draw.table import Head, Table, ruled, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
@@ -51,104 +46,65 @@ _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 _LEAST_HEALTHY = 10
 #: A sparkline gives none of its cells to names below this.
 _LEAST_SPARK = 16
-#: Fewest cells of a pane, and cells of name, unit, change and limits there.
-_COLUMNS = ((84, 18, 9, 9, 16), (76, 16, 9, 8, 13), (67, 16, 7, 8, 12), (60, 16, 0, 8, 12))
-#: Column heads: how far each stands from the first cell of its column, and how far it may.
-_HEADS = (("value", 3, 5), ("unit", 0, 0), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0))
+_LAYOUTS = """
+    name value. unit change spark healthy
+ 84   18     10    9      9     *      16
+ 76   16     10    9      8     *      13
+ 67   16     10    7      8     *      12
+ 60   16     10    -      8     *      12
+ 34   4*     10    -      -    10       -
+  0   4*     10    -      -     -       -
+"""
+_NO_HEADS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 #: Cells that the badge of a section takes of its last column.
 _BADGE = 3
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
 
 
-Head = tuple[str, int, int]
-"""A column head, the cell where it begins, and how far a long title may move it."""
+def columns_for(width: int) -> Table:
+    """The columns of a pane ``width`` cells wide, behind the badge."""
+    return table_for(_LAYOUTS, width)
 
 
-@record
-class MetricColumns:
-    """Cells of text in each column of a row, in their order; 0 leaves a column out.
-
-    The badge comes first, in one cell; a blank stands between any two columns.
-    """
-
-    name: int
-    unit: int = 0
-    change: int = 0
-    spark: int = 0
-    healthy: int = 0
-
-    @property
-    def cells(self) -> dict[str, int]:
-        """Column -> its cells, in order."""
-        value = numbers.ALIGNED_WIDTH
-        rest = {"unit": self.unit, "change": self.change, "spark": self.spark}
-        return {"name": self.name, "value": value, **rest, "healthy": self.healthy}
-
-    @property
-    def width(self) -> int:
-        """Cells of the whole row."""
-        return 1 + sum(1 + cells for cells in self.cells.values() if cells)
-
-    def start(self, column: str) -> int:
-        """Cells before a column."""
-        before = takewhile(lambda item: item[0] != column, self.cells.items())
-        return 2 + sum(cells + 1 for _, cells in before if cells)
-
-    def heads(
-        self, spark: str | None, own: Mapping[str, tuple[str, ...]] | None = None
-    ) -> list[Head]:
-        """The heads of the columns, ``spark`` that of the sparklines; none without these. Those of
-        ``own`` win; without ``spark`` there are no others."""
-        words, found = own or {}, []
-        for name, indent, most in _HEADS:
-            usual = () if spark is None or name == "unit" else (spark if name == "spark" else name,)
-            room = self.cells[name] - (_BADGE if name == "healthy" else 0)
-            forms = [x for x in words.get(name, usual) if x in usual or len(x) <= room]
-            if self.spark and self.cells[name] and forms:
-                # a long head begins earlier, so that that of the next column has room
-                start, longer = self.start(name), max(0, len(forms[0]) - len(name))
-                begin = start if name == "spark" else start + max(0, indent - longer)
-                found.append((forms[0], begin, start + most))
-        return found
+def metric_heads(
+    columns: Table, spark: str | None, own: Mapping[str, tuple[str, ...]] = _NO_HEADS
+) -> list[Head]:
+    """The heads of the columns, ``spark`` that of the sparklines; none without these. Those of
+    ``own`` win; without ``spark`` there are no others."""
+    usual = {} if spark is None else {"value": "value", "change": "change", "healthy": "healthy"}
+    words = usual | {"spark": spark or ""}
+    for name, forms in own.items():
+        room = columns[name] - _BADGE * (name == "healthy")
+        words[name] = next((x for x in forms if len(x) <= room), "")
+    return columns.heads(words) if columns["spark"] else []
 
 
-def columns_for(width: int) -> MetricColumns:
-    """The columns of a pane ``width`` cells wide."""
-    for least, name, unit, change, healthy in _COLUMNS:
-        if width >= least:
-            fixed_cells = name + numbers.ALIGNED_WIDTH + unit + change + healthy
-            gaps = 1 + sum(1 for x in (name, 1, unit, change, 1, healthy) if x)
-            return MetricColumns(name, unit, change, width - fixed_cells - gaps, healthy)
-    if width >= 34:
-        return MetricColumns(width - 24, spark=10)
-    return MetricColumns(max(4, width - 13))
-
-
-def columns_of(rows: Sequence[TagRow], width: int, view: View) -> MetricColumns:
+def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
     """The columns of a pane with these rows. Names that are too long get the cells that limits
     leave blank and some of those of a wide sparkline."""
     columns = columns_for(width)
-    if not columns.healthy or not rows:
+    if not columns["healthy"] or not rows:
         return columns
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
-    wanted = max(map(cell_width, titles)) - columns.name
+    wanted = max(map(cell_width, titles)) - columns["name"]
     healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
-    least = columns.healthy if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
-    limits = max(0, min(wanted, columns.healthy - max(healthy, least)))
-    spark = max(0, min(wanted - limits, columns.spark - _LEAST_SPARK))
-    name, left = columns.name + limits + spark, columns.healthy - limits
+    least = columns["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
+    limits = max(0, min(wanted, columns["healthy"] - max(healthy, least)))
+    spark = max(0, min(wanted - limits, columns["spark"] - _LEAST_SPARK))
 
-    return replace(columns, name=name, spark=columns.spark - spark, healthy=left)
+    return columns.moved(limits, "healthy", "name").moved(spark, "spark", "name")
 
 
-def row_names(rows: Sequence[TagRow], columns: MetricColumns, view: View) -> tuple[str, ...]:
+def row_names(rows: Sequence[TagRow], columns: Table, view: View) -> tuple[str, ...]:
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
-    if columns.unit and any(cell_width(t) > columns.name for t in titles):
+    if columns["unit"] and any(cell_width(t) > columns["name"] for t in titles):
         units = [unit_words(r, columns, view) for r in rows]
-        titles = short_titles(titles, [u if cell_width(u) <= columns.unit else "" for u in units])
-    return distinct(titles, columns.name)
+        titles = short_titles(
+            titles, [u if cell_width(u) <= columns["unit"] else "" for u in units]
+        )
+    return distinct(titles, columns["name"])
 
 
 def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
@@ -163,84 +119,83 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-def healthy_words(row: TagRow, columns: MetricColumns, view: View) -> str:
+def healthy_words(row: TagRow, columns: Table, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
     if row.cells is not None and row.cells[1]:
         return view.glyphs.text(row.cells[1])
     words = view.glyphs.text(sentences.healthy(row.judgement))
-    if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
+    if columns["healthy"] >= 16 and cell_width(words) <= columns["healthy"]:
         return words
     return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
 
 
-def unit_words(row: TagRow, columns: MetricColumns, view: View) -> str:
+def unit_words(row: TagRow, columns: Table, view: View) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit if row.cells is None else row.cells[0]
-    if cell_width(unit) > columns.unit:
+    if cell_width(unit) > columns["unit"]:
         unit = _SHORT_UNITS.get(unit, unit)
     return view.glyphs.text(unit)
 
 
 def row_line(
-    run: RunView, row: TagRow, columns: MetricColumns, view: View, *, cursor: bool, name: str = ""
+    run: RunView, row: TagRow, columns: Table, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
     """One row, without the margin that holds the cursor bar; kept until the run changes.
 
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
     name = name or row.title
-    looks = columns, cursor, view.marker, row.cells
+    looks = *columns.cells.values(), cursor, view.marker, row.cells
     key = ("row", row.tag, row.level, name, looks, span_of(run, row.tag)[2])
     return list(kept(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
 
 
 def _row_line(
-    run: RunView, row: TagRow, name: str, columns: MetricColumns, view: View, cursor: bool
+    run: RunView, row: TagRow, name: str, columns: Table, view: View, cursor: bool
 ) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
-    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
-    line.append(column(glyphs.text(name), columns.name + 1, look))
+    badge = f"{glyphs.badge(row.level)} ", style(token, bold=alarm)
+    title_look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
     value, unit = _value_and_unit(row, columns, view)
     nonfinite = "NaN" in value or "Inf" in value
-    look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
-    line.append((value + " ", look if alarm or nonfinite else STRONG))
-
-    if columns.unit:
-        line.append(column(unit, columns.unit + 1, MUTED))
-    if columns.change:
-        line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
+    value_look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
+    cells: dict[str, Span | Line] = {
+        "name": (glyphs.text(name), title_look),
+        "value": (value, value_look if alarm or nonfinite else STRONG),
+        "unit": (unit, MUTED),
+        "change": (_change(run, row, columns, view), MUTED) if columns["change"] else ("", MUTED),
+    }
     if zero := _always_zero(run, row, columns):  # there is nothing to see in a sparkline
-        return [*line, (zero, MUTED)]
-    if columns.spark:
+        return [*columns.line([badge], cells), (zero, MUTED)]
+    if columns["spark"]:
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
-        line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
-    if columns.healthy:
-        line.append((" " + pad(healthy_words(row, columns, view), columns.healthy), MUTED))
+        cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
+    if columns["healthy"]:
+        cells["healthy"] = healthy_words(row, columns, view), MUTED
 
-    return line
+    return columns.line([badge], cells)
 
 
-def _value_and_unit(row: TagRow, columns: MetricColumns, view: View) -> tuple[str, str]:
+def _value_and_unit(row: TagRow, columns: Table, view: View) -> tuple[str, str]:
     """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
     value, unit = numbers.aligned(row.value), unit_words(row, columns, view)
     number = value.rstrip()
-    if columns.unit and unit in ("B", "B/s") and number[-1] in "kMGT":
+    if columns["unit"] and unit in ("B", "B/s") and number[-1] in "kMGT":
         return number[:-1].ljust(len(value)), number[-1] + unit
     return value, unit
 
 
-def _always_zero(run: RunView, row: TagRow, columns: MetricColumns) -> str:
+def _always_zero(run: RunView, row: TagRow, columns: Table) -> str:
     """What it means that a value never was anything but 0, where that says something and fits."""
-    metric, room = row.info.metric, columns.spark + bool(columns.healthy) + columns.healthy
+    metric, room = row.info.metric, columns["spark"] + bool(columns["healthy"]) + columns["healthy"]
     if row.value != 0 or metric is None or not metric.zero or row.level >= Level.WATCH:
         return ""
     words = f"always 0: {metric.zero}"
     return pad(words, room) if len(words) <= room and not run.shown(row.tag).values.any() else ""
 
 
-def _change(run: RunView, row: TagRow, columns: MetricColumns, view: View) -> str:
+def _change(run: RunView, row: TagRow, columns: Table, view: View) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
     series = run.shown(row.tag)
     if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
@@ -252,7 +207,7 @@ def _change(run: RunView, row: TagRow, columns: MetricColumns, view: View) -> st
             return ""
         forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
 
-    return next((x for x in forms if cell_width(x) <= columns.change), "")
+    return next((x for x in forms if cell_width(x) <= columns["change"]), "")
 
 
 def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
@@ -273,27 +228,6 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
     return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
 
 
-def section_line(
-    title: str, width: int, view: View, *, level: Level | None = None, heads: Iterable[Head] = ()
-) -> Line:
-    """Heading of a section: bold title, rule with the column heads set into it, and the worst
-    badge at the right."""
-    rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
-    for head, begin, latest in heads:
-        used = line_width(line)
-        fill = min(max(begin, used + 1), latest) - 1 - used
-        if fill >= 0:
-            line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    right: Line = []
-    if level is not None:
-        right = [(" " + view.glyphs.badge(level), LEVEL_LOOK[level])]
-    room = width - line_width(line) - line_width(right)
-    if room < 0:
-        return fit_line(line, width)
-
-    return [*line, (rule * room, RULE), *right]
-
-
 def spark_head(run: RunView, cells: int) -> str:
     """Head of a column of sparklines: the steps of the run, where ``cells`` hold them."""
     first, last, _ = span_of(run)
@@ -304,7 +238,7 @@ def spark_head(run: RunView, cells: int) -> str:
 def section_entries(
     run: RunView,
     sections: Sequence[Section],
-    columns: MetricColumns,
+    columns: Table,
     view: View,
     margin: int,
     *,
@@ -317,10 +251,10 @@ def section_entries(
     rows = row_entries(run, rows_in(sections), columns, view, margin)
     for i, section in enumerate(sections):
         if whole or i:
-            heads = columns.heads(None if i else spark_head(run, columns.spark), section.heads)
-            head = section_line(
-                section.title, columns.width, view, level=section.level, heads=heads
+            heads = metric_heads(
+                columns, None if i else spark_head(run, columns["spark"]), section.heads
             )
+            head = ruled(section.title, columns.width, view, level=section.level, heads=heads)
             entries += [] if whole else [fixed([])]
             entries.append(fixed([(" " * margin, TEXT), *head]))
         entries += rows[: len(section.rows)]
@@ -330,7 +264,7 @@ def section_entries(
 
 
 def row_entries(
-    run: RunView, rows: Sequence[TagRow], columns: MetricColumns, view: View, margin: int
+    run: RunView, rows: Sequence[TagRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
     names = row_names(rows, columns, view)
@@ -339,7 +273,7 @@ def row_entries(
         line = row_line(run, row, columns, view, cursor=cursor, name=name)
         if row.tag in view.shared:  # the sign of the row is between badge and name
             (badge, look), (title, title_look) = line[:2]
-            title = pad(title.rstrip(), columns.name - 1)
+            title = pad(title.rstrip(), columns["name"] - 1)
             sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
             line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
         return line
@@ -381,7 +315,7 @@ def fitted(
 def list_head(
     run: RunView,
     sections: Sequence[Section],
-    columns: MetricColumns,
+    columns: Table,
     view: View,
     visible: tuple[int, int],
 ) -> Line:
@@ -394,9 +328,9 @@ def list_head(
     if last - first < count:
         title = f"{section.title} {first + 1}–{last} of {count}"
 
-    heads = columns.heads(spark_head(run, columns.spark), section.heads)
+    heads = metric_heads(columns, spark_head(run, columns["spark"]), section.heads)
     title = view.glyphs.text(title)
-    return section_line(title, columns.width, view, level=section.level, heads=heads)
+    return ruled(title, columns.width, view, level=section.level, heads=heads)
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:

@@ -5,32 +5,38 @@ from __future__ import annotations
 import math
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
     STRONG,
     TEXT,
     Line,
+    Span,
     Token,
-    column,
     fit_line,
     style,
 )
 from rltui.draw.prose import distinct
+from rltui.draw.table import Table, ruled, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.reward import Earned, Part, earned
-from rltui.pages.run.metric_table import section_line, spark_head, spark_line
+from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import RunView
 
 #: Lines of the tab, and cells, that leave room for it.
 _LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
 #: Part of the lines that it may take.
 _SHARE = 3
-_NAME, _NUMBER, _CHANGE, _SUCCESS = 19, 8, 9, 10
-#: From this width on there are shares of the variance and success, too.
-_ALL = 84
+_LAYOUTS = """
+   name mean> change spark level>1 variance>1 rise>1 success
+82  19    8     9      *      9        9        9       10
+ 0  19    8     9      *      8        -        8       -
+"""
+#: Cells from which the names grow.
+_WIDE = 84
+_HEADS = {"mean": "mean", "change": "overall", "level": "of level", "variance": "variance"}
+_HEADS |= {"rise": "of rise", "success": "success"}
 
 
 def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
@@ -47,14 +53,14 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         found.parts, key=lambda p: (-level[p.tag], -_known(p.rise), -_known(p.level), order[p.tag])
     )
     shown = parts[: max(2, height // _SHARE - 3)]
-    names = distinct(
-        tuple(view.glyphs.text(run.infos[p.tag].title) for p in shown), _name_cells(width)
-    )
-    lines = [_head(run, found, max(level.values()), view, width)]
-    lines += [
-        _part_line(run, part, name, level[part.tag], view, width)
-        for part, name in zip(shown, names, strict=True)
-    ]
+    columns = table_for(_LAYOUTS, width - 2)  # room for the badge of the heading
+    columns = columns.moved(max(0, width - _WIDE) // 3, "spark", "name")
+    titles = tuple(view.glyphs.text(run.infos[p.tag].title) for p in shown)
+    title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
+    heads = columns.heads(_HEADS | {"spark": spark_head(run, columns["spark"])})
+    lines = [ruled(title, width, view, level=max(level.values()), heads=heads)]
+    for part, name in zip(shown, distinct(titles, columns["name"]), strict=True):
+        lines.append(_part_line(run, part, name, level[part.tag], columns, view))
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
     alarming = (p for p in parts if level[p.tag] >= Level.WATCH)
@@ -90,62 +96,22 @@ def _percent(share: float) -> str:
     return f"{round(100 * share)} %" if math.isfinite(share) else "–"
 
 
-def _name_cells(width: int) -> int:
-    return _NAME + (max(0, width - _ALL) // 3 if width >= _ALL else 0)
-
-
-def _shares(part: Part, width: int) -> list[tuple[str, float]]:
-    """Head and value of the columns of shares."""
-    out = [("of level", part.level), ("of rise", part.rise)]
-    return [out[0], ("variance", part.variance), out[1]] if width >= _ALL else out
-
-
-def _share_cells(width: int) -> int:
-    return _NUMBER + (width >= _ALL)  # "variance" needs a blank on either side
-
-
-def _spark_cells(width: int) -> int:
-    columns = 3 if width >= _ALL else 2
-    used = 2 + _name_cells(width) + 1 + _NUMBER + 1 + _CHANGE + 1
-    used += columns * (_share_cells(width) + 1) + (_SUCCESS + 1) * (width >= _ALL)
-    return max(0, width - used - 2)  # room for the badge of the heading
-
-
-def _head(run: RunView, found: Earned, level: Level, view: View, width: int) -> Line:
-    spark, at = _spark_cells(width), 2 + _name_cells(width) + 1
-    heads = [("mean", at + 4, at + 4), ("overall", at + _NUMBER + 1, at + _NUMBER + 2)]
-    at += _NUMBER + 1 + _CHANGE + 1
-    heads.append((spark_head(run, spark), at, at))
-    at += spark + 1
-    for name, _ in _shares(found.parts[0], width):
-        begin = at + _share_cells(width) - 1 - cell_width(name)  # right above the numbers
-        heads.append((name, begin, begin))
-        at += _share_cells(width) + 1
-    if width >= _ALL:
-        heads.append(("success", at, at + 1))
-    title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
-    if heads[0][1] <= cell_width(title) + 1:
-        heads = heads[1:]
-    return section_line(title, width, view, level=level, heads=heads)
-
-
-def _part_line(run: RunView, part: Part, name: str, level: Level, view: View, width: int) -> Line:
+def _part_line(
+    run: RunView, part: Part, name: str, level: Level, columns: Table, view: View
+) -> Line:
     glyphs, alarm, token = view.glyphs, level >= Level.WATCH, LEVEL_TOKEN[level]
-    line: Line = [
-        (f"{glyphs.badge(level)} ", style(token, bold=alarm)),
-        column(name, _name_cells(width) + 1, style(Token.STRONG) if alarm else TEXT),
-        (f"{numbers.short(part.mean):>{_NUMBER}} ", STRONG),
-    ]
-    change = ""
+    change = "" if part.moves else "no move"
     if part.moves and part.change:
         change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
-    line.append(column(change if part.moves else "no move", _CHANGE + 1, MUTED))
-    if cells := _spark_cells(width):
-        line += [*spark_line(run, part.tag, cells, view, judged=alarm), (" ", TEXT)]
-    for head, share in _shares(part, width):
-        look = STRONG if alarm and head == "of rise" else MUTED
-        line.append((f"{_percent(share):>{_share_cells(width) - 1}}  ", look))
-    if width >= _ALL:
-        line.append(column(part.success or "–", _SUCCESS, MUTED))
-
-    return fit_line(line, width)
+    cells: dict[str, Span | Line] = {
+        "name": (name, style(Token.STRONG) if alarm else TEXT),
+        "mean": (numbers.short(part.mean), STRONG),
+        "change": (change, MUTED),
+        "level": (_percent(part.level), MUTED),
+        "variance": (_percent(part.variance), MUTED),
+        "rise": (_percent(part.rise), STRONG if alarm else MUTED),
+        "success": (part.success or "–", MUTED),
+    }
+    if columns["spark"]:
+        cells["spark"] = spark_line(run, part.tag, columns["spark"], view, judged=alarm)
+    return columns.line([(f"{glyphs.badge(level)} ", style(token, bold=alarm))], cells)

@@ -3,50 +3,44 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
 from rltui.core.text import words_match
 from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
+from rltui.draw.table import Table, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.lanes import ORDER, Lane, Timer, course, lanes
 from rltui.facts.timers import TRAINER, WAITING, title_of
 from rltui.facts.timing import Anatomy, Cost, cost_of
 from rltui.pages.findings.lines import heading
+from rltui.pages.timing.timing_table import LEAD, SPREAD, StageRow, frame_of, top_of
 from rltui.pages.timing.timing_table import OTHER as _OTHER
-from rltui.pages.timing.timing_table import StageColumns, StageRow, frame_of, top_of
 from rltui.session import RunView
 
 #: Cells left of the strips: the longest name of a lane.
 _LABELS = 12
+_LANES = """
+    name now. share>2 middle. tail. most. spark
+100   26   10    8      10     10    10     *
+ 72   18   10    8       -     10    10     *
+ 50   4*   10    8       -      -    10     -
+  0   4*   10    8       -      -     -     -
+"""
 
 
-def lane_columns(run: RunView, width: int) -> StageColumns:
+def lane_columns(run: RunView, width: int) -> Table:
     """The columns of a table ``width`` cells wide; one that no timer fills leaves its cells to the
     sparklines, or to the names."""
-    columns, tail = _columns(width), tail_name(run)
+    columns, tail = table_for(_LANES, width, LEAD), tail_name(run)
     spreads = [_spread(t, tail) for lane in lanes(run) for t in lane.timers]
-    wide = "spark" if columns.spark else "name"
-    for at, name in enumerate(("middle", "tail", "most")):
-        cells = getattr(columns, name)
-        if cells and all(math.isnan(spread[at]) for spread in spreads):
-            gained = {name: 0, wide: getattr(columns, wide) + cells + 1}
-            columns = replace(columns, **gained)
+    wide = "spark" if columns["spark"] else "name"
+    for at, name in enumerate(SPREAD):
+        if columns[name] and all(math.isnan(spread[at]) for spread in spreads):
+            columns = columns.moved(columns[name] + 1, name, wide)
     return columns
-
-
-def _columns(width: int) -> StageColumns:
-    number = numbers.ALIGNED_WIDTH
-    if width >= 100:
-        return StageColumns(26, spark=width - 86, middle=number, tail=number, most=number)
-    if width >= 72:
-        return StageColumns(18, spark=width - 67, tail=number, most=number)
-    if width >= 50:
-        return StageColumns(width - 35, most=number)
-    return StageColumns(max(4, width - 24))
 
 
 def tail_name(run: RunView) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -29,6 +28,7 @@ from rltui.draw.line import (
     indented,
     line_width,
 )
+from rltui.draw.table import ruled
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
@@ -37,7 +37,7 @@ from rltui.facts.metrics import tab_sections
 from rltui.facts.timers import title_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.facts.x_axis import span_of
-from rltui.pages.run.metric_table import columns_for, row_entries, section_line
+from rltui.pages.run.metric_table import columns_for, metric_heads, row_entries
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_shares, lane_strips, tail_name
 from rltui.pages.timing.timing_table import (
     OTHER,
@@ -182,9 +182,10 @@ def timing_entries(
     others = [r for s in tab_sections(run, TIMING, text) for r in s.rows if r.tag not in shown]
     if others:
         wide = columns_for(width)
-        if wide.spark >= 2 * _LONGER:  # names such as "reference per token"
-            wide = replace(wide, name=wide.name + _LONGER, spark=wide.spark - _LONGER)
-        head = section_line(f"Other times {len(others)}", width, view, heads=wide.heads(""))
+        if wide["spark"] >= 2 * _LONGER:  # names such as "reference per token"
+            wide = wide.moved(_LONGER, "spark", "name")
+        heads = metric_heads(wide, "")
+        head = ruled(f"Other times {len(others)}", width, view, heads=heads)
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += row_entries(run, others, wide, view, margin)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,79 +29,46 @@ from rltui.draw.line import (
     Line,
     Span,
     Token,
-    column,
     fixed,
-    line_width,
+    row_entry,
     style,
-    with_margin,
 )
 from rltui.draw.metric_chart import chart_of
+from rltui.draw.table import Table, ruled, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
-from rltui.pages.run.metric_table import section_line, spark_head, spark_line
+from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import RunView
 from rltui.session.limits import session_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
 NAMED = 5
 OTHER = len(STAGE_TOKENS) - 1
-_NUMBER, _SHARE = numbers.ALIGNED_WIDTH, 8
-#: Head of each column, and how far it stands from the first cell of the column.
-_HEADS = {
-    "now": ("now, s", 3),
-    "share": ("share", 1),
-    "usual": ("usual", 3),
-    "middle": ("p50", 3),
-    "tail": ("p95", 3),
-    "most": ("max", 3),
-    "drift": ("drift", 0),
-    "per_token": ("ms per token", 0),
-}
+_STAGES = """
+    name now. share>2 usual. drift per_token spark
+100   26   10    8      10     8       12      *
+ 72   18   10    8      10     8        -      *
+ 50   4*   10    8       -     8        -      -
+  0   4*   10    8       -     -        -      -
+"""
+_HEADS = {"now": "now, s", "share": "share", "usual": "usual", "middle": "p50", "most": "max"}
+_HEADS |= {"drift": "drift", "per_token": "ms per token"}
+#: Columns of a spread over samples.
+SPREAD = "middle", "tail", "most"
+#: Cells of the swatch and the badge before a row.
+LEAD = 4
 #: The plot ends at this quantile of its columns if higher ones would squeeze the rest.
 _QUANTILE, _SQUEEZED = 0.95, 1.5
 #: Cells of the y labels, at least; of the heading without its note.
 _LABELS, _HEADING = 7, 14
 
 
-@record
-class StageColumns:
-    """Cells of text in each column; 0 leaves a column out. Swatch and badge stand before them."""
-
-    name: int
-    usual: int = 0
-    drift: int = 0
-    per_token: int = 0
-    spark: int = 0
-    middle: int = 0
-    tail: int = 0
-    most: int = 0
-
-    @property
-    def shown(self) -> list[tuple[str, int, int]]:
-        """Name, first cell and width of the columns that are shown."""
-        cells = {"name": self.name, "now": _NUMBER, "share": _SHARE, "usual": self.usual}
-        cells |= {"middle": self.middle, "tail": self.tail, "most": self.most}
-        cells |= {"drift": self.drift, "per_token": self.per_token, "spark": self.spark}
-        at, out = 4, []
-        for name, width in cells.items():
-            if width:
-                out.append((name, at, width))
-                at += width + 1
-        return out
-
-
-def stage_columns(width: int) -> StageColumns:
+def stage_columns(width: int) -> Table:
     """The columns of a table ``width`` cells wide."""
-    if width >= 100:
-        return StageColumns(26, _NUMBER, 8, 12, width - 84)
-    if width >= 72:
-        return StageColumns(18, _NUMBER, 8, 0, width - 63)
-    if width >= 50:
-        return StageColumns(width - 33, 0, 8)
-    return StageColumns(max(4, width - 24))
+    return table_for(_STAGES, width, LEAD)
 
 
 @record
@@ -171,59 +139,42 @@ def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]
 
 
 def stage_entries(
-    run: RunView, rows: list[StageRow], columns: StageColumns, view: View, margin: int
+    run: RunView, rows: list[StageRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row."""
+    entries: list[Entry[str]] = []
+    for row in rows:
+        draw = partial(stage_line, run, row, columns, view)
+        if row.tag is None:
+            entries.append(fixed([(" " * margin, TEXT), *draw(False)]))
+        else:
+            entries.append(row_entry(row.tag, draw, columns.width, margin, view))
+    return entries
 
-    def entry(row: StageRow) -> Entry[str]:
-        def draw(cursor: bool) -> Block:
-            line = stage_line(run, row, columns, view, cursor=cursor)
-            return [with_margin(line, line_width(line), margin, view, cursor=cursor)]
 
-        return fixed(*draw(False)) if row.tag is None else Entry(row.tag, draw)
-
-    return [entry(row) for row in rows]
-
-
-def stage_line(
-    run: RunView, row: StageRow, columns: StageColumns, view: View, *, cursor: bool = False
-) -> Line:
+def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar."""
     glyphs, token, cost = view.glyphs, LEVEL_TOKEN[row.level], row.cost
     alarm = style(token, bold=True) if row.level >= Level.WATCH else None
     badge = " " if row.tag is None else glyphs.badge(row.level)
-    line: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
+    signs: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
-    name = glyphs.text("  " * row.depth + row.title)
-    line.append(column(name, columns.name + 1, look))
-    line.append((numbers.aligned(_or_none(cost.now)) + " ", alarm or STRONG))
-    share = numbers.percent(_or_none(row.share), whole=True)
-    line.append(column(share + "  ", _SHARE + 1, TEXT, right=True))
-
-    if columns.usual:
-        line.append((numbers.aligned(_or_none(cost.usual)) + " ", MUTED))
-    line += _spread(row, columns)
-    if columns.drift:
-        factor = glyphs.text(numbers.factor(_or_none(cost.drift)))
-        look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
-        line.append(column(factor, columns.drift + 1, look))
-    if columns.per_token:
-        line.append((_per_token(*row.per_token).ljust(columns.per_token + 1), MUTED))
-    if columns.spark and row.tag is not None:
+    drift_look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
+    cells: dict[str, Span | Line] = {
+        "name": (glyphs.text("  " * row.depth + row.title), look),
+        "now": (numbers.aligned(_or_none(cost.now)), alarm or STRONG),
+        "share": (numbers.percent(_or_none(row.share), whole=True), TEXT),
+        "usual": (numbers.aligned(_or_none(cost.usual)), MUTED),
+        "drift": (glyphs.text(numbers.factor(_or_none(cost.drift))), drift_look),
+        "per_token": (_per_token(*row.per_token), MUTED),
+    }
+    for name, value in zip(SPREAD, row.spread, strict=True):
+        cells[name] = "" if math.isnan(value) else numbers.aligned(value), TEXT
+    if columns["spark"] and row.tag is not None:
         judged = bool(run.verdict.judgement(row.tag).rules) or row.level is not Level.UNKNOWN
-        line += spark_line(run, row.tag, columns.spark, view, judged=judged)
+        cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
 
-    return line
-
-
-def _spread(row: StageRow, columns: StageColumns) -> Line:
-    """Median, tail and maximum in those of their columns that are shown; blank if not logged."""
-    shown = zip((columns.middle, columns.tail, columns.most), row.spread, strict=True)
-    return [
-        (f"{' ' * cells if math.isnan(value) else numbers.aligned(value)} ", TEXT)
-        for cells, value in shown
-        if cells
-    ]
+    return columns.line(signs, cells)
 
 
 def _per_token(value: float, logged: bool) -> str:
@@ -231,7 +182,7 @@ def _per_token(value: float, logged: bool) -> str:
     text = numbers.aligned(_or_none(value))
     if logged or math.isnan(value):
         return text
-    return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
+    return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(numbers.ALIGNED_WIDTH)
 
 
 def _is_material(drift: float) -> bool:
@@ -250,19 +201,12 @@ def _or_none(number: float) -> float | None:
 
 
 def stages_head(
-    run: RunView,
-    columns: StageColumns,
-    width: int,
-    view: View,
-    title: str = "Stages",
-    tail: str = "",
+    run: RunView, columns: Table, width: int, view: View, title: str = "Stages", tail: str = ""
 ) -> Line:
     """The heading of the table: the heads of its columns set into the rule. ``tail``: which
     quantile the column of the tail holds."""
-    heads = _HEADS | {"spark": (spark_head(run, columns.spark), 0), "tail": (tail, 3)}
-    found = [(*heads[name], start) for name, start, _ in columns.shown[1:]]
-    places = [(head, start + indent, start + indent) for head, indent, start in found]
-    return section_line(title, width, view, heads=places)
+    words = _HEADS | {"spark": spark_head(run, columns["spark"]), "tail": tail}
+    return ruled(title, width, view, heads=columns.heads(words))
 
 
 def stacked_lines(

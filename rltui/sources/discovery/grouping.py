@@ -66,10 +66,10 @@ class Unit:
     directory: str
     """Where it lies, relative to the logdir."""
     name: str
-    """What the run is called by itself: the path of the directory or file, no suffix."""
+    """Name of the run by itself: the path of the directory or file, no suffix."""
     files: list[LogFile]
     rank: int
-    """Of several units the one with the lowest gives the run its name."""
+    """Rank among units: the lowest gives the run its name."""
     joined: dict[Path, tuple[Joined, str]] = field(default_factory=dict)
     """Key of a file that does not make the run -> why it is here, its name as a run of its own."""
     crowded: bool = False
@@ -83,7 +83,7 @@ class Unit:
 
     @property
     def shown_name(self) -> str:
-        """What people read as its name."""
+        """Name of the run for people."""
         return shown_name(self.name, self.files[0])
 
     @property
@@ -292,8 +292,8 @@ def stem_of(file: LogFile) -> str:
 
 
 def shown_name(name: str, file: LogFile) -> str:
-    """What people read as ``name``, the one of a run that begins with ``file``: cleaned, ``.`` for
-    the logdir itself. The title that a tracker gives is clean already."""
+    """Turn ``name``, that of a run which begins with ``file``, into one for people: cleaned, ``.``
+    for the logdir itself. The title that a tracker gives is clean already."""
     title = file.title
     return clean(name.removesuffix(title)) + title or "."
 
@@ -323,7 +323,7 @@ def _depth(directory: str) -> int:
 
 
 class _Role(Enum):
-    """What an event file below another run's directory is; a str is the only tag it holds."""
+    """Role of an event file below another run's directory; a str is the only tag it holds."""
 
     RUN = "run"
     HPARAMS = "hparams"
@@ -338,7 +338,7 @@ class EventFileOwners:
         """Fields of :class:`LogFile` by path: ``directory`` of the run, ``renamed``,
         ``hparams_only``."""
         self.roles: Recent[Path, tuple[_Role | str, int]] = Recent()
-        """What each file is, and its size."""
+        """Role of each file, and its size."""
 
     def locate(self, files: Sequence[LogFile]) -> list[LogFile]:
         """The files whose run is known, as parts of that."""
@@ -380,7 +380,7 @@ class EventFileOwners:
         return {}
 
     def _role(self, file: LogFile) -> _Role | str:
-        """What an event file is; it is read again as long as it holds nothing."""
+        """Role of an event file; it is read again as long as it holds nothing."""
         known = self.roles.get(file.path)
         if known is not None and known[0] is not _Role.EMPTY:
             return known[0]

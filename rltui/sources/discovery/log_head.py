@@ -1,4 +1,4 @@
-"""What a log file shows before it is read: its format, by its first and last bytes, and its steps.
+"""Head of a log file: its format, by its first and last bytes, and its steps.
 
 Rows of a console log may be parted by any amount of other output: it is searched further, at
 bounded cost. What was searched is not searched again: a log that grows is searched from where the
@@ -164,7 +164,7 @@ class _Searched:
     size: int = 0
     """Bytes of the file that were searched, left out or are waiting."""
     waiting: list[tuple[int, int]] = field(default_factory=list)
-    """What is still to be searched, in bytes from the beginning."""
+    """Ranges still to be searched, in bytes from the beginning."""
     rows: RowSearch | None = None
     """The search, which may go on within a line and with the first of two rows."""
 
@@ -215,7 +215,7 @@ class HeadReader:
     def format_of_stranger(
         self, forms: Iterable[Format], path: Path, status: Status
     ) -> Format | None:
-        """The same for a file whose name says nothing: its content must plainly be of a format."""
+        """Format of a file whose name says nothing: its content must plainly be of it."""
 
         def judge(form: Format) -> Claim:
             head = self._head(path, status)

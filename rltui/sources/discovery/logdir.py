@@ -274,24 +274,21 @@ class RunFinder:
             key = self._new_key(number, logdir, unit, alone=alone)
         else:  # what was rotated since then has been read
             unit.files = [f for f in unit.files if f.begin >= 0 or f.key in self._owners]
-            self._mark_late(logdir, unit, key)
+            for file in unit.files:
+                if file.key in self._owners or file.key in self._joins:
+                    continue
+                # it appeared beside a run that was there: it must show that it is of that run,
+                # also where it would have made the run had it been there first
+                path, name = file.path, grouping.name_of(file)
+                if file.belonging is Belonging.DIRECTORY:
+                    path, name = logdir / file.directory, file.directory
+                if path != self._paths.get(key):
+                    self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
         return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
 
     def _opening(self, file: LogFile) -> Opening | None:
         assert file.format is not None
         return self._walker.heads.opening(file.path, file.format)
-
-    def _mark_late(self, logdir: Path, unit: Unit, key: RunKey) -> None:
-        """Note that a log appeared beside a run that was there: it must show that it is of that
-        run, also where it would have made the run had it been there first."""
-        for file in unit.files:
-            if file.key in self._owners or file.key in self._joins:
-                continue
-            path, name = file.path, grouping.name_of(file)
-            if file.belonging is Belonging.DIRECTORY:
-                path, name = logdir / file.directory, file.directory
-            if path != self._paths.get(key):
-                self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first, wanted = unit.files[0], unit.shown_name

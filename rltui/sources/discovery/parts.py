@@ -120,18 +120,14 @@ def _with_the_same_rows(crowd: Sequence[_Part], opening: Open) -> None:
             ranks = base != place and base == other
             akin = head.unit is not part.unit and (ranks or part.stem.startswith(head.stem))
             if akin and rows.is_of(mine, _OF_RANKS if ranks else _OF_ANY):
-                _join_copy(head, part, base if ranks else head.stem)
+                # it may turn out to be of another training after all
+                head.unit.join(part.unit, Joined.MAYBE)
+                head.rename(base if ranks else head.stem)
+                if head.unit.directory != part.unit.directory:
+                    head.unit.name = _above_ranks(head.unit) or head.unit.name
                 break
         else:
             heads.append((part, base, mine))
-
-
-def _join_copy(head: _Part, part: _Part, stem: str) -> None:
-    """Join a log with the same rows, which may turn out to be of another training after all."""
-    head.unit.join(part.unit, Joined.MAYBE)
-    head.rename(stem)
-    if head.unit.directory != part.unit.directory:
-        head.unit.name = _above_ranks(head.unit) or head.unit.name
 
 
 def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> None:

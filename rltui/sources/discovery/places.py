@@ -1,5 +1,5 @@
-"""What names of files and directories say of a training: which name none, which are no logs, and
-which are parts of one log. The patterns are those of ``data/places.yaml``."""
+"""Names of files and directories, and what they say of a training: which name none, which are no
+logs, and which are parts of one log. The patterns are those of ``data/places.yaml``."""
 
 from __future__ import annotations
 

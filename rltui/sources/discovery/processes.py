@@ -148,7 +148,7 @@ class Processes:
 
         self._mine = frozenset(found) - {os.getpid()}
         self.pids = tuple(sorted(self._mine, reverse=True))
-        """Of this user, without this process, the youngest (by number) first."""
+        """Processes of this user, without this one, the youngest (by number) first."""
 
     def get(self, pid: int) -> Process | None:
         """A process of this user, or None."""
@@ -170,7 +170,7 @@ class Processes:
         return process
 
     def working_directories(self) -> Iterator[tuple[Process, Path]]:
-        """Of the Python processes."""
+        """Yield each Python process and its working directory."""
         for pid in self.pids:
             process = self.get(pid)
             if process is not None and process.python:

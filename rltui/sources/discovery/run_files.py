@@ -1,4 +1,4 @@
-"""What a search finds: files and stores, the runs that they make, and what cannot be read."""
+"""Records of a search: files and stores, the runs that they make, and what cannot be read."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class RunFiles(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """What was found."""
+    """Result of a search."""
 
     runs: tuple[RunFiles, ...]
     notes: tuple[Note, ...] = ()
@@ -184,9 +184,9 @@ class Tree:
     unread: list[Note] = field(default_factory=list)
     """Logdirs that cannot be searched though their servers can be reached."""
     runs: list[RunFiles] = field(default_factory=list)
-    """Those of directories."""
+    """Runs in directories."""
     singles: list[RunFiles] = field(default_factory=list)
-    """Those of files that were named."""
+    """Runs in files that were named."""
 
     def trouble(self, path: Path, reason: str) -> None:
         """Add a note about a path that cannot be read."""
@@ -290,7 +290,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def content_of(path: Path) -> str:
-    """What a file holds, for people; empty when it holds nothing."""
+    """Describe the content of a file, for people; "" when it holds nothing."""
     lines, size, ended, blank = 0, 0, True, True
     most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
     with opened(path) as read:

@@ -1,4 +1,4 @@
-"""What there is to watch when nobody named a path.
+"""Suggestions of what to watch when nobody named a path.
 
 Searches where frameworks write by default, where the environment points, and what running
 processes of this user write. Every scan is bounded: together they take a fraction of a second,

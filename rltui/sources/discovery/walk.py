@@ -182,7 +182,7 @@ class Walk:
         """``tree`` takes up what is found, beside files and names."""
         self.files: list[LogFile] = []
         self.names: set[str] = set()
-        """Of all directories, relative to the logdir."""
+        """Names of all directories, relative to the logdir."""
         self.tree = tree
         self._walker = walker
         self._pending = deque([Directory(logdir, "", 0)])
@@ -237,7 +237,8 @@ class Walk:
         return sorted(listing(path), key=lambda e: e.name)
 
     def _in_order(self, entries: list[Entry]) -> Iterable[Entry]:
-        """Of many files of one kind the newest first: some of them are opened, not all."""
+        """Order the entries: of many files of one kind the newest first, as only some of them are
+        opened."""
         kinds: dict[str, list[Entry]] = {}
         for entry in entries:
             kinds.setdefault(_suffix(entry.name), []).append(entry)

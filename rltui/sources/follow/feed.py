@@ -88,8 +88,8 @@ class Feed(ABC):
         self.read_once = self.read_once or not more
 
     def _contained(self, decode: Callable[[], Decoded], position: int) -> Decoded:
-        """What ``decode`` returns for the bytes at ``position``; if it fails, a note, and nothing
-        from then on."""
+        """Result of ``decode`` for the bytes at ``position``; if it fails, a note, and nothing from
+        then on."""
         if self.given_up:
             return Decoded()
 
@@ -203,7 +203,7 @@ class Feeds:
         self.readers: dict[Path, tuple[Path, ...]] = {}
         """File -> keys of the feeds that read it."""
         self._runs: dict[RunKey, RunFiles] = {}
-        """As of the last search."""
+        """Runs by the last search."""
         self.directories: dict[Path, int] = {}
         """Directories that the last search looked into, and their change times (ns)."""
         self._unread: dict[RunKey, int] = {}

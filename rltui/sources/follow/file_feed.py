@@ -19,7 +19,7 @@ from __future__ import annotations
 import codecs
 import copy
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -79,7 +79,7 @@ class FileFeed(Feed):
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
         self._wide: codecs.IncrementalDecoder | None = None
-        """Of a text in UTF-16."""
+        """Decoder of a text in UTF-16."""
         self._grows = False
         """Whether a last row was taken for complete, and has grown."""
         self._left_out = False
@@ -133,7 +133,14 @@ class FileFeed(Feed):
 
         decoded = self._fed(polled, begin)
         if self._decoder.torn:
-            return self._start_anew(budget_bytes)
+            # from the beginning: a last row was taken for complete and was not
+            before = self._tail
+            self._tail = self._new_tail(summed=before.summed)
+            self._tail.generation = before.generation
+            self._decoder = self._format.decoder(self._options, self.file.path)
+            self.offset, self._records, self._numbers = 0, 0, RowNumbers()
+            self._anew = True
+            return self.read(budget_bytes)
 
         more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
         if ends and not more:
@@ -213,16 +220,6 @@ class FileFeed(Feed):
             looks.add((self.file.size, self.file.modified))
         return len(looks) > 1 or _OPEN.has(self.file.path)
 
-    def _start_anew(self, budget_bytes: int) -> Batch | None:
-        """Read the file from its beginning: a last row was taken for complete and was not."""
-        before = self._tail
-        self._tail = self._new_tail(summed=before.summed)
-        self._tail.generation = before.generation
-        self._decoder = self._format.decoder(self._options, self.file.path)
-        self.offset, self._records, self._numbers = 0, 0, RowNumbers()
-        self._anew = True
-        return self.read(budget_bytes)
-
     def _replaces(self, polled: Polled, decoded: Decoded) -> bool:
         """Whether the points of a batch take the place of all older ones of the file."""
         if self._whole:
@@ -236,15 +233,14 @@ class FileFeed(Feed):
             return ()
         if not self.file.renamed:
             return items
-        return tuple(_renamed(item, dict(self.file.renamed)) for item in items)
-
-
-def _renamed(item: Block | Restart, names: Mapping[str, str]) -> Block | Restart:
-    """An item under the tags of the run, unless it has those already."""
-    if isinstance(item, Restart):
-        return item
-    new = [names.get(tag, tag) for tag in item.tags]
-    return replace(item, tags=tuple(new)) if len(set(new)) == len(new) else item
+        names, own = dict(self.file.renamed), list[Block | Restart]()
+        for item in items:
+            if isinstance(item, Block):
+                tags = tuple(names.get(tag, tag) for tag in item.tags)
+                # it may have one of those tags already
+                item = replace(item, tags=tags) if len(set(tags)) == len(tags) else item
+            own.append(item)
+        return tuple(own)
 
 
 # -- once more ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What all readers share: a thread, and the queue of batches that it fills."""
+"""Base of all readers: a thread, and the queue of batches that it fills."""
 
 from __future__ import annotations
 
@@ -258,5 +258,5 @@ class Arriving(Iterator[Batch]):
         return self._ready()
 
     def changed(self, change: Callable[[Batch], Batch]) -> Arriving:
-        """The same batches, each changed."""
+        """Copy with each batch changed."""
         return Arriving(map(change, self._batches), self._ready)

@@ -30,12 +30,12 @@ class RowNumbers:
 
     def __init__(self) -> None:
         self._kept: list[Item] | None = []
-        """What came so far, as long as steps may still show that they are some."""
+        """Items so far, as long as steps may still show that they are some."""
         self._counts: Counter[str] = Counter()
         self._numbering = self._returned = False
 
     def of(self, decoded: Decoded) -> Decoded:
-        """What was decoded, with row numbers where there are no steps."""
+        """Add row numbers to what was decoded where there are no steps."""
         if decoded.replaces:
             self._kept, self._numbering = [], False
             self._counts.clear()

@@ -196,7 +196,7 @@ class LogSearch:
         self.walks = 0
         """How often the directories were walked."""
         self.found = Discovery(())
-        """What the newest search found, of the runs those that are to be read."""
+        """Result of the newest search, of the runs those that are to be read."""
 
     @property
     def notes(self) -> tuple[Note, ...]:

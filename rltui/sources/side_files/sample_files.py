@@ -81,7 +81,7 @@ class SampleSet(NamedTuple):
 
     @property
     def key(self) -> Hashable:
-        """The same in every search."""
+        """Identity, equal in every search."""
         return "file", self.pattern
 
     @property

@@ -1,4 +1,4 @@
-"""What files beside the logs say of a run, read on demand: its hyperparameters, and how it ended.
+"""Files beside the logs, read on demand: the hyperparameters of a run, and how it ended.
 
 RLlib and d3rlpy write ``params.json``, ms-swift ``args.json``, sacred ``config.json``, Lightning
 ``hparams.yaml``, SB3's zoo ``args.yml``, Hydra ``.hydra/config.yaml``, W&B and SwanLab
@@ -125,7 +125,7 @@ def _pairs(document: object) -> Iterator[tuple[object, object]]:
 
 
 def read_environment(folders: Iterable[Path]) -> dict[str, object]:
-    """What W&B and SwanLab record of the machine and the program, by names of ours; of several
+    """Read the records of W&B and SwanLab on machine and program, by names of ours; of several
     directories the last one wins. Never raises: a file that cannot be read is left out."""
     found: dict[str, object] = {}
     for folder in folders:
@@ -146,12 +146,12 @@ def read_environment(folders: Iterable[Path]) -> dict[str, object]:
 
 @record
 class Facts:
-    """What files beside the logs say of a run: how it was set up, and how it ended."""
+    """Facts about a run from files beside its logs: how it was set up, and how it ended."""
 
     settings: Mapping[str, object] = field(default_factory=dict)
     """The hyperparameters, before them what Tune stops at as ``stop.NAME``."""
     exit_code: int | None = None
-    """That of the training, where it is recorded."""
+    """Exit code of the training, where it is recorded."""
     recorded_at: float = 0.0
     """When that was written, seconds since the epoch."""
 

@@ -45,14 +45,14 @@ _Names = tuple[str, ...]
 
 
 class Turn(NamedTuple):
-    """What was said, called or answered."""
+    """One turn of a conversation: a message, a call, or its result."""
 
     role: str
     """Who said it; :data:`CALL` for the call of a tool, :data:`TOOL` for its result."""
     text: str
     """Also the arguments of a call."""
     name: str = ""
-    """Of the tool."""
+    """Name of the tool."""
     failed: bool = False
     """Whether the result says that the call failed."""
     seconds: float = math.nan
@@ -63,7 +63,7 @@ class SampleRow(NamedTuple):
     """A row of the list of samples; the texts stay in the file."""
 
     position: int
-    """Of its record in the file: byte offset or number of the row."""
+    """Position of its record in the file: byte offset or number of the row."""
     item: int
     """Which sample of a record that holds several."""
     step: int | None
@@ -81,14 +81,14 @@ class SampleRow(NamedTuple):
     end: str = ""
     """The reason of its end, cleaned."""
     marks: tuple[str, ...] = ()
-    """What is wrong: :data:`TRUNCATED`, :data:`FAILED`, :data:`GARBLED`."""
+    """Marks of what is wrong: :data:`TRUNCATED`, :data:`FAILED`, :data:`GARBLED`."""
     seconds: float = math.nan
     prompt: int = 0
-    """The same for answers to the same prompt, in this process; 0 for no prompt."""
+    """Number shared by answers to the same prompt, in this process; 0 for no prompt."""
     parts: tuple[tuple[str, float], ...] = ()
     """(name, value) of further figures that may be parts of the reward, cleaned."""
     tokens: int = 0
-    """Of the completion; 0 where no column says so."""
+    """Tokens of the completion; 0 where no column says so."""
 
 
 class Sample(NamedTuple):
@@ -99,7 +99,7 @@ class Sample(NamedTuple):
     figures: tuple[tuple[str, float], ...]
     """(name, value) pairs in the order of the record."""
     turns: tuple[Turn, ...] = ()
-    """Those of prompt and completion; none where there is one answer and nothing else."""
+    """Turns of prompt and completion; none where there is one answer and nothing else."""
     spoken: int = 0
     """How many of the texts the turns are: the first ones."""
 
@@ -116,8 +116,7 @@ class SampleTable(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """What tells of columns, reasons of an end, turns, tags of tools, and results of failed
-    calls."""
+    """Patterns of columns, reasons of an end, turns, tags of tools, and results of failed calls."""
     samples = words().samples
     found = {kind: "|".join(map(re.escape, names)) for kind, names in samples.items()}
     no_error = r"(?!\W{1,4}(?:null|none|false)\b)"  # the key of a result without one
@@ -134,7 +133,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def row_of(record: Record, position: int, item: int) -> SampleRow | None:
-    """What a list shows of a sample; None for a record without any text."""
+    """Row of a sample in a list; None for a record without any text."""
     prompt, main = first_of(record, "prompts"), first_of(record, "completions")
     first = main or prompt or next(iter(text_names(record)), None)
     if first is None:
@@ -178,13 +177,15 @@ def _ending(record: Record, look: _Look) -> tuple[str, tuple[str, ...]]:
         marks.append(TRUNCATED)
     if look.failed or any(map(record.get, columns["errors"])):
         marks.append(FAILED)
-    if _is_garbled(look.last):
+    tail, before = look.last[-_TAIL:], look.last[-_BEFORE:]
+    repeats = len(tail) == _TAIL and tail.strip() and before.count(tail) >= _REPEATS
+    if repeats or look.last.count(_BROKEN) > _MOST_BROKEN:  # broken characters
         marks.append(GARBLED)
     return clean(ends[0][:_MAX_END]) if ends else "", tuple(marks)
 
 
 class _Look(NamedTuple):
-    """What the model said last, its characters in all, and what stands before its first answer."""
+    """Last words of the model, its characters in all, and the text before its first answer."""
 
     last: str
     length: int
@@ -237,8 +238,8 @@ def _look_at_text(text: str) -> _Look:
 
 @lru_cache(maxsize=_SHAPES)
 def _meaning(names: _Names) -> tuple[_Names, _Names, _Names, str, str, str]:
-    """Those of some figures that are rewards, which are summed (a column of that name, else reward
-    functions, else the advantage); that may be parts of them, also cleaned; and that say whether
+    """Sort the names of some figures: rewards, which are summed (a column of that name, else reward
+    functions, else the advantage); possible parts of them, also cleaned; and the names of whether
     the answer is right, how long it took, and its tokens, "" where none does."""
     found, right = _columns(names), list(filter(_patterns()["right"].fullmatch, names))
     others = {*found["truncated"], *found["times"], *filter(_patterns()["figures"].search, names)}
@@ -379,13 +380,6 @@ def _split(text: str, role: str) -> Iterator[Turn]:
 
 def _is_failure(text: str) -> bool:
     return _patterns()["failures"].match(text[:_PREVIEW]) is not None
-
-
-def _is_garbled(text: str) -> bool:
-    """Whether an answer repeats itself at its end, or has characters that were broken."""
-    tail = text[-_TAIL:]
-    repeats = len(tail) == _TAIL and tail.strip() and text[-_BEFORE:].count(tail) >= _REPEATS
-    return bool(repeats) or text.count(_BROKEN) > _MOST_BROKEN
 
 
 # -- its texts and figures ----------------------------------------------------------------------

@@ -90,8 +90,8 @@ def is_database(path: Path) -> bool:
 
 
 def look(path: Path, action: Callable[[sqlite3.Connection], T], attempts: int = _ATTEMPTS) -> T:
-    """What ``action`` returns for a connection that reads one snapshot; repeated when somebody
-    wrote just then. Texts come as bytes.
+    """Run ``action`` on a connection that reads one snapshot; repeat it when somebody wrote just
+    then. Texts come as bytes.
 
     ``action`` must change nothing outside. Raises UnreadableError (for the errors of SQLite in
     the action, too) and OSError.

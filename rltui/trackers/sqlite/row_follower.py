@@ -92,14 +92,14 @@ class Table:
     run: str
     """Name of the column that names the run."""
     columns: str
-    """What a row is made of, in SQL, after its row id; the largest one last."""
+    """Columns of a row, in SQL, after its row id; the largest one last."""
     index: str = ""
     """An index on the column of runs and no other, which lists the rows of a run in order."""
 
 
 @record
 class RunFacts:
-    """What a store says about a run beside its rows."""
+    """Facts of a store about a run beside its rows."""
 
     exists: bool = True
     """False when the user has deleted the run."""
@@ -124,7 +124,7 @@ class RowDecoder(Protocol):
         """The next rows of the cursor, about ``budget_bytes`` of them, and their bytes."""
 
     def decode(self, rows: Sequence[Row]) -> Decoded:
-        """What is in rows that follow those of the call before; at least one."""
+        """Decode rows that follow those of the call before; at least one."""
 
 
 class RunTables(ABC):
@@ -154,7 +154,7 @@ class RunTables(ABC):
         return {}
 
     def facts(self, connection: Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
-        """What the store says about a run now."""
+        """Current facts of the store about a run."""
         return RunFacts()
 
     def listed_parts(self, connection: Connection, table: Table) -> Collection[str]:
@@ -198,7 +198,7 @@ def part_of(run: bytes) -> str:
 
 
 class StoreState(NamedTuple):
-    """What one connection has found out about a store."""
+    """State of a store, as one connection found it."""
 
     table: Table
     last: int
@@ -214,7 +214,7 @@ class StoreState(NamedTuple):
 
 
 class StoreChanges:
-    """What is new in one store, shared by its followers; owned by the reader's thread."""
+    """Changes of one store, shared by its followers; owned by the reader's thread."""
 
     def __init__(self, path: Path, tables: RunTables, clock: Clock) -> None:
         self.path = path
@@ -227,7 +227,7 @@ class StoreChanges:
         self.trouble = Trouble()
         self.clock = clock
         self._stamp: Stamp = ()
-        """As of the last look that ended well."""
+        """Stamp of the last look that ended well."""
         self._seen: Stamp = ()
         self._again = math.inf
 

@@ -35,7 +35,7 @@ class RowStore(Tracker):
 
     @cached_property
     def _tables(self) -> RunTables:
-        """What reads the stores."""
+        """Tables by which the stores are read."""
         from rltui.trackers.sqlite import mlflow, trackio  # most directories have no database
 
         return mlflow.MlflowTables() if self.name == "mlflow" else trackio.TrackioTables()

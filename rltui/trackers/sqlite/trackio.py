@@ -193,7 +193,7 @@ class _Rows:
         self._sink = RowSink()
         self._notes = NoteBook()
         self._step = 0
-        """Of the row before."""
+        """Step of the row before."""
         self._global = False
         """Whether the rows hold the step of the trainer."""
         self._keys: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ class _WithSystem:
     def _start_over(self, rows: Follower) -> None:
         self._rows, self._system = rows, self._make[1]()
         self._walls: FloatArray = np.empty(0)
-        """Of all rows so far, ascending, seconds since the epoch."""
+        """Times of all rows so far, ascending, seconds since the epoch."""
         self._steps: IntArray = np.empty(0, np.int64)
         """The steps of these rows."""
 
@@ -283,7 +283,11 @@ class _WithSystem:
         rows = self._rows.poll(budget_bytes)
         if rows.restarted:
             self._start_over(self._rows)
-        self._add_steps(rows.decoded)
+        blocks = [b for b in rows.decoded.items if isinstance(b, Block)]
+        if blocks:
+            walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
+            self._walls = np.fmax.accumulate(walls)
+            self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
         self._gone = rows.gone or (self._gone and not rows.changed)
         if rows.more or self._gone:
             return rows
@@ -299,14 +303,6 @@ class _WithSystem:
         decoded = rows.decoded.then(self._dated(system.decoded))
         notes = rows.notes + system.notes
         return replace(rows, decoded=decoded, more=system.more, notes=notes, changed=True)
-
-    def _add_steps(self, decoded: Decoded) -> None:
-        """Remember times and steps of new rows."""
-        blocks = [b for b in decoded.items if isinstance(b, Block)]
-        if blocks:
-            walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
-            self._walls = np.fmax.accumulate(walls)
-            self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
 
     def _dated(self, decoded: Decoded) -> Decoded:
         """Give system metrics the steps of their times; those before any step get the first one."""

@@ -102,7 +102,7 @@ class Status(Horizontal):
     # -- drawing ---------------------------------------------------------------------------
 
     def line(self, width: int) -> Line:
-        """What it shows while no text is taken."""
+        """Line while no text is taken."""
         if not self.filter:
             return self._draw_keys(width)
         note = self._note()
