@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import threading
-import time
 from collections.abc import Iterable
 from fnmatch import filter as fitting_names
 from pathlib import Path
@@ -23,7 +22,7 @@ from rltui.files.disk import check_target, target_file
 from rltui.health.job_log import JobLogs
 from rltui.output import points
 from rltui.output.plot import find_tags
-from rltui.remote.stream import HEARTBEAT_S, Stream
+from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
 from rltui.session import RunView
 
@@ -141,9 +140,5 @@ def _listen(stream: Stream) -> None:
 
 
 def _beat(stream: Stream) -> None:
-    while True:
-        time.sleep(HEARTBEAT_S)
-        try:
-            stream.beat()
-        except OSError:
-            os._exit(Exit.OK)
+    stream.beat()
+    os._exit(Exit.OK)
