@@ -112,8 +112,13 @@ def stream(options: argparse.Namespace) -> int:
     os.dup2(2, 1)  # whatever else is printed must not get into the stream
 
     sender = Stream(options.logdirs, lambda data: _send(out, data), JobLogs())
+
+    def beat() -> None:
+        sender.beat()
+        os._exit(Exit.OK)
+
     threading.Thread(target=_listen, args=(sender,), daemon=True).start()
-    threading.Thread(target=_beat, args=(sender,), daemon=True).start()
+    threading.Thread(target=beat, daemon=True).start()
     try:
         sender.run()
     except BrokenPipeError:
@@ -136,9 +141,4 @@ def _listen(stream: Stream) -> None:
             stream.feed(data)
     except (OSError, WireError) as error:
         tell(f"rltui: standard input: {error}\n")
-    os._exit(Exit.OK)
-
-
-def _beat(stream: Stream) -> None:
-    stream.beat()
     os._exit(Exit.OK)

@@ -78,7 +78,8 @@ class Stream:
         self._searches = self._answered = 0
         """Number of lists of runs sent, and number of the newest one answered."""
         self._closed = threading.Event()
-        self._reader: ThreadedReader | None = None
+        self._news = threading.Event()
+        """Set when the reader has something, or the connection is closed."""
 
     # -- the thread that listens ------------------------------------------------------------
 
@@ -108,8 +109,7 @@ class Stream:
             self._closed.set()
             self._choosing.notify_all()
         self._asked.put(None)
-        if self._reader is not None:
-            self._reader.close()
+        self._news.set()
 
     # -- sending ------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Stream:
             verify=request.verify,
             waits=request.waits,
         )
-        self._reader = reader = self._reader_of(options, known)
+        reader = self._reader_of(options, known)
         try:
             self._read_with(reader, known)
         finally:
@@ -213,10 +213,12 @@ class Stream:
             self._send_state(reader)
             self._put(Frame(Kind.END))
             return
+        reader.on_batch = self._news.set
         reader.start()
         self._send_state(reader)
         while not self._closed.is_set():
-            reader.wait(HEARTBEAT_S)
+            self._news.wait(HEARTBEAT_S)
+            self._news.clear()
             for batch in filter(says_something, reader.drain()):
                 self._put_batch(batch)
             self._send_state(reader)

@@ -16,6 +16,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.core.address import parse_logdir
+from rltui.core.batch import Batch
 from rltui.files.disk import costs
 from rltui.remote import host_script, stream
 from rltui.remote.host_script import MOST_READ
@@ -210,13 +211,13 @@ def test_threads_of_a_stream_end_with_its_connection(
 ) -> None:
     (tmp_path / "metrics.jsonl").write_bytes(rows(0, 2))
     monkeypatch.setattr(stream, "HEARTBEAT_S", 1000.0)
-    following, waits = threading.Event(), Reader.wait
+    following, drain = threading.Event(), Reader.drain
 
-    def waiting(reader: Reader, timeout: float) -> bool:
+    def drained(reader: Reader) -> list[Batch]:
         following.set()
-        return waits(reader, timeout)
+        return drain(reader)
 
-    monkeypatch.setattr(Reader, "wait", waiting)
+    monkeypatch.setattr(Reader, "drain", drained)
     side = Side(tmp_path)
     side.send(Request(), Read(follow=True))
     threads = [threading.Thread(target=body) for body in (side.stream.run, side.stream.beat)]

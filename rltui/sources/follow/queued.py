@@ -88,11 +88,11 @@ class BatchQueue:
         return batches
 
     def wait(self, timeout: float | None) -> bool:
-        """Wait until a batch or an error is there, or the queue is closed, at most ``timeout``
-        seconds (None: for ever)."""
+        """Wait until a batch (or an error) is there, at most ``timeout`` seconds (None: for
+        ever)."""
         with self._lock:
             return self._lock.wait_for(
-                lambda: bool(self._batches) or self._error is not None or self._closed, timeout
+                lambda: bool(self._batches) or self._error is not None, timeout
             )
 
     def open(self) -> None:
@@ -196,12 +196,8 @@ class ThreadedReader(ABC):
         return self._queue.drain(max_batches)
 
     def wait(self, timeout: float) -> bool:
-        """Wait for a batch, an error or :meth:`close`, at most ``timeout`` seconds."""
+        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
         return self._queue.wait(timeout)
-
-    def close(self) -> None:
-        """Accept no more batches; wakes :meth:`wait`, and is for any thread."""
-        self._queue.close()
 
     def start(self) -> None:
         """Begin to read in a thread. Raises SourceError for bad paths."""
