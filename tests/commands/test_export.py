@@ -5,8 +5,6 @@ import io
 import math
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,6 @@ from tests.builders import a_batch, a_block, a_source, read_session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
 from tests.formats.encode import event, header, simple
-from tests.places import ROOT
 
 COLUMNS = ["run", "tag", "step", "wall_time", "value", "superseded"]
 Point = tuple[str, str, int, float | None, float, bool]
@@ -283,27 +280,6 @@ def test_permissions_of_the_file(tmp_path: Path) -> None:
 
 
 # -- pipes and missing packages ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
-    if form == "parquet":
-        pytest.importorskip("pyarrow")
-    write_jsonl(tmp_path / "logs" / "x.jsonl", {f"t{i}": [0.5] * 400 for i in range(20)})
-    python = [sys.executable, "-X", "utf8", "-W", "error"]
-    process = subprocess.Popen(
-        [*python, "-m", "rltui", "export", "--format", form, str(tmp_path / "logs")],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    process.stdout.read(10)
-    process.stdout.close()
-    assert process.stderr is not None
-    err = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(timeout=60), err) == (0, b"")
 
 
 def test_without_pyarrow_it_says_what_to_install(

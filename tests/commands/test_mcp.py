@@ -23,7 +23,6 @@ from rltui.commands import mcp
 from rltui.commands.mcp import Desk, Tools, server_of
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, LogTail
-from rltui.core.errors import UsageError
 from rltui.output.tool_answers import series_text
 from rltui.session import Session
 from rltui.session.answers import Answers
@@ -574,9 +573,3 @@ def test_a_signal_ends_it(tmp_path: Path) -> None:
     server.send_signal(signal.SIGTERM)
     assert server.wait(PATIENCE_S) == 128 + signal.SIGTERM
     server.communicate()
-
-
-def test_a_run_is_told_by_one_name(bad_logs: Path) -> None:
-    session = read_session([bad_logs])
-    with pytest.raises(UsageError, match="did you mean"):
-        mcp.texts.one_run(session, "nam")
