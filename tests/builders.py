@@ -11,14 +11,18 @@ None among the values means that the row has no value for the tag.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from rltui.config import Config
+from rltui.core.address import RemotePath
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block
 from rltui.formats import ALL_FORMATS
 from rltui.formats.base import Format, Options
 from rltui.remote import Reading
+from rltui.session import Session
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery
 from rltui.store import RunData, Store
@@ -111,6 +115,16 @@ def append_rows(log: Path, rows: int, first: int = 0) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as file:
         file.writelines(f'{{"step": {s}, "loss": {s}.25}}\n' for s in range(first, first + rows))
+
+
+def read_session(
+    logdirs: Sequence[Path | RemotePath], config: Config | None = None, **given: Any
+) -> Session:
+    """A session that has searched and read these logs once."""
+    session = Session(logdirs, config, **given)
+    session.scan()
+    session.read_all()
+    return session
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import threading
-import time
 from collections.abc import Iterable
 from fnmatch import filter as fitting_names
 from pathlib import Path
@@ -23,7 +22,7 @@ from rltui.files.disk import check_target, target_file
 from rltui.health.job_log import JobLogs
 from rltui.output import points
 from rltui.output.plot import find_tags
-from rltui.remote.stream import HEARTBEAT_S, Stream
+from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
 from rltui.session import RunView
 
@@ -113,8 +112,13 @@ def stream(options: argparse.Namespace) -> int:
     os.dup2(2, 1)  # whatever else is printed must not get into the stream
 
     sender = Stream(options.logdirs, lambda data: _send(out, data), JobLogs())
+
+    def beat() -> None:
+        sender.beat()
+        os._exit(Exit.OK)
+
     threading.Thread(target=_listen, args=(sender,), daemon=True).start()
-    threading.Thread(target=_beat, args=(sender,), daemon=True).start()
+    threading.Thread(target=beat, daemon=True).start()
     try:
         sender.run()
     except BrokenPipeError:
@@ -138,12 +142,3 @@ def _listen(stream: Stream) -> None:
     except (OSError, WireError) as error:
         tell(f"rltui: standard input: {error}\n")
     os._exit(Exit.OK)
-
-
-def _beat(stream: Stream) -> None:
-    while True:
-        time.sleep(HEARTBEAT_S)
-        try:
-            stream.beat()
-        except OSError:
-            os._exit(Exit.OK)

@@ -151,9 +151,21 @@ def opened(path: Path) -> Iterator[ReadAt]:
 
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        yield lambda length, offset: os.pread(descriptor, length, offset)
+        yield lambda length, offset: read_at(descriptor, length, offset)
     finally:
         os.close(descriptor)
+
+
+def read_at(descriptor: int, length: int, offset: int) -> bytes:
+    """The bytes at a place, fewer only at the end of the file: a network file system may return
+    a part of what was asked for. Raises OSError."""
+    data = os.pread(descriptor, length, offset)
+    while len(data) < length:
+        piece = os.pread(descriptor, length - len(data), offset + len(data))
+        if not piece:
+            break
+        data += piece
+    return data
 
 
 def is_directory(path: Path) -> bool:

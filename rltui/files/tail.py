@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
-from rltui.files.disk import file_id
+from rltui.files.disk import file_id, read_at
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
 #: Bytes at the beginning and before the end that every comparison reads.
@@ -364,7 +364,7 @@ class Fingerprint:
 
     def same_beginning(self, descriptor: int) -> bool:
         """Whether the file begins as before, as far as it goes. Raises OSError."""
-        known = _read_at(descriptor, len(self._head), 0)
+        known = read_at(descriptor, len(self._head), 0)
         return known == self._head[: len(known)]
 
     def same(self, descriptor: int, end: int, *, thorough: bool = False) -> bool:
@@ -372,28 +372,16 @@ class Fingerprint:
 
         Compares one sample per call, in turn, or all of them if ``thorough``. Raises OSError.
         """
-        if _read_at(descriptor, len(self._head), 0) != self._head:
+        if read_at(descriptor, len(self._head), 0) != self._head:
             return False
-        if _read_at(descriptor, len(self._mark), end - len(self._mark)) != self._mark:
+        if read_at(descriptor, len(self._mark), end - len(self._mark)) != self._mark:
             return False
         if not self._samples:
             return True
         self._turn = (self._turn + 1) % len(self._samples)
         chosen = self._samples if thorough else self._samples[self._turn : self._turn + 1]
 
-        return all(_read_at(descriptor, len(data), at) == data for at, data in chosen)
-
-
-def _read_at(descriptor: int, length: int, offset: int) -> bytes:
-    """The bytes at a place, fewer only at the end of the file: a network file system may return
-    a part of what was asked for. Raises OSError."""
-    data = os.pread(descriptor, length, offset)
-    while len(data) < length:
-        piece = os.pread(descriptor, length - len(data), offset + len(data))
-        if not piece:
-            break
-        data += piece
-    return data
+        return all(read_at(descriptor, len(data), at) == data for at, data in chosen)
 
 
 # -- holes --------------------------------------------------------------------------------------

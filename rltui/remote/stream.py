@@ -70,8 +70,6 @@ class Stream:
         self._writer = FrameWriter(write)
         self._encoder = BatchEncoder()
         self._writing = threading.Lock()
-        self._unflushed = False
-        """Whether batches wait for the next flush."""
         self._state = messages.State()
         self._choosing = threading.Condition()
         self._chooses = False
@@ -79,7 +77,9 @@ class Stream:
         self._chosen: list[RunKey] = []
         self._searches = self._answered = 0
         """Number of lists of runs sent, and number of the newest one answered."""
-        self._closed = False
+        self._closed = threading.Event()
+        self._news = threading.Event()
+        """Set when the reader has something, or the connection is closed."""
 
     # -- the thread that listens ------------------------------------------------------------
 
@@ -98,19 +98,18 @@ class Stream:
                     self._choosing.notify_all()
 
     def beat(self) -> None:
-        """Send a sign of life. Raises OSError."""
-        self._put(Frame(Kind.HEARTBEAT))
-
-    def fail(self, why: str) -> None:
-        """Send the error that ends the stream. Raises OSError."""
-        self._send(messages.Error(why))
+        """Send signs of life until the connection is closed or lost."""
+        with suppress(OSError):
+            while not self._closed.wait(HEARTBEAT_S):
+                self._put(Frame(Kind.HEARTBEAT))
 
     def close(self) -> None:
         """Have :meth:`run` end soon, also where it waits for the other side."""
         with self._choosing:
-            self._closed = True
+            self._closed.set()
             self._choosing.notify_all()
         self._asked.put(None)
+        self._news.set()
 
     # -- sending ------------------------------------------------------------------------------
 
@@ -121,13 +120,11 @@ class Stream:
         """Send a frame, and all batches before it. Raises OSError."""
         with self._writing:
             self._writer.put(frame)
-            self._unflushed = False
             self._writer.flush()
 
     def _put_batch(self, batch: Batch) -> None:
         """Send a batch, with the next frame or flush. Raises OSError."""
         with self._writing:
-            self._unflushed = True
             for frame in self._encoder.frames(batch):
                 self._writer.put(frame)
 
@@ -139,9 +136,7 @@ class Stream:
         if news != messages.State():
             self._send(news)
         with self._writing:
-            if self._unflushed:
-                self._unflushed = False
-                self._writer.flush()
+            self._writer.flush()
 
     # -- the main thread --------------------------------------------------------------------
 
@@ -170,8 +165,9 @@ class Stream:
             return None
         except Exception as error:  # noqa: BLE001 - other streams of the process go on
             known = isinstance(error, RltuiError)
+            why = str(error) if known else f"{type(error).__name__}: {error}"
             with suppress(OSError):
-                self.fail(str(error) if known else f"{type(error).__name__}: {error}")
+                self._send(messages.Error(why))
             return error
         return None
 
@@ -217,10 +213,12 @@ class Stream:
             self._send_state(reader)
             self._put(Frame(Kind.END))
             return
+        reader.on_batch = self._news.set
         reader.start()
         self._send_state(reader)
-        while not self._closed:
-            reader.wait(HEARTBEAT_S)
+        while not self._closed.is_set():
+            self._news.wait(HEARTBEAT_S)
+            self._news.clear()
             for batch in filter(says_something, reader.drain()):
                 self._put_batch(batch)
             self._send_state(reader)
@@ -261,7 +259,9 @@ class Stream:
         if news:
             self._send(messages.Found(tuple(found)))
         with self._choosing:
-            self._choosing.wait_for(lambda: self._closed or self._answered == self._searches)
+            self._choosing.wait_for(
+                lambda: self._closed.is_set() or self._answered == self._searches
+            )
             return self._chosen
 
     # -- requests -----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from rltui.commands.check_jobs import Judged, in_processes, judged, shares_of
 from rltui.config import load_config
 from rltui.session import Session
 from rltui.session.session import Choice
+from tests.builders import read_session
 from tests.places import ROOT
 
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -75,9 +76,7 @@ def test_shares_survive_pickling_with_any_configuration(logdir: Path, tmp_path: 
     assert sorted(runs) == sorted(run.key for run in session.found or ())
     again = [pickle.loads(pickle.dumps(share)) for share in shares]
     found = Judged(session, (run for share in again for run in judged(share)))
-    whole = Session([logdir], config)
-    whole.scan()
-    whole.read_all()
+    whole = read_session([logdir], config)
     assert found.is_whole
     assert [(r.key, r.level) for r in found.runs] == [
         (r.key, r.verdict.level) for r in whole.runs()

@@ -5,8 +5,6 @@ import io
 import math
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,11 +14,10 @@ from rltui.core.installation import to_add
 from rltui.files.disk import target_file
 from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
-from tests.builders import a_batch, a_block, a_source
+from tests.builders import a_batch, a_block, a_source, read_session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
 from tests.formats.encode import event, header, simple
-from tests.places import ROOT
 
 COLUMNS = ["run", "tag", "step", "wall_time", "value", "superseded"]
 Point = tuple[str, str, int, float | None, float, bool]
@@ -69,13 +66,6 @@ def of_store(session: Session) -> list[Point]:
     return points
 
 
-def read(logdir: Path) -> Session:
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
-    return session
-
-
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     """JSON lines without times and with what is not finite, and event files of a resumed run."""
@@ -100,7 +90,7 @@ def logs(tmp_path: Path) -> Path:
 def test_csv_holds_every_point_of_the_store(cli: Cli, logs: Path) -> None:
     result = cli("export", logs)
     assert (result.code, result.err) == (0, "")
-    assert same(from_csv(result.out), of_store(read(logs)))
+    assert same(from_csv(result.out), of_store(read_session([logs])))
     assert all(c.isprintable() or c == "\n" for c in result.out), "no escape of a tag"
 
 
@@ -113,7 +103,7 @@ def test_parquet_holds_every_point_of_the_store(cli: Cli, logs: Path, tmp_path: 
     assert kinds[2:] == ["int64", "double", "double", "bool"]
     assert all(k.startswith("dictionary<values=string") for k in kinds[:2])
     rows = [tuple(row.values()) for row in table.to_pylist()]
-    assert same(rows, of_store(read(logs)))
+    assert same(rows, of_store(read_session([logs])))
 
 
 def test_a_resumed_run_has_its_overwritten_points_marked(cli: Cli, logs: Path) -> None:
@@ -126,7 +116,7 @@ def test_a_resumed_run_has_its_overwritten_points_marked(cli: Cli, logs: Path) -
 
 
 def test_derived_series_are_not_exported(cli: Cli, well: Path) -> None:
-    [run] = read(well).runs()
+    [run] = read_session([well]).runs()
     derived = set(run.infos) - set(run.data.tags)
     assert derived
     assert {p[1] for p in from_csv(cli("export", well).out)} == set(run.data.tags)
@@ -290,27 +280,6 @@ def test_permissions_of_the_file(tmp_path: Path) -> None:
 
 
 # -- pipes and missing packages ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
-    if form == "parquet":
-        pytest.importorskip("pyarrow")
-    write_jsonl(tmp_path / "logs" / "x.jsonl", {f"t{i}": [0.5] * 400 for i in range(20)})
-    python = [sys.executable, "-X", "utf8", "-W", "error"]
-    process = subprocess.Popen(
-        [*python, "-m", "rltui", "export", "--format", form, str(tmp_path / "logs")],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    process.stdout.read(10)
-    process.stdout.close()
-    assert process.stderr is not None
-    err = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(timeout=60), err) == (0, b"")
 
 
 def test_without_pyarrow_it_says_what_to_install(

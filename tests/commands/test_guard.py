@@ -135,12 +135,6 @@ def test_a_run_must_be_bad_for_a_time(audit: AuditLog) -> None:
     assert training.grow(guard, 40, every=5) == 1
 
 
-def test_a_healthy_run_is_left_alone(audit: AuditLog) -> None:
-    training, action = Training(audit), Recorder()
-    assert training.grow(training.guard(action, rows=1), 200, every=5) is None
-    assert not action.done
-
-
 def test_a_guard_does_not_act_again_after_a_restart(audit: AuditLog) -> None:
     training, action = Training(audit, range(61, 201)), Recorder()
     assert training.grow(training.guard(action), 80) == 1

@@ -105,25 +105,19 @@ def test_a_number_that_is_given_away_after_the_look_is_not_hit(
         assert later.wait(60) == -signal.SIGKILL
 
 
-def test_an_older_kernel_sends_by_number(
-    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lacks", ["the kernel", "the libc of Python"])
+def test_without_the_call_a_signal_is_sent_by_number(
+    lacks: str, child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(pid: int) -> int:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     action = parse_action(f"signal TERM {child.pid}")
     action.prepare()
-    monkeypatch.setattr(os, "pidfd_open", missing)
-    assert action.do(FACTS).error == ""
-    assert child.wait(60) == -signal.SIGTERM
-
-
-def test_a_python_that_lacks_the_call_sends_by_number(
-    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    action = parse_action(f"signal TERM {child.pid}")
-    action.prepare()
-    monkeypatch.delattr(os, "pidfd_open")  # built with an older libc
+    if lacks == "the kernel":
+        monkeypatch.setattr(os, "pidfd_open", missing)
+    else:
+        monkeypatch.delattr(os, "pidfd_open")
     assert action.do(FACTS).error == ""
     assert child.wait(60) == -signal.SIGTERM
 
@@ -278,23 +272,14 @@ def test_a_slurm_job_is_cancelled_or_sent_a_signal(
         assert json.loads(out.read_text())[0] == words
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "  ", "signal", "signal TERM", "signal TERM x", "signal TERM -1", "signal 9 {step}"),
-        *(
-            "scancel",
-            "scancel --all",
-            "scancel {run}",
-            "scancel ١٢",
-            "touch",
-            "touch a b",
-            "touch ''",
-            "run",
-        ),
-        *("touch ''", "run", "reboot now", "run 'open", "signal TREM 5", "scancel 5 WHAT"),
-    ],
+REFUSED = (
+    "|  |signal|signal TERM|signal TERM x|signal TERM -1|signal 9 {step}|signal TREM 5|scancel"
+    "|scancel --all|scancel {run}|scancel ١٢|scancel 5 WHAT|touch|touch a b|touch ''|run|run 'open"
+    "|reboot now"
 )
+
+
+@pytest.mark.parametrize("text", REFUSED.split("|"))
 def test_what_cannot_be_done_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--on-bad"):
         parse_action(text)

@@ -23,13 +23,12 @@ from rltui.commands import mcp
 from rltui.commands.mcp import Desk, Tools, server_of
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, LogTail
-from rltui.core.errors import UsageError
 from rltui.output.tool_answers import series_text
 from rltui.session import Session
 from rltui.session.answers import Answers
 from rltui.session.session import Choice
 from rltui.sources.side_files.sample_files import SampleSet
-from tests.builders import a_batch, a_source, append_rows, steps
+from tests.builders import a_batch, a_source, append_rows, read_session, steps
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.commands.test_brief import ASKS
@@ -70,14 +69,6 @@ async def asking(session: Session, state: Path, mode: str = "auto") -> AsyncIter
     owner.cancel()
 
 
-def a_log(logdir: Path) -> Session:
-    """A session over real files, read once."""
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
-    return session
-
-
 def rows(first: int, count: int, collapse: int | None = None, run: str = "one") -> Batch:
     tags = {k: v[first - 1 :] for k, v in grpo_tags(first + count - 1, collapse=collapse).items()}
     source = a_source(f"{run}/events.0", modified=1_800_000_000.0)
@@ -102,7 +93,7 @@ def live() -> tuple[Session, FakeReader, ManualClock]:
 async def test_the_list_of_tools_is_short_and_says_that_they_only_read(bad_logs: Path) -> None:
     from mcp import Client
 
-    desk = Desk(a_log(bad_logs))
+    desk = Desk(read_session([bad_logs]))
     async with Client(server_of(Tools(desk, Answers(bad_logs), Namespace()))) as client:
         tools = (await client.list_tools()).tools
     assert {tool.name for tool in tools} == {
@@ -136,7 +127,7 @@ def test_standard_input_is_no_log(cli: Cli) -> None:
 @needs_sdk
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_runs_and_the_verdict_on_the_worst(bad_logs: Path, tmp_path: Path, mode: str) -> None:
-    async with asking(a_log(bad_logs), tmp_path / "state", mode) as ask:
+    async with asking(read_session([bad_logs]), tmp_path / "state", mode) as ask:
         listed = (await ask("list_runs")).splitlines()
         assert listed[0].startswith("3 runs. Text in ")
         assert [": BAD" in line for line in listed[1:4]] == [True, True, False]
@@ -152,7 +143,7 @@ async def test_runs_and_the_verdict_on_the_worst(bad_logs: Path, tmp_path: Path,
 
 @needs_sdk
 async def test_wrong_names_and_arguments_get_the_right_ones(bad_logs: Path, tmp_path: Path) -> None:
-    async with asking(a_log(bad_logs), tmp_path) as ask:
+    async with asking(read_session([bad_logs]), tmp_path) as ask:
         assert 'did you mean "nan"?' in await ask("judge", run="nam")
         found = await ask("judge", run="\x1b[31mzzzzzzzz")
         assert "list_runs names all" in found
@@ -180,7 +171,7 @@ async def test_wrong_names_and_arguments_get_the_right_ones(bad_logs: Path, tmp_
 async def test_runs_are_found_by_a_glob_and_by_a_part_of_the_name(tmp_path: Path) -> None:
     for run in ("grpo_kl_blowup", "grpo_nan", "my_grpo_kl"):
         write_jsonl(tmp_path / "logs" / run / "log.jsonl", grpo_tags(30))
-    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+    async with asking(read_session([tmp_path / "logs"]), tmp_path) as ask:
         assert (await ask("list_runs", match="*kl*")).startswith("2 runs. ")
         assert (await ask("list_runs", match="kl")).startswith("2 runs. ")
         assert "no run matches" in await ask("list_runs", match="kl*")
@@ -191,7 +182,7 @@ async def test_runs_are_found_by_a_glob_and_by_a_part_of_the_name(tmp_path: Path
 @needs_sdk
 async def test_what_a_verdict_leaves_out_is_one_call_away(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "labelled" / "verl" / "grpo_kl_blowup", tmp_path / "logs" / "kl")
-    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+    async with asking(read_session([tmp_path / "logs"]), tmp_path) as ask:
         short = await ask("judge")
         assert re.search(
             r"and \d+ more: call judge with this run and whole=true$", short, re.MULTILINE
@@ -207,7 +198,7 @@ async def test_a_series_keeps_what_is_extreme(tmp_path: Path) -> None:
     values = [math.sin(x / 50) for x in range(5_000)]
     values[1_234], values[3_210], values[77] = 9.0, -9.0, math.nan
     write_jsonl(tmp_path / "logs" / "a.jsonl", {"actor/entropy": values})
-    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+    async with asking(read_session([tmp_path / "logs"]), tmp_path) as ask:
         told = (await ask("series", metric="entropy", points=20)).splitlines()
         points = [tuple(map(float, line.split(","))) for line in told[2:]]
         assert len(points) <= 20
@@ -225,7 +216,7 @@ async def test_a_series_keeps_what_is_extreme(tmp_path: Path) -> None:
 async def test_settings_that_differ_have_no_secrets(tmp_path: Path) -> None:
     for run in ("a", "b"):
         write_jsonl(tmp_path / "logs" / run / "log.jsonl", grpo_tags(60))
-    session = a_log(tmp_path / "logs")
+    session = read_session([tmp_path / "logs"])
     for run, rate in zip(session.runs(), (1e-5, 3e-4), strict=True):
         run.hyperparameters.values = {"lr": rate, "hub_token": f"hf_abcdefgh{rate}"}
     async with asking(session, tmp_path) as ask:
@@ -266,7 +257,7 @@ def a_sampled_run(logdir: Path) -> None:
 @needs_sdk
 async def test_samples_of_the_lowest_reward_come_first(tmp_path: Path) -> None:
     a_sampled_run(tmp_path / "logs")
-    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+    async with asking(read_session([tmp_path / "logs"]), tmp_path) as ask:
         told = await ask("samples", worst=2)
         assert re.findall(r"^sample \d.*reward (\S+),", told, re.MULTILINE) == ["-1", "0.5"]
         assert "| What?" in told
@@ -281,7 +272,7 @@ async def test_texts_of_samples_have_no_secrets(tmp_path: Path) -> None:
     texts = {"input": f"My key is {key}", "output": "x " * 145 + key + " y" * 400 + f" {key}"}
     with (tmp_path / "logs" / "a" / "rollouts" / "12.jsonl").open("a") as out:
         out.write(json.dumps({**texts, "score": -9.0}) + "\n")
-    async with asking(a_log(tmp_path / "logs"), tmp_path) as ask:
+    async with asking(read_session([tmp_path / "logs"]), tmp_path) as ask:
         told = await ask("samples", worst=1)
     assert "| My key is ***" in told
     assert "ghp_" not in told  # nor what is left of it where the text is cut
@@ -300,7 +291,7 @@ async def test_no_sample_file_outside_of_logdir_is_opened(
     (logdir / "a" / "rollouts" / "12.jsonl").symlink_to(outside / "12.jsonl")
     write_jsonl(logdir / "c" / "real" / "log.jsonl", grpo_tags(30))
     (outside / "back").symlink_to(logdir / "c" / "real")
-    session = a_log(logdir)
+    session = read_session([logdir])
     (logdir / "way").symlink_to(outside)
     found = next(run for run in session.runs() if "real" in run.data.path.parts)
     found.data.path = logdir / "way" / "back"
@@ -326,7 +317,7 @@ async def test_links_that_lead_out_of_logdir_are_refused(tmp_path: Path) -> None
     (logdir / "a" / "rollouts" / "12.jsonl").symlink_to(secret)
     write_jsonl(outside / "log.jsonl", grpo_tags(30))
     (logdir / "b").symlink_to(outside)
-    async with asking(a_log(logdir), tmp_path / "state") as ask:
+    async with asking(read_session([logdir]), tmp_path / "state") as ask:
         assert "answer of" not in await ask("samples", run="a")
         assert "leads out of LOGDIR" in await ask("samples", run="a")
         assert "leads out of LOGDIR" in await ask("judge", run="b")
@@ -344,7 +335,7 @@ async def test_a_run_behind_a_link_is_left_out_of_a_comparison(tmp_path: Path) -
     write_jsonl(outside / "log.jsonl", grpo_tags(30))
     (logdir / "b").symlink_to(outside)
 
-    async with asking(a_log(logdir), tmp_path / "state") as ask:
+    async with asking(read_session([logdir]), tmp_path / "state") as ask:
         told = await ask("compare")
 
     assert '"b": not shown, a link leads out of LOGDIR' in told
@@ -353,7 +344,7 @@ async def test_a_run_behind_a_link_is_left_out_of_a_comparison(tmp_path: Path) -
 
 @needs_sdk
 async def test_null_counts_as_left_out(bad_logs: Path, tmp_path: Path) -> None:
-    async with asking(a_log(bad_logs), tmp_path) as ask:
+    async with asking(read_session([bad_logs]), tmp_path) as ask:
         without = await ask("judge")
         assert await ask("judge", run=None, since=None, whole=None) == without
         assert "name" in await ask("explain", name=None), "what is needed is asked for"
@@ -367,7 +358,7 @@ async def test_the_catalogue_is_read_once(
     read = mcp.open_catalogue
     monkeypatch.setattr(mcp, "open_catalogue", lambda c: opened.append(c) or read(c))
 
-    async with asking(a_log(bad_logs), tmp_path) as ask:
+    async with asking(read_session([bad_logs]), tmp_path) as ask:
         answers = [await ask("explain", name="entropy") for _ in range(3)]
 
     assert len(set(answers)) == 1
@@ -397,7 +388,7 @@ async def test_logs_that_are_still_read_are_no_missing_logs(tmp_path: Path) -> N
 
 
 def test_points_that_were_unloaded_are_awaited(bad_logs: Path) -> None:
-    run = a_log(bad_logs).runs()[0]
+    run = read_session([bad_logs]).runs()[0]
     run.data.unloaded = True
     assert series_text(run, "entropy", 50, (None, None)) is None
 
@@ -563,9 +554,7 @@ async def test_on_another_host_and_with_a_reference(
     bad_logs: Path, tmp_path: Path, far_host: FarHost
 ) -> None:
     choice = Choice(reference="b")
-    session = Session([parse_logdir(f"node1:{bad_logs}")], choice=choice)
-    session.scan()
-    session.read_all()
+    session = read_session([parse_logdir(f"node1:{bad_logs}")], choice=choice)
     async with asking(session, tmp_path / "state") as ask:
         assert (await ask("list_runs")).startswith("3 runs. ")
         assert "[off_reference]" in await ask("judge", run="a")
@@ -584,9 +573,3 @@ def test_a_signal_ends_it(tmp_path: Path) -> None:
     server.send_signal(signal.SIGTERM)
     assert server.wait(PATIENCE_S) == 128 + signal.SIGTERM
     server.communicate()
-
-
-def test_a_run_is_told_by_one_name(bad_logs: Path) -> None:
-    session = a_log(bad_logs)
-    with pytest.raises(UsageError, match="did you mean"):
-        mcp.texts.one_run(session, "nam")

@@ -35,6 +35,8 @@ COMMANDS = [
     (f"report {LOGS}", 0),
     (f"plot {LOGS} actor/entropy", 0),
     (f"export {LOGS}", 0),
+    (f"export {LOGS} --format jsonl", 0),
+    (f"export {LOGS} --format parquet", 0),
     (f"canary {LOGS}", 0),
     ("explain", 0),
     ("explain entropy --json", 0),

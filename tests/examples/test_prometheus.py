@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rltui.output.openmetrics import openmetrics
-from rltui.session import Session
+from tests.builders import read_session
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "prometheus"
@@ -32,9 +32,7 @@ def promtool(*arguments: str, text: bytes = b"") -> None:
 
 
 def verdicts() -> bytes:
-    session = Session([LOGDIR])
-    session.scan()
-    session.read_all()
+    session = read_session([LOGDIR])
     return openmetrics(session).encode()
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from rltui.cli.program import build_parser, parse
 from rltui.output.brief import brief_document, brief_text
-from rltui.session import Session
+from tests.builders import read_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SKILL = (ROOT / "examples" / "skill" / "SKILL.md").read_text("utf-8")
@@ -35,9 +35,7 @@ def test_commands_of_the_skill_are_understood_and_none_acts(command: str) -> Non
 
 
 def test_the_example_of_the_skill_is_what_a_brief_says() -> None:
-    session = Session([ROOT / "tests" / "fixtures" / "labelled" / "verl" / "grpo_kl_blowup"])
-    session.scan()
-    session.read_all()
+    session = read_session([ROOT / "tests" / "fixtures" / "labelled" / "verl" / "grpo_kl_blowup"])
     told = brief_text(brief_document(session)).splitlines()
     example = SKILL.split("```text\n")[1].split("```")[0].splitlines()
     for line in example[2:]:

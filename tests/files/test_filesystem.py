@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,8 +10,20 @@ import pytest
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.files.disk import Mounts
+from rltui.files.disk import Mounts, opened
 from rltui.files.trouble import READABLE, Trouble, is_missing, lasting, reason_of
+
+
+def test_a_read_that_is_cut_short_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, pread = tmp_path / "log", os.pread
+    path.write_bytes(b"0123456789")
+    monkeypatch.setattr(os, "pread", lambda file, size, at: pread(file, min(size, 3), at))
+    with opened(path) as read:
+        assert read(8, 0) == b"01234567"
+        assert read(8, 5) == b"56789"
+
 
 LINE = "{id} 1 0:{id} / {point} rw,relatime shared:1 master:2 - {kind} {source} rw,vers=4.2"
 

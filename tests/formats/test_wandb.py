@@ -136,17 +136,6 @@ def test_a_real_run_of_an_older_sdk() -> None:
     assert decoded.notes == ()
 
 
-@pytest.mark.parametrize("name", ["nan.wandb", "stepped.wandb", "old_sdk.wandb"])
-def test_real_runs_cut_anywhere(name: str) -> None:
-    data = (FIXTURES / name).read_bytes()
-    whole = encode.points_of([WandbDecoder().feed(data)])
-    for cut in range(0, len(data), 17):
-        decoder = WandbDecoder()
-        begun = decoder.feed(data[:cut])
-        assert begun.notes == ()
-        assert encode.points_of([begun, decoder.feed(data[cut:])]) == whole
-
-
 KEYS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12),
     st.sampled_from(["a", "x", "train/loss", "k" * 127, "k" * 128, "k" * 300, "ключ", "\x82\x01"]),

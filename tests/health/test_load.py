@@ -2,6 +2,7 @@
 
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.core.yaml_document import parse_document, read_document
 from rltui.core.yaml_record import read_record
-from rltui.health.cases import run_cases
+from rltui.health.cases import CaseResult, run_cases
 from rltui.health.limits import SettingLimits, movement
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules, unread_reasons, why_unread
@@ -139,17 +140,20 @@ def test_override_of_an_unknown_rule() -> None:
         load_rules(overrides=nodes({"entropy_colapse": {"share": 0.2}}))
 
 
+def cases_of_mine(tmp_path: Path, text: str) -> list[CaseResult]:
+    rules: Any = load(tmp_path, text)
+    return list(run_cases([r for r in rules if r.id == "mine"]))
+
+
 @pytest.mark.parametrize("text", ["1y9", "x9", "1..x3", "one"])
 def test_unreadable_series_is_a_failed_case(tmp_path: Path, text: str) -> None:
-    rules = load(tmp_path, GOOD.replace("1x9 3x9", text))
-    (result,) = [r for r in run_cases(rules) if r.rule == "mine"]  # type: ignore[arg-type]
+    (result,) = cases_of_mine(tmp_path, GOOD.replace("1x9 3x9", text))
     assert not result.ok
     assert "cannot read" in result.message
 
 
 def test_failed_case_reports_what_was_found(tmp_path: Path) -> None:
-    rules = load(tmp_path, GOOD.replace("expect: watch", "expect: bad"))
-    (result,) = [r for r in run_cases(rules) if r.rule == "mine"]  # type: ignore[arg-type]
+    (result,) = cases_of_mine(tmp_path, GOOD.replace("expect: watch", "expect: bad"))
     assert result.message == "expected bad, found watch"
     assert result.line == 14
 

@@ -12,6 +12,7 @@ from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.pages.findings.lines import STORY_NAMES
 from rltui.pages.run.tab import overview_entries, side_lines, tab_layout, tag_to_chart
 from rltui.session import RunView, Session
+from tests.builders import read_session
 from tests.fakes import a_session, grpo_batch, grpo_clock, next_step
 from tests.places import FIXTURES
 from tests.tui.hand import open_app
@@ -27,9 +28,7 @@ VIEW = View()
 def sessions() -> Iterator[Session]:
     yield a_session(grpo_batch(60, total=200), clock=grpo_clock())
     for path in sorted((FIXTURES / "labelled").glob("*/*")):
-        session = Session([path])
-        session.scan()
-        session.read_all()
+        session = read_session([path])
         yield session
 
 

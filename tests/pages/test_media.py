@@ -213,14 +213,6 @@ async def test_a_picture_in_pixels_goes_when_something_lies_over_it(
         assert sent[3:] == [sent[1]]
 
 
-async def test_a_broken_picture_is_a_sentence(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
-    value = event_media.picture("frame", b"\x1b[31mno picture")
-    async with at(tmp_path, event_media.record(7, value)) as hand:
-        await hand.press("0", "G", "enter")
-        assert "The picture is broken." in hand.text
-
-
 def test_pixels_keep_the_shape_of_the_picture() -> None:
     pytest.importorskip("PIL")
     found = pixels_of(event_media.png(RED_OVER_BLUE), 40, 5)

@@ -28,6 +28,7 @@ from rltui.pages.findings.findings_pane import finding_entries, row_of
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.metric_table import columns_for, healthy_words
 from rltui.session import RunView, Session
+from tests.builders import read_session
 from tests.clock import ManualClock
 from tests.places import CORPORA, FIXTURES
 
@@ -43,10 +44,7 @@ _SI = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def a_session(path: Path) -> Session:
-    session = Session([path], clock=ManualClock(1_900_000_000.0))
-    session.scan()
-    session.read_all()
-    return session
+    return read_session([path], clock=ManualClock(1_900_000_000.0))
 
 
 @pytest.fixture(scope="module", params=_FIXTURES, ids=lambda p: p.name)

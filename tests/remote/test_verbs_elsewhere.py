@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,23 @@ import pytest
 
 from rltui.cli import main
 from rltui.core.address import parse_logdir
+from rltui.core.batch import Batch
 from rltui.files.disk import costs
-from rltui.remote import host_script
+from rltui.remote import host_script, stream
 from rltui.remote.host_script import MOST_READ
 from rltui.remote.stream import Stream, answer
 from rltui.remote.wire.codec import WireError, dump, dump_json, load
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind
-from rltui.remote.wire.messages import Answer, Message, Question, Read, Sort, What, kind_of
+from rltui.remote.wire.messages import Answer, Message, Question, Read, Request, Sort, What, kind_of
 from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.follow.reader import Reader
 from rltui.sources.side_files import sample_files
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
 from tests.remote.stores import MemoryShelf, need_extra
 from tests.remote.test_stores import rows
 
+PATIENCE_S = 30.0
 NO_TABLE = "looks like a database of a tracker, which is read from a local disk only"
 
 
@@ -175,14 +179,17 @@ class Side:
     def _take(self, data: bytes) -> None:
         self._got += data
 
-    def asks(self, *messages: Message) -> list[Frame]:
-        """What comes back until the far side ends for want of questions."""
+    def send(self, *messages: Message) -> None:
         out: list[bytes] = []
         writer = FrameWriter(out.append)
         for message in messages:
             writer.put(Frame(kind_of(message), dump(message)))
         writer.flush()
         self.stream.feed(b"".join(out))
+
+    def asks(self, *messages: Message) -> list[Frame]:
+        """What comes back until the far side ends for want of questions."""
+        self.send(*messages)
         self.stream.run()
         return list(FrameReader().feed(self._got))
 
@@ -197,3 +204,27 @@ def test_a_connection_ends_when_nobody_asks(tmp_path: Path) -> None:
 def test_other_frames_are_no_questions(tmp_path: Path) -> None:
     with pytest.raises(WireError, match="a frame of kind QUESTION was expected"):
         Side(tmp_path).asks(Question(What.STATUS, tmp_path), Read())
+
+
+def test_threads_of_a_stream_end_with_its_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "metrics.jsonl").write_bytes(rows(0, 2))
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 1000.0)
+    following, drain = threading.Event(), Reader.drain
+
+    def drained(reader: Reader) -> list[Batch]:
+        following.set()
+        return drain(reader)
+
+    monkeypatch.setattr(Reader, "drain", drained)
+    side = Side(tmp_path)
+    side.send(Request(), Read(follow=True))
+    threads = [threading.Thread(target=body) for body in (side.stream.run, side.stream.beat)]
+    for thread in threads:
+        thread.start()
+    assert following.wait(PATIENCE_S)
+    side.stream.close()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()

@@ -9,7 +9,7 @@ from rltui.core.level import Level
 from rltui.facts.sentences import summary
 from rltui.session import Session
 from rltui.session.session import Choice
-from tests.builders import a_batch
+from tests.builders import a_batch, read_session
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_tags
 
@@ -33,10 +33,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def read(logs: Path, reference: str | None) -> Session:
-    session = Session([logs], choice=Choice(reference=reference))
-    session.scan()
-    session.read_all()
-    return session
+    return read_session([logs], choice=Choice(reference=reference))
 
 
 def off(session: Session) -> dict[str, Level]:
@@ -89,9 +86,7 @@ def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_chosen_may_be_the_reference(logs: Path) -> None:
-    session = Session([logs], choice=Choice("w*", reference="good"))
-    session.scan()
-    session.read_all()
+    session = read_session([logs], choice=Choice("w*", reference="good"))
     assert off(session) == {"weak": Level.WATCH}
     assert [run.name for run in session.runs()] == ["weak"]
     session = Session([logs], choice=Choice("w*", reference=str(logs / "good.jsonl")))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rltui.core.address import parse_logdir
-from rltui.session import Session
 from rltui.sources.discovery import processes as holders
 from rltui.sources.discovery.processes import PROC
+from tests.builders import read_session
 from tests.clock import ManualClock
 from tests.remote.ssh.far_host import FarHost, far_host
 from tests.sources.discovery.test_processes import linux
@@ -56,9 +56,7 @@ class Training:
 def state_of(address: Path | str, written: float) -> str:
     """The word of the state when the log is first looked at, a minute and a half after the row."""
     path = parse_logdir(str(address))
-    session = Session([path], clock=ManualClock(written + 90))
-    session.scan()
-    session.read_all()
+    session = read_session([path], clock=ManualClock(written + 90))
     session.stop()
     (run,) = session.runs()
     return run.verdict.state_word

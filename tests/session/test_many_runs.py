@@ -13,7 +13,7 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.session import Session, judging
-from tests.builders import START
+from tests.builders import START, read_session
 from tests.bytecodes import bytecodes
 from tests.clock import ManualClock
 from tests.commands.conftest import write_jsonl
@@ -110,10 +110,7 @@ class SlowClock(ManualClock):
 def session(tmp_path: Path) -> Session:
     for name in ("a", "b", "c"):
         write_jsonl(tmp_path / "logs" / f"{name}.jsonl", grpo_tags(60, collapse=None))
-    session = Session([tmp_path / "logs"], clock=SlowClock())
-    session.scan()
-    session.read_all()
-    return session
+    return read_session([tmp_path / "logs"], clock=SlowClock())
 
 
 def pulls(session: Session) -> int:
@@ -158,9 +155,7 @@ def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
         write_jsonl(tmp_path / "run.jsonl", {"actor/pg_clipfrac": values, "actor/entropy": values})
 
     write(6000)
-    session = Session([tmp_path], clock=ManualClock())
-    session.scan()
-    session.read_all()
+    session = read_session([tmp_path], clock=ManualClock())
     assert not session.unsettled
     write(6003)
     session.read_all()

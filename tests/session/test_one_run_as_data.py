@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.session import Session
+from tests.builders import read_session
 
 Row = dict[str, float]
 Rows = list[Row]
@@ -241,9 +241,7 @@ def test_rows_and_verdict(name: str, collapses: bool, tmp_path: Path) -> None:
     logdir = tmp_path / "exp7"
     logdir.mkdir()
     (logdir / file_name).write_bytes(written if isinstance(written, bytes) else written.encode())
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
+    session = read_session([logdir])
 
     (run,) = session.runs()
     tags = {tag.rpartition("/")[2].lower().partition(" ")[0]: tag for tag in run.data.tags}
@@ -264,9 +262,7 @@ def test_an_evaluation_now_and_then_never_alarms_while_the_log_grows(
     rows = [{**r, "eval_loss": evaluation(r, at, gap)} for r in a_run(collapses=False)]
     for count in (*range(5, 17), 20, 21, 34, 120):
         (tmp_path / "metrics.jsonl").write_text(jl(rows[:count]), "utf-8")
-        session = Session([tmp_path])
-        session.scan()
-        session.read_all()
+        session = read_session([tmp_path])
         (run,) = session.runs()
         assert run.report is not None
         assert "nan" not in {finding.rule for finding in run.report.firing()}

@@ -22,7 +22,7 @@ from rltui.session import RunView, Session
 from rltui.session.event import EventKind, Watcher
 from rltui.session.judging import with_stall
 from rltui.sources.discovery.processes import Hold
-from tests.builders import START, a_batch, a_source, steps
+from tests.builders import START, a_batch, a_source, read_session, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
 from tests.session.test_progress import rows
@@ -222,13 +222,6 @@ def test_each_of_the_two_can_be_muted(processes: Processes, rule: str, hold: Hol
 # -- beside the logs -----------------------------------------------------------------------
 
 
-def read(logdir: Path) -> Session:
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
-    return session
-
-
 def write_rows(path: Path, steps: int, **more: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"step": s, "loss": 1 / s, **more}) for s in range(1, steps + 1)]
@@ -236,7 +229,7 @@ def write_rows(path: Path, steps: int, **more: object) -> None:
 
 
 def total_of(logdir: Path) -> list[tuple[int | None, RunState]]:
-    found = [run.progress for run in read(logdir).runs()]
+    found = [run.progress for run in read_session([logdir]).runs()]
     return [(p.total_steps, p.state) for p in found if p is not None]
 
 
@@ -245,7 +238,7 @@ def test_settings_beside_the_logs_tell_runs_apart_where_the_logs_hold_none(tmp_p
         write_rows(tmp_path / run / "train.jsonl", 40)
         (tmp_path / run / ".hydra").mkdir()
         (tmp_path / run / ".hydra" / "config.yaml").write_text(f"optim:\n  lr: {lr}\n")
-    runs = read(tmp_path).runs()
+    runs = read_session([tmp_path]).runs()
     assert Sweep(runs).settings == ["optim.lr"]
     assert [setting_of(run, "optim.lr") for run in runs] == ["1e-6", "3e-6"]
     (condition,), _ = conditions_in("lr > 2e-6")
@@ -256,7 +249,7 @@ def test_runs_share_the_names_and_values_of_settings_beside_their_logs(tmp_path:
     for run in ("a", "b"):
         write_rows(tmp_path / run / "train.jsonl", 40)
         (tmp_path / run / "args.json").write_text('{"a_long_name": "a long value"}')
-    (one,), (other,) = (list(run.settings.items()) for run in read(tmp_path).runs())
+    (one,), (other,) = (list(run.settings.items()) for run in read_session([tmp_path]).runs())
     assert one[0] is other[0]
     assert one[1] is other[1]
 
@@ -299,7 +292,7 @@ def test_settings_beside_the_logs_say_what_is_clipped(tmp_path: Path) -> None:
 
 
 def clipped(logdir: Path) -> bool:
-    (run,) = read(logdir).runs()
+    (run,) = read_session([logdir]).runs()
     assert run.report is not None
     return "clipfrac_high" in {f.rule for f in run.report.firing()}
 
@@ -365,9 +358,7 @@ def test_an_end_that_is_written_after_the_last_row(processes: Processes, tmp_pat
     """Looked for once the run is silent."""
     trial = tune(tmp_path, "RUNNING")
     clock = ManualClock((trial / "result.json").stat().st_mtime + 1)
-    session = Session([tmp_path], clock=clock)
-    session.scan()
-    session.read_all()
+    session = read_session([tmp_path], clock=clock)
     (run,) = session.runs()
     assert state_after(session, clock, 0) is RunState.LIVE
     tune_again = (trial.parent / "experiment_state-2026.json").read_text()

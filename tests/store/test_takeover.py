@@ -33,16 +33,6 @@ def read(*files: list[Block | Restart]) -> RunData:
     return run
 
 
-def test_episodes_beside_environment_steps_hide_nothing() -> None:
-    run = read([*two_axes(5, 500)], [*two_axes(505, 995)])
-    for tag, last in ((EPISODE, 995), (STEP, 1_990_000)):
-        series = run.series(tag)
-        assert (series.count, series.old_count, series.restarts.tolist()) == (199, 0, [])
-        assert series.last is not None
-        assert series.last[0] == last
-    assert (run.extent.restarts, run.last_step) == ((), 1_990_000)
-
-
 def test_a_declared_restart_counts_on_its_own_axis() -> None:
     run = read([*two_axes(5, 500)], [Restart(490), *two_axes(490, 600)])
     assert run.series(STEP).old_points[0].tolist() == [980_000, 990_000, 1_000_000]

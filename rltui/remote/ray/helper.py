@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -21,7 +20,7 @@ from rltui.remote.ray.cluster_reader import ClusterReader
 from rltui.remote.ray.node_reader import ClusterError
 from rltui.remote.ray.nodes import Nodes, Opening
 from rltui.remote.ssh.connection import SILENCE_S
-from rltui.remote.stream import HEARTBEAT_S, Stream
+from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
 
 if TYPE_CHECKING:
@@ -148,8 +147,8 @@ def _serve_one(
         opening.ends,
         reader_of=lambda options, known: ClusterReader(nodes, logdirs, options, known),
     )
-    for body in (_listen, _beat):
-        threading.Thread(target=body, args=(stream, connection), daemon=True).start()
+    threading.Thread(target=_listen, args=(stream, connection), daemon=True).start()
+    threading.Thread(target=stream.beat, daemon=True).start()
     failure = stream.serve()
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
@@ -163,10 +162,3 @@ def _listen(stream: Stream, connection: socket.socket) -> None:
         while data := connection.recv(_PIECE):
             stream.feed(data)
     stream.close()
-
-
-def _beat(stream: Stream, connection: socket.socket) -> None:
-    with suppress(OSError):
-        while connection.fileno() >= 0:
-            time.sleep(HEARTBEAT_S)
-            stream.beat()

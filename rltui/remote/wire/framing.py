@@ -92,7 +92,8 @@ class FrameWriter:
     def flush(self) -> None:
         """Send what waits. Raises OSError."""
         self._held += self._deflate.flush(zlib.Z_SYNC_FLUSH)
-        self._send()
+        if self._held:
+            self._send()
 
     def _send(self) -> None:
         data, self._held = self._held, b""

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
-from rltui.health.cases import case_run
 from rltui.health.detectors.registry import DETECTORS
 from rltui.health.detectors.signal import Rows, Signal
-from rltui.health.engine import Engine
 from rltui.health.rule import Rule, Variant
 from rltui.health.rules import load_rules
 from tests.health.drawn import series
@@ -107,16 +105,3 @@ def test_the_unit_does_not_matter(
         for unit in (1.0, scale)
     )  # fmt: skip
     np.testing.assert_array_equal(own.beyond, scaled.beyond)
-
-
-@settings(max_examples=40)
-@given(x=series(), holes=st.lists(st.integers(0, 200), max_size=5))
-def test_reading_at_once_and_row_by_row_give_the_same(x: FloatArray, holes: list[int]) -> None:
-    x[[h for h in holes if h < len(x)]] = np.nan
-    keys = ["entropy", "grad_norm.actor", "explained_variance"]
-    final = Engine(RULES).evaluate(*case_run(dict.fromkeys(keys, x)), 0.0)
-    live = Engine(RULES)
-    for count in (1, len(x) // 2 + 1, len(x)):
-        report = live.evaluate(*case_run(dict.fromkeys(keys, x[:count])), 0.0)
-    assert repr(report.findings) == repr(final.findings)
-    assert report.level is final.level

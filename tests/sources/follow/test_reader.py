@@ -163,17 +163,6 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
     collect(reader, lambda b: steps(b) == [3])
 
 
-def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST)))
-    collect(reader, lambda b: steps(b) == [1, 2])
-    file.unlink()
-    found = collect(reader, lambda b: any(x.gone for x in b))
-    assert [(n.path, n.message) for b in found for n in b.notes] == [
-        (file, "was deleted or moved; what was read of it is kept")
-    ]
-
-
 def test_unexpected_errors_are_raised_at_the_next_drain(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
