@@ -21,6 +21,8 @@ from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean
 from rltui.version import __version__
 
+#: Errors that are no faults of one run.
+PASSING = (RltuiError, MemoryError)
 #: What a fault in drawing or printing a run is called.
 NOT_SHOWN = "could not be shown"
 #: Reports that are kept, the newest.
@@ -48,7 +50,7 @@ def wall(what: str, take: Callable[[Fault], object]) -> Iterator[None]:
     """Hand a fault in the block to ``take`` instead of raising it; ``what`` could not be done."""
     try:
         yield
-    except (RltuiError, MemoryError):
+    except PASSING:
         raise
     except Exception as error:  # noqa: BLE001 - this is the wall
         take(reported(error, what))

@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
@@ -92,6 +92,12 @@ _ONE_CELL = re.compile(
 def cell_width(text: str) -> int:
     """Number of terminal cells that ``text`` takes."""
     return len(text) if text.isascii() or _ONE_CELL.fullmatch(text) else _wide_width(text)
+
+
+def measure_for(text: str) -> Callable[[str], int]:
+    """The :func:`cell_width` of parts of ``text``, which is ``len`` where each character takes one
+    cell."""
+    return len if text.isascii() or _ONE_CELL.fullmatch(text) else cell_width
 
 
 @lru_cache(maxsize=4096)

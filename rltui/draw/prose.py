@@ -11,7 +11,7 @@ from itertools import count, islice
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, fit_middle, pad
+from rltui.core.text import cell_width, clean, fit, fit_middle, measure_for, pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     MUTED,
@@ -53,14 +53,15 @@ def wrap(text: str, width: int, limit: int | None = None) -> list[str]:
         return []
     lines: list[str] = []
     current = ""
+    measure = measure_for(text)
     for word in text.split():
         candidate = f"{current} {word}" if current else word
-        if cell_width(candidate) <= width:
+        if measure(candidate) <= width:
             current = candidate
             continue
         if current:
             lines.append(current)
-        current = fit(word, width)
+        current = word if measure(word) <= width else fit(word, width)
     if current:
         lines.append(current)
     if limit is not None and len(lines) > limit:

@@ -37,28 +37,30 @@ def newest_of(run: RunView, series: Series) -> float | None:
 def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     """(since, until or None for now, level) of what the rules found on this tag, and since when
     it is the cause of what fires."""
-    if run.report is None:
+    report = run.report
+    if report is None:
         return []
-    diagnosed = run.report.diagnosed
+    diagnosed = report.diagnosed
     if diagnosed.cause is not None and diagnosed.cause.tag == tag:
         return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
 
     return [
         (f.since_step, f.until_step, f.level)
-        for f in run.report.findings
+        for f in report.findings
         if f.is_about(tag) and f.since_step is not None
     ]
 
 
-def trend_of(run: RunView, tag: str) -> float | None:
-    """The trend of a tag as shown, kept until its points change."""
-    return _TRENDS.of(run).get(run.shown(tag), trend)
+def trend_of(run: RunView, series: Series) -> float | None:
+    """The trend of a series of a run as shown, kept until its points change."""
+    return _TRENDS.of(run).get(series, trend)
 
 
 def change_of(run: RunView, tag: str) -> tuple[float, int] | None:
     """The trend of a tag, and how many rows before the newest one it is against."""
-    change = trend_of(run, tag)
-    return None if change is None else (change, _before(run.shown(tag).count))
+    series = run.shown(tag)
+    change = trend_of(run, series)
+    return None if change is None else (change, _before(series.count))
 
 
 def _before(rows: int) -> int:

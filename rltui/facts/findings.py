@@ -98,7 +98,8 @@ def marks_words(run: RunView) -> str:
 
 def diagnosed_in(run: RunView) -> Diagnosed:
     """The findings of a run as stories; empty before it is judged."""
-    return run.report.diagnosed if run.report else NOTHING_DIAGNOSED
+    report = run.report
+    return report.diagnosed if report else NOTHING_DIAGNOSED
 
 
 def cause_of(run: RunView) -> Move | None:

@@ -69,6 +69,8 @@ class RunView:
         """Internal errors of rltui in working on this run, by what could not be done."""
         self.readings: dict[str, tuple[Judgement, Judgement]] = {}
         """Tag -> its judgement in the report, and what rows that are younger leave of it."""
+        self.judged: tuple[int, dict[str, Judgement]] = (-1, {})
+        """A version, and the judgement of each tag that was asked for in it."""
         self.levels: tuple[int, dict[Category, Level]] = (-1, {})
         """The level of each category that it has, and the version that it was found for."""
         self._negated: SeriesCache[Series] = SeriesCache()
@@ -298,14 +300,26 @@ class Verdict:
         """Judgement that badge, range and words of a tag show: that of the rules, unsure where rows
         speak against it that are younger than the verdict."""
         run = self._run
-        judged = _NOT_JUDGED if run.report is None else run.report.tags.get(tag, _NOT_JUDGED)
-        info = run.infos.get(tag)
+        version, known = run.judged
+        if version != run.version:
+            known = {}
+            run.judged = run.version, known
+        found = known.get(tag)
+        if found is None:
+            found = known[tag] = self._judgement(tag)
+        return found
+
+    def _judgement(self, tag: str) -> Judgement:
+        run = self._run
+        report, info = run.report, run.infos.get(tag)
+        judged = _NOT_JUDGED if report is None else report.tags.get(tag, _NOT_JUDGED)
         if judged.level > Level.OK or info is None or judged is _NOT_JUDGED:
             return judged
         series, kept = run.points.series(tag), run.readings.get(tag)
-        if series.count == judged.rows:
+        count = series.count
+        if count == judged.rows:
             return judged
-        if kept is None or kept[0] is not judged or kept[1].rows != series.count:
+        if kept is None or kept[0] is not judged or kept[1].rows != count:
             kept = run.readings[tag] = judged, reading(info, series, judged)
 
         return kept[1]

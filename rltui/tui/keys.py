@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
 from rltui.core.record import record
 from rltui.core.text import cell_width, fit
 from rltui.core.yaml_document import complain_of
+from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -322,15 +324,24 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
 
 def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
-    words = view.glyphs.text
-    right = words(right)
+    glyphs = view.glyphs
+    right = glyphs.text(right)
+    room = width - (cell_width(right) + 3 if right else 1) - 1
+    line = list(_footer_keys(tuple(k for k in keys if k.footer), room, glyphs))
+    if right:
+        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
+
+    return with_ground(fit_line(line, width), Token.RAISED)
+
+
+@lru_cache(maxsize=64)
+def _footer_keys(keys: tuple[Key, ...], room: int, glyphs: GlyphSet) -> Line:
+    """Keys and words of the footer in ``room`` cells, help first and quit last."""
+    words = glyphs.text
     # action, key, word, rank in the footer
     shown = [
-        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank)
-        for k in keys
-        if k.footer
+        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank) for k in keys
     ]
-    room = width - (cell_width(right) + 3 if right else 1) - 1
     while len(shown) > 2 and sum(cell_width(k + w) + 3 for _, k, w, _ in shown) > room:
         shown.remove(max(shown, key=lambda row: row[3]))
     shown.sort(key=lambda row: (row[0] != "help", row[0] == "quit", row[3]))
@@ -338,10 +349,7 @@ def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") ->
     for i, (_, key, word, _) in enumerate(shown):
         line.append((("  " if i else "") + key, ACCENT_BOLD))
         line.append((f" {word}", TEXT))
-    if right:
-        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
-
-    return with_ground(fit_line(line, width), Token.RAISED)
+    return line
 
 
 def filter_line(text: str, width: int, right: str) -> Line:

@@ -28,7 +28,7 @@ from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.findings.lines import onset_words
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import run_header, verdict_spans
-from rltui.pages.run.metric_table import _row_line, columns_for, columns_of, list_head
+from rltui.pages.run.metric_table import columns_for, columns_of, list_head, row_line
 from rltui.pages.run.tab import side_lines
 from rltui.pages.runs.columns import RunColumns
 from rltui.pages.runs.lines import _line
@@ -87,7 +87,7 @@ def test_columns_of_a_metric_never_touch(
         value=value,
         judgement=Judgement(row.level, (limit,), ("r",)),
     )
-    line = _row_line(run, row, row.title, columns, view, False)
+    line = row_line(run, row, columns, view, cursor=False)
     assert line_width(line) == columns.width == width
     check_row(cells(line), row, width, view)
 

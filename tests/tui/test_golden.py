@@ -117,7 +117,7 @@ def contradicted(hand: Hand) -> list[str]:
         value = math.nan if row.value is None else row.value
         inside = (low is None or value >= low) and (high is None or value <= high)
         known = run.shown(row.tag).values
-        trend = (trend_of(run, row.tag) or 0.0) * _WAY.get(row.info.direction, 0)
+        trend = (trend_of(run, run.shown(row.tag)) or 0.0) * _WAY.get(row.info.direction, 0)
         falls = low is None and high is None and trend < -0.2 * float(np.ptp(known))
         if badge_of(hand, row.title) == "✔" and (falls or not (math.isfinite(value) and inside)):
             found.append(f"{row.title} {value}")

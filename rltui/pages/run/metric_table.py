@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from types import MappingProxyType
+from typing import NamedTuple
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad, spaced
+from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT,
     LEVEL_BOLD,
@@ -25,14 +27,15 @@ from rltui.draw.line import (
     alarm_look,
     badge_span,
     fixed,
+    longest,
     row_entry,
 )
 from rltui.draw.prose import distinct
-from rltui.draw.spark import Digest, columns_until, spark_of
+from rltui.draw.spark import Digest, Episode, columns_until, spark_of
 from rltui.draw.table import Head, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.cache import RunSeriesCache, kept
+from rltui.facts.cache import RunSeriesCache
 from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
@@ -40,6 +43,7 @@ from rltui.facts.x_axis import span_of
 from rltui.session import RunView
 from rltui.store import Series
 
+_LINES: RunSeriesCache[Line] = RunSeriesCache()
 _SPARKS: RunSeriesCache[Line] = RunSeriesCache()
 _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 #: Cells of the healthy column that its head and the badge of a section need.
@@ -86,12 +90,15 @@ def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
     columns = columns_for(width)
     if not columns["healthy"] or not rows:
         return columns
+    room = columns.cells
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
-    wanted = max(map(cell_width, titles)) - columns["name"]
-    healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
-    least = columns["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
-    limits = max(0, min(wanted, columns["healthy"] - max(healthy, least)))
-    spark = max(0, min(wanted - limits, columns["spark"] - _LEAST_SPARK))
+    wanted = longest(titles) - room["name"]
+    if wanted <= 0:
+        return columns
+    healthy = longest(healthy_words(r, columns, view) for r in rows)
+    least = room["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
+    limits = max(0, min(wanted, room["healthy"] - max(healthy, least)))
+    spark = max(0, min(wanted - limits, room["spark"] - _LEAST_SPARK))
 
     return columns.moved(limits, "healthy", "name").moved(spark, "spark", "name")
 
@@ -99,7 +106,7 @@ def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
 def row_names(rows: Sequence[TagRow], columns: Table, view: View) -> tuple[str, ...]:
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
-    if columns["unit"] and any(cell_width(t) > columns["name"] for t in titles):
+    if columns["unit"] and longest(titles) > columns["name"]:
         units = [unit_words(r, columns, view) for r in rows]
         titles = short_titles(
             titles, [u if cell_width(u) <= columns["unit"] else "" for u in units]
@@ -121,110 +128,163 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
 
 def healthy_words(row: TagRow, columns: Table, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
+    words, room = view.glyphs.text, columns["healthy"]
     if row.cells is not None and row.cells[1]:
-        return view.glyphs.text(row.cells[1])
-    words = view.glyphs.text(sentences.healthy(row.judgement))
-    if columns["healthy"] >= 16 and cell_width(words) <= columns["healthy"]:
-        return words
-    return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
+        return words(row.cells[1])
+    said = words(sentences.healthy(row.judgement))
+    if not said or (room >= 16 and cell_width(said) <= room):
+        return said
+    return words(sentences.healthy_short(row.judgement)) or said
 
 
 def unit_words(row: TagRow, columns: Table, view: View) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit if row.cells is None else row.cells[0]
-    if cell_width(unit) > columns["unit"]:
+    if unit and cell_width(unit) > columns["unit"]:
         unit = _SHORT_UNITS.get(unit, unit)
     return view.glyphs.text(unit)
+
+
+class _Course(NamedTuple):
+    """What a sparkline depends on besides the points of its tag."""
+
+    first: int
+    last: int
+    end: float
+    """First step, newest step and end of the x range."""
+    episodes: tuple[Episode, ...]
+
+
+def _course_of(run: RunView, tag: str) -> _Course:
+    return _Course(*span_of(run, tag), tuple(episodes(run, tag)))
+
+
+class _Row(NamedTuple):
+    """What the line of a row depends on besides the points of its tag."""
+
+    name: str
+    value: float | None
+    unit: str
+    zero: str
+    """Why it may be 0 all the time; "" where that says nothing."""
+    healthy: str
+    """The limit in words."""
+    level: Level
+    judged: bool
+    newest: int | None
+    """Newest step of the run."""
+    course: _Course
+    rooms: tuple[int, ...]
+    """Cells of the columns."""
+    cursor: bool
+    glyphs: GlyphSet
 
 
 def row_line(
     run: RunView, row: TagRow, columns: Table, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
-    """One row, without the margin that holds the cursor bar; kept until the run changes.
+    """One row, without the margin that holds the cursor bar; kept until its points or what the
+    rules say of them change.
 
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
-    name = name or row.title
-    looks = *columns.cells.values(), cursor, view.marker, row.cells
-    key = ("row", row.tag, row.level, name, looks, span_of(run, row.tag)[2])
-    return list(kept(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
+    metric, level = row.info.metric, row.judgement.level
+    facts = _Row(
+        name or row.title,
+        row.value,
+        unit_words(row, columns, view),
+        metric.zero if metric is not None and level < Level.WATCH else "",
+        healthy_words(row, columns, view),
+        level,
+        bool(row.judgement.rules) or level is not Level.UNKNOWN,
+        run.points.last_step,
+        _course_of(run, row.tag),
+        tuple(columns.cells.values()),
+        cursor,
+        view.glyphs,
+    )
+    line = _LINES.of(run).get(
+        run.shown(row.tag), lambda series: _row_line(run, series, facts, columns), name=facts
+    )
+    return list(line)
 
 
-def _row_line(
-    run: RunView, row: TagRow, name: str, columns: Table, view: View, cursor: bool
-) -> Line:
-    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
+def _row_line(run: RunView, series: Series, row: _Row, columns: Table) -> Line:
+    glyphs, room, alarm = row.glyphs, columns.cells, row.level >= Level.WATCH
     badge = badge_span(row.level, glyphs)
-    title_look = TITLE if cursor else STRONG if alarm else TEXT
-    value, unit = _value_and_unit(row, columns, view)
+    title_look = TITLE if row.cursor else STRONG if alarm else TEXT
+    value, unit = _value_and_unit(row, has_unit="unit" in room)
     nonfinite = "NaN" in value or "Inf" in value
     value_look = alarm_look(row.level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
+    change = _change(run, series, row, room["change"]) if "change" in room else ""
     cells: dict[str, Span | Line] = {
-        "name": (glyphs.text(name), title_look),
+        "name": (glyphs.text(row.name), title_look),
         "value": (value, value_look),
         "unit": (unit, MUTED),
-        "change": (_change(run, row, columns, view), MUTED) if columns["change"] else ("", MUTED),
+        "change": (change, MUTED),
     }
-    if zero := _always_zero(run, row, columns):  # there is nothing to see in a sparkline
+    if zero := _always_zero(series, row, room):  # there is nothing to see in a sparkline
         return [*columns.line([badge], cells), (zero, MUTED)]
-    if columns["spark"]:
-        judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
-        cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
-    if columns["healthy"]:
-        cells["healthy"] = healthy_words(row, columns, view), MUTED
+    if "spark" in room:
+        cells["spark"] = _spark(run, series, row.course, room["spark"], glyphs, row.judged)
+    cells["healthy"] = row.healthy, MUTED
 
     return columns.line([badge], cells)
 
 
-def _value_and_unit(row: TagRow, columns: Table, view: View) -> tuple[str, str]:
+def _value_and_unit(row: _Row, *, has_unit: bool) -> tuple[str, str]:
     """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
-    value, unit = numbers.aligned(row.value), unit_words(row, columns, view)
+    value, unit = numbers.aligned(row.value), row.unit
     number = value.rstrip()
-    if columns["unit"] and unit in ("B", "B/s") and number[-1] in "kMGT":
+    if has_unit and unit in ("B", "B/s") and number[-1] in "kMGT":
         return number[:-1].ljust(len(value)), number[-1] + unit
     return value, unit
 
 
-def _always_zero(run: RunView, row: TagRow, columns: Table) -> str:
+def _always_zero(series: Series, row: _Row, room: Mapping[str, int]) -> str:
     """What it means that a value never was anything but 0, where that says something and fits."""
-    metric, room = row.info.metric, columns["spark"] + bool(columns["healthy"]) + columns["healthy"]
-    if row.value != 0 or metric is None or not metric.zero or row.level >= Level.WATCH:
+    cells = sum(room.get(name, 0) for name in ("spark", "healthy")) + ("healthy" in room)
+    if row.value != 0 or not row.zero:
         return ""
-    words = f"always 0: {metric.zero}"
-    return pad(words, room) if len(words) <= room and not run.shown(row.tag).values.any() else ""
+    words = f"always 0: {row.zero}"
+    return pad(words, cells) if len(words) <= cells and not series.values.any() else ""
 
 
-def _change(run: RunView, row: TagRow, columns: Table, view: View) -> str:
+def _change(run: RunView, series: Series, row: _Row, cells: int) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
-    series = run.shown(row.tag)
-    if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
-        step = numbers.step(int(series.steps[0]))
+    only = int(series.steps[0]) if series.count == 1 else None
+    if only is not None and row.newest not in (None, only):
+        step = numbers.step(only)
         forms = [f"at {step}", f"@{step}"]
     else:
-        change = trend_of(run, row.tag)
+        change = trend_of(run, series)
         if change is None:
             return ""
-        forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
+        forms = [numbers.change(0, change, up=row.glyphs.up, down=row.glyphs.down)]
 
-    return next((x for x in forms if cell_width(x) <= columns["change"]), "")
+    return next((x for x in forms if cell_width(x) <= cells), "")
 
 
 def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
-    first, last, end = span_of(run, tag)
-    spans = episodes(run, tag)
-    name = (width, first, last, end, tuple(spans), judged, view.marker)
+    course, glyphs = _course_of(run, tag), view.glyphs
+    return _SPARKS.of(run).get(
+        run.shown(tag),
+        lambda series: _spark(run, series, course, width, glyphs, judged),
+        name=(width, course, judged, glyphs),
+    )
 
-    def draw(series: Series) -> Line:
-        known = columns_until(first, last, end, width, narrowest=1.0)
-        # the binned points: only new ones are added
-        digest = _DIGESTS.of(run).get(
-            series, lambda _: Digest(*known), name=known, extend=lambda d, _: d
-        )
-        digest.extend(series.steps, series.values, last)
-        return spark_of(digest, last, spans, judged, view.glyphs)
 
-    return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
+def _spark(
+    run: RunView, series: Series, course: _Course, width: int, glyphs: GlyphSet, judged: bool
+) -> Line:
+    known = columns_until(course.first, course.last, course.end, width, narrowest=1.0)
+    # the binned points: only new ones are added
+    digest = _DIGESTS.of(run).get(
+        series, lambda _: Digest(*known), name=known, extend=lambda d, _: d
+    )
+    digest.extend(series.steps, series.values, course.last)
+    return spark_of(digest, course.last, course.episodes, judged, glyphs)
 
 
 def spark_head(run: RunView, cells: int) -> str:

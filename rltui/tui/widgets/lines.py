@@ -14,8 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
-from rltui.core.fault import NOT_SHOWN, Fault, wall
-from rltui.draw.glyph import GlyphSet, ascii_text
+from rltui.core.fault import NOT_SHOWN, PASSING, reported
+from rltui.draw.glyph import ascii_text
 from rltui.draw.line import (
     TEXT,
     Block,
@@ -75,11 +75,14 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def walled(self, draw: Callable[[], Block], height: int | None = None) -> Block:
         """The lines that ``draw`` returns; if it fails, the reason in ``height`` lines."""
-        faults: list[Fault] = []
-        with wall(NOT_SHOWN, faults.append):
+        try:  # not the context manager: there is one for each line of a list
             return draw()
+        except PASSING:
+            raise
+        except Exception as error:  # noqa: BLE001 - this is the wall
+            fault = reported(error, NOT_SHOWN)
         limit = self.size.height if height is None else height
-        words = wrap(faults[0].text, max(1, self.size.width - 2), limit)
+        words = wrap(fault.text, max(1, self.size.width - 2), limit)
         lines: Block = [[(f" {text}", style(Token.WATCH))] for text in words]
         return lines + [[]] * ((height or 0) - len(lines))
 
@@ -98,7 +101,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             new = self._finished(line, *frame)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
-                start, end = _span(old, new)
+                start, end = _span(old, new, frame[2])
                 changed.append(Region(start, y, max(1, min(end, frame[1]) - start), 1))
         if changed:
             self.refresh(*changed)
@@ -141,13 +144,13 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         return found
 
     @property
-    def _frame(self) -> tuple[GlyphSet, int, int]:
-        """The glyphs, how wide a line may be, and how wide the widget is."""
-        return shell_of(self).view.glyphs, self.cells, self.size.width
+    def _frame(self) -> tuple[bool, int, int]:
+        """Whether only ascii may be printed, how wide a line may be, and how wide the widget is."""
+        return shell_of(self).view.glyphs.ascii, self.cells, self.size.width
 
-    def _finished(self, drawn: Line, glyphs: GlyphSet, cells: int, width: int) -> Line:
+    def _finished(self, drawn: Line, in_ascii: bool, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
-        if glyphs.ascii:
+        if in_ascii:
             drawn = [(ascii_text(text), look) for text, look in drawn]
         line = fit_line(drawn, cells)
         if width != cells:
@@ -198,17 +201,15 @@ class Lines(LinePainter):
         self._lines = None
 
 
-def _span(before: Line, after: Line) -> tuple[int, int]:
-    """First and one-past-last cell in which two lines differ."""
+def _span(before: Line, after: Line, width: int) -> tuple[int, int]:
+    """First and one-past-last cell in which two lines of ``width`` cells differ."""
     first, last = 0, 0
     limit = min(len(before), len(after))
     while first < limit and before[first] == after[first]:
         first += 1
     while last < limit - first and before[-1 - last] == after[-1 - last]:
         last += 1
-    start = line_width(before[:first])
-    ends = (line_width(line[first : len(line) - last]) for line in (before, after))
-    return start, start + max(ends)
+    return line_width(before[:first]), width - line_width(after[len(after) - last :])
 
 
 class _BlockBar(ScrollBarRender):
