@@ -21,7 +21,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from rltui.commands.command import open_config, open_session, report_trouble
 from rltui.commands.departure import departing
@@ -134,12 +134,12 @@ def _is_gone(error: BaseException) -> bool:
 # -- between the threads ---------------------------------------------------------------------
 
 
-class _Question(NamedTuple, Generic[T]):
-    look: Callable[[bool], T | None]
+class _Question(NamedTuple):
+    look: Callable[[bool], Any]
     """Asked again until it has an answer; with True for the last time."""
     until: float
     """When that is: monotonic seconds."""
-    answer: Future[T]
+    answer: Future[Any]
 
 
 class Desk:
@@ -149,8 +149,8 @@ class Desk:
         self.session = session
         self.asked = threading.Event()
         """Set when there is a new question."""
-        self._new: SimpleQueue[_Question[Any]] = SimpleQueue()
-        self._open: list[_Question[Any]] = []
+        self._new: SimpleQueue[_Question] = SimpleQueue()
+        self._open: list[_Question] = []
         self._began = session.clock.monotonic()
         self._is_read = False
         """Whether the logs that were there have been read and judged."""
@@ -161,10 +161,10 @@ class Desk:
         """Call ``look`` on the thread of the owner until it returns something other than None, for
         at most ``seconds``: then a last time, with True."""
         until = self.session.clock.monotonic() + seconds
-        question = _Question(look, until, Future[T]())
-        self._new.put(question)
+        answer: Future[T] = Future()
+        self._new.put(_Question(look, until, answer))
         self.asked.set()
-        return await asyncio.wrap_future(question.answer)
+        return await asyncio.wrap_future(answer)
 
     async def tell(self, answer: Callable[[], T]) -> T:
         """Call ``answer`` there, once the logs have been read the first time."""
@@ -188,7 +188,7 @@ class Desk:
         now = self.session.clock.monotonic()
         self._open = [q for q in self._open if not self._answered(q, now >= q.until)]
 
-    def _answered(self, question: _Question[Any], is_last: bool) -> bool:
+    def _answered(self, question: _Question, is_last: bool) -> bool:
         answer = question.answer
         if answer.cancelled():
             return True

@@ -183,13 +183,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
 
 def with_end(line: Line, right: Line, width: int) -> Line:
     """The line in ``width`` cells, cut or padded so that ``right`` stands at its end."""
-    room = width - line_width(right)
-    missing = room - line_width(line)
-    if missing < 0:
-        return [*fit_line(line, max(0, room)), *right]
-
-    *before, (text, look) = line
-    return [*before, (text + " " * missing, look), *right]
+    return [*fit_line(line, max(0, width - line_width(right))), *right]
 
 
 def column(text: str, width: int, look: Style = TEXT, *, right: bool = False) -> Span:

@@ -33,7 +33,6 @@ from rltui.facts.x_axis import (
     timeline,
 )
 from rltui.health import model as health
-from rltui.health.model import FindingState
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -282,9 +281,7 @@ def _limits(known: Sequence[health.Limit], projection: Projection | None) -> lis
 def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     """Findings as bars in the same order under every chart: by when they began. The state of a run
     is in its header and gets none."""
-    if run.report is None:
-        return []
-    found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
+    found = [f for f in run.findings if f.since_step is not None and f.tag is not None]
     own_axis = has_own_axis(run, tag)
     found = [
         f for f in found if f.is_about(tag) or not (own_axis or has_own_axis(run, f.tag or ""))
@@ -297,7 +294,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
             f.level,
             to_x(f.since_step or 0),
             None if f.until_step is None else to_x(f.until_step),
-            f.state is not FindingState.FIRING,
+            not f.fires,
             f.is_about(tag),
         )
         for f in found

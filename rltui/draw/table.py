@@ -8,7 +8,20 @@ from types import MappingProxyType
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
-from rltui.draw.line import LEVEL_LOOK, MUTED, RULE, TEXT, TITLE, Line, Span, fit_line, line_width
+from rltui.draw.line import (
+    LEVEL_LOOK,
+    MUTED,
+    RULE,
+    TEXT,
+    TITLE,
+    Block,
+    Line,
+    Span,
+    Style,
+    fit_line,
+    line_width,
+    with_end,
+)
 from rltui.draw.view import View
 
 Cells = dict[str, Span | Line]
@@ -106,6 +119,11 @@ def table_for(layouts: str, width: int, lead: int = 2) -> Table:
     return Table(cells, align, lead)
 
 
+def title_lines(left: Line, right: Line, width: int, view: View) -> Block:
+    """The head of a page: a line with ``right`` at its end, over a rule."""
+    return [with_end(left, right, width), [(view.glyphs.rule * width, RULE)]]
+
+
 def heading(
     title: str,
     width: int,
@@ -114,11 +132,12 @@ def heading(
     *,
     level: Level | None = None,
     heads: Iterable[Head] = (),
+    look: Style = TITLE,
 ) -> Line:
-    """A bold title, a rule with the column heads set into it, and at the right end a muted note, or
+    """A title, a rule with the column heads set into it, and at the right end a muted note, or
     the badge of a level."""
     title, note = map(view.glyphs.text, (title, note))
-    rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
+    rule, line = view.glyphs.rule, [(f"{title} ", look)]
     for head, begin, latest in heads:
         used = line_width(line)
         fill = min(max(begin, used + 1), latest) - 1 - used

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from rltui.core.text import cell_width, fit_middle, pad, words_match
+from rltui.core.text import fit_middle, pad, words_match
 from rltui.draw.line import (
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
@@ -19,13 +18,12 @@ from rltui.draw.line import (
     Line,
     apart,
     fit_line,
-    line_width,
     longest,
     side_by_side,
     slot_look,
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
-from rltui.draw.table import heading
+from rltui.draw.table import heading, title_lines
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.groups import slot_of, slot_sign
@@ -86,9 +84,7 @@ def settings_head(settings: Settings, view: View, width: int) -> Block:
     count = len(settings.values)
     right = f"{count} from {', '.join(formats)}" if count else ""
     left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
-    room = width - line_width(left) - 2
-    line: Line = [*left, (" " * max(1, room + 2 - cell_width(right)), TEXT), (text(right), MUTED)]
-    return [fit_line(line, width), [(view.glyphs.rule * width, RULE)]]
+    return title_lines(left, [(text(right), MUTED)], width, view)
 
 
 def setting_lines(

@@ -5,20 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from rltui.core.level import Level
-from rltui.core.text import pad, words_match
+from rltui.core.text import words_match
 from rltui.draw.line import (
     LEVEL_LOOK,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
     Block,
     Line,
     Span,
-    fit_line,
     longest,
 )
+from rltui.draw.table import Cells, Table, title_lines
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.log_digest import AGAIN_S, LogDigest, line_at
@@ -31,8 +30,8 @@ from rltui.tui.overlay import Overlay
 from rltui.tui.screen import ReadingScreen, Work
 
 _TITLE = "Errors and warnings"
-#: Most cells of the steps and of the ranks of a message.
-_WHEN, _WHO = 22, 14
+#: Cells of the kind of a message; most of its steps and of its ranks.
+_KIND, _WHEN, _WHO = 7, 22, 14
 
 
 def digest_lines(
@@ -44,15 +43,17 @@ def digest_lines(
     if not found:
         empty = "no line matches the filter" if digest.said else "no errors or warnings"
         return [[("reading" if digest.is_reading else empty, MUTED)]]
-    when = min(_WHEN, max(5, longest([s.when for s in found])))
-    who = min(_WHO, longest([s.who for s in found]))
+    when = min(_WHEN, max(5, longest(s.when for s in found)))
+    who = min(_WHO, longest(s.who for s in found))
+    sizes = {"times": 9, "when": when + 1, "who": who and who + 1}
+    room = width - Table(sizes, lead=_KIND).width - 1
+    columns = Table(sizes | {"message": room}, {"times": ">1"}, _KIND)
 
     def row(kind: Span, times: str, steps: str, ranks: str, message: Span) -> Line:
-        line: Line = [kind, (f"{times:>8}  ", STRONG), (pad(steps, when + 2), MUTED)]
-        line += [(pad(ranks, who + 2), MUTED)] if who else []
-        return fit_line([*line, message], width)
+        cells: Cells = {"times": (times, STRONG), "when": (steps, MUTED), "who": (ranks, MUTED)}
+        return columns.line([kind], cells | {"message": message})
 
-    blank = " " * 7, TEXT
+    blank = " " * _KIND, TEXT
     lines = [row(blank, "times", f"{run.step_word}s", "ranks", ("message", MUTED))]
     for said in found:
         level = Level.BAD if said.is_error else Level.WATCH
@@ -118,9 +119,8 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         digest, view = self._shown, self.view
         if digest is None:
             return log_head(self._run, view, width)
-        gap = max(2, width - len(_TITLE) - len(digest.note))
-        head: Line = [(_TITLE + " " * gap, TITLE), (digest.note, MUTED)]
-        return [fit_line(head, width), [(view.glyphs.rule * width, RULE)]]
+        note = f"  {digest.note}"
+        return title_lines([(_TITLE, TITLE)], [(note, MUTED)], width, view)
 
     def text(self, width: int) -> Block:
         view, text, shift = self.view, self.status.filter, self._shift

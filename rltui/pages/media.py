@@ -15,8 +15,9 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from rltui.core.batch import MediaKind
+from rltui.core.level import Level
 from rltui.core.media import Histogram, Media, Pictures, PrecisionRecall
-from rltui.core.text import cell_width, words_match
+from rltui.core.text import words_match
 from rltui.draw.line import (
     MUTED,
     STRONG,
@@ -25,12 +26,12 @@ from rltui.draw.line import (
     Block,
     Entry,
     Line,
-    column,
-    fit_line,
+    badge_span,
     fixed,
     indented,
     plain,
     row_entry,
+    with_end,
 )
 from rltui.draw.prose import paragraph
 from rltui.draw.ridge import (
@@ -41,7 +42,7 @@ from rltui.draw.ridge import (
     quantile_line,
     ridge_lines,
 )
-from rltui.draw.table import heading
+from rltui.draw.table import Cells, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.media import Pixels, pixels_of, read_media
@@ -61,8 +62,10 @@ _WORDS = {
     MediaKind.PICTURE: "Picture",
     MediaKind.CURVE: "Precision and recall",
 }
-#: Cells of the steps of a line of the list.
-_NEWEST = 21
+_LAYOUT = """
+    name kind steps
+ 0   2*   11    19
+"""
 #: Rows above a picture, and columns beside it.
 _HEAD, _LEFT = 1, 2
 #: What stands in the place of what is being read.
@@ -240,7 +243,7 @@ class MediaView(Lines, Reading, PictureFrame):
 
     def lines_at(self, width: int, height: int) -> Block:
         """The lines at a size, a picture in letters."""
-        view, found = shell_of(self).view, self._shown
+        view, found = self.view, self._shown
         head, width, height = self._head_line(width, view), width - _LEFT, height - _HEAD
         if isinstance(found, str):
             lines = [[], *paragraph(view.glyphs.text(found), width - _LEFT, MUTED)]
@@ -268,9 +271,7 @@ class MediaView(Lines, Reading, PictureFrame):
                 (numbers.step(self.places[at].step), STRONG),
                 (f"  {at + 1} of {len(self.places)}", MUTED),
             ]
-        cells = sum(cell_width(t) for t, _ in right)
-        line = fit_line(line, max(0, width - cells - 5))
-        return [(" " * _LEFT, TEXT), *line, ("  ", TEXT), *right]
+        return [(" " * _LEFT, TEXT), *with_end(line, [("  ", TEXT), *right], width - 3)]
 
     def _histogram_lines(self, value: Histogram, view: View, width: int, height: int) -> Block:
         known = [(p.step, self._read.get(p)) for p in self.places]
@@ -384,14 +385,14 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
     def draw(key: MediaKey, cursor: bool) -> Line:
         steps = run.data.media.steps(key, run.as_of)
         last = f"{run.step_word} {numbers.step(steps[-1].step)}" if steps else "later"
-        line = [
-            (f"{view.glyphs.unknown} ", MUTED),
-            (view.glyphs.text(key.tag), STRONG if cursor else TEXT),
-        ]
-        right = f"  {numbers.exact(len(steps)):>3} to {last}"
-        name = fit_line(line, max(4, cells - 12 - _NEWEST))
-        return [*name, column(f"  {key.kind.value}", 12, MUTED), column(right, _NEWEST, MUTED)]
+        row: Cells = {
+            "name": (view.glyphs.text(key.tag), STRONG if cursor else TEXT),
+            "kind": (key.kind.value, MUTED),
+            "steps": (f"{numbers.exact(len(steps)):>3} to {last}", MUTED),
+        }
+        return columns.line([badge_span(Level.UNKNOWN, view.glyphs)], row)
 
+    columns = table_for(_LAYOUT, cells)
     head = heading("Histograms and pictures", cells, view, f"{len(keys)}, Enter opens")
     rows = [row_entry(k.id, partial(draw, k), cells, margin, view) for k in keys]
     return [fixed([], [(" " * margin, TEXT), *head]), *rows]

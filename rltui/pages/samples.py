@@ -36,7 +36,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import hard_wrap, paragraph
-from rltui.draw.table import heading
+from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
@@ -83,18 +83,12 @@ class _Column(NamedTuple):
     cell: Callable[[SampleRow], str]
     place: int
     """Columns stand in this order, which is not that of their importance."""
-    width: int = 0
-    """Cells, the last of them blank."""
-
-    def span(self, text: str) -> Span:
-        """A text in the column."""
-        look = STRONG if self.head == _REWARD and text != _REWARD else MUTED
-        return column(text, self.width, look, right=self.head != _END)
 
 
-def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> list[_Column]:
-    """The columns that a list of ``cells`` has room and something for, beside the text."""
-    looked_at, words, found = rows[:_LOOKED_AT], view.glyphs.text, list[_Column]()
+def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> tuple[list[_Column], Table]:
+    """The columns that a list of ``cells`` has room and something for, and with the text their
+    table."""
+    looked_at, words, found = rows[:_LOOKED_AT], view.glyphs.text, dict[_Column, int]()
     has_tokens = any(r.tokens for r in looked_at)
     names = dict.fromkeys(name for row in looked_at for name, _ in row.parts)
 
@@ -121,9 +115,12 @@ def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> list[_Colu
     ):
         head, told = words(wanted.head), {wanted.cell(row) for row in looked_at} - {""}
         width = min(longest([head, *told]) + 1, _CELLS)
-        if told and width <= cells - _TEXT - sum(c.width for c in found):
-            found.append(wanted._replace(head=head, width=width))
-    return sorted(found, key=lambda c: c.place)
+        if told and width <= cells - _TEXT - sum(found.values()):
+            found[wanted._replace(head=head)] = width
+    columns = sorted(found, key=lambda c: c.place)
+    sizes = {str(n): found[c] - 1 for n, c in enumerate(columns)}
+    right = {str(n): ">" for n, c in enumerate(columns) if c.head != _END}
+    return columns, Table(sizes | {"text": cells - sum(found.values())}, right, 0)
 
 
 def _step_words(rows: Sequence[SampleRow]) -> list[str]:
@@ -156,7 +153,13 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
     words, texts = view.glyphs.text, sample.texts
     further = texts[sample.spoken or len(texts) :]
     short = [(n, t) for n, t in further if len(t) <= _SHORT and "\n" not in t]
-    lines = _figure_lines([*((n, _figure(v)) for n, v in sample.figures), *short], view, width)
+    lines = Block()
+    for name, value in (*((n, _figure(v)) for n, v in sample.figures), *short):
+        pair: Line = [(f"{words(name)} ", MUTED), (words(value), STRONG)]
+        if lines and line_width(lines[-1]) + 3 + line_width(pair) <= width:
+            lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
+        else:
+            lines.append(pair)
     lines += [[]] if lines and sample.turns else []
     for turn in sample.turns:
         most = _LAST_TURN if turn is sample.turns[-1] else 1
@@ -167,17 +170,6 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
             lines.append(heading(name, width, view, f"{numbers.exact(len(text))} chars"))
             lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
 
-    return lines
-
-
-def _figure_lines(figures: Sequence[tuple[str, str]], view: View, width: int) -> Block:
-    lines = Block()
-    for name, value in figures:
-        pair: Line = [(f"{view.glyphs.text(name)} ", MUTED), (view.glyphs.text(value), STRONG)]
-        if not lines or line_width(lines[-1]) + 3 + line_width(pair) > width:
-            lines.append(pair)
-        else:
-            lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
     return lines
 
 
@@ -235,7 +227,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """The rows that pass the filter, in order."""
         self._made_of: tuple[object, ...] = ()
         """What the list shows: samples, how and how wide, filters, order."""
-        self._columns: list[_Column] = []
+        self._columns: tuple[list[_Column], Table] = [], Table({})
+        """The columns of the list before the text, and the table of all."""
         self._words: list[str] = []
         """What to say of the step, the longest first."""
 
@@ -378,9 +371,13 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         shown, ids = self._shown, [(r.position, r.item) for r in self._shown]
 
         def draw(row: SampleRow, cursor: bool) -> Line:
-            told = [c.span(c.cell(row)) for c in self._columns]
-            text = view.glyphs.text(row.preview), STRONG if cursor else TEXT
-            return fit_line([*told, (" ", TEXT), text], cells)
+            columns, table = self._columns
+            told: Cells = {
+                str(n): (c.cell(row), STRONG if c.head == _REWARD else MUTED)
+                for n, c in enumerate(columns)
+            }
+            told["text"] = f" {view.glyphs.text(row.preview)}", STRONG if cursor else TEXT
+            return table.line([], told)
 
         def entry(at: int) -> Entry[SampleId]:
             return row_entry(ids[at], partial(draw, shown[at]), cells, margin, view)
@@ -456,7 +453,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         if self._is_empty:
             return indented([fit_line(line, width)], 2)
 
-        heads = [c.span(c.head) for c in self._columns]
+        columns, table = self._columns
+        heads = table.line([], {str(n): (c.head, MUTED) for n, c in enumerate(columns)})
         counts = dict.fromkeys(map(numbers.exact, (len(self._shown), len(samples.rows))))
         notes = (samples.note, " of ".join(counts)) if samples.rows else ()
         rule = heading("", width - line_width(heads) - 5, view, spaced(*notes))

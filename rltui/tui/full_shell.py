@@ -27,9 +27,7 @@ class FullShell(ShellApp[Result]):
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         from rltui.tui.palette import PaletteScreen  # heavy
 
-        if not self.is_screen_installed("palette"):  # kept: making a screen takes time
-            self.install_screen(PaletteScreen(), "palette")
-        found = self.get_screen("palette", PaletteScreen).begin(offers, text)
+        found = self.kept_screen("palette", PaletteScreen).begin(offers, text)
         if found or not text:
             self.push_screen("palette")
         return found

@@ -21,7 +21,6 @@ from rltui.draw.line import (
     LEVEL_LOOK,
     LEVEL_WORDS,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
@@ -30,7 +29,6 @@ from rltui.draw.line import (
     Line,
     Span,
     Token,
-    fit_line,
     fixed,
     indented,
     line_width,
@@ -38,6 +36,7 @@ from rltui.draw.line import (
     side_by_side,
     style,
 )
+from rltui.draw.table import title_lines
 from rltui.draw.view import View
 from rltui.facts.x_axis import LEGEND
 from rltui.tui.keys import OVERLAY, PICKER, Key, covered
@@ -196,9 +195,7 @@ class HelpScreen(Overlay):
 
     def head(self, width: int) -> Block:
         line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
-        close = "Esc close"
-        line = [*fit_line(line, max(10, width - len(close))), (close, MUTED)]
-        return [line, [(self.view.glyphs.rule * width, RULE)]]
+        return title_lines(line, [("Esc close", MUTED)], width, self.view)
 
     def text(self, width: int) -> Block:
         glyphs = self.view.glyphs

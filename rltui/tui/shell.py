@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from textual import events, on
 from textual.app import App
@@ -19,6 +19,7 @@ from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.screen import Screen
 from textual.widget import Widget
 
 from rltui.core.errors import RltuiError, UsageError
@@ -45,6 +46,7 @@ from rltui.tui.terminal_picture import (
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
 
 Result = TypeVar("Result")
+Kept = TypeVar("Kept", bound=Screen[Any])
 #: Seconds that a notice stays: it hides keys.
 _NOTICE_S = 3.0
 #: Key of an action that the user took all keys from: no terminal sends it.
@@ -133,6 +135,12 @@ class ShellApp(CellDiffApp[Result]):
         shipped = {k.action: ",".join(k.keys) for k in KEYS}
         changed = {a: own.get(a) or _NO_KEY for a in shipped if own.get(a) != shipped[a]}
         self.set_keymap(changed)
+
+    def kept_screen(self, name: str, make: Callable[[], Kept]) -> Kept:
+        """The screen of this name; kept, because making one takes time."""
+        if not self.is_screen_installed(name):
+            self.install_screen(make(), name)
+        return cast(Kept, self.get_screen(name))
 
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         """Show the palette, for a ``text`` only if that finds anything. Returns whether it did."""

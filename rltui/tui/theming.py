@@ -16,17 +16,18 @@ from rltui.draw.theme import DEFAULT, Theme, completed, is_colour
 
 #: Words of an ANSI colour of a theme that name no colour.
 _NO_COLOURS = ("bold", "dim", "reverse", DEFAULT, "none")
-#: Token -> names of Textual's colours that stand for it, the best first.
-_NAMES: dict[Token, tuple[str, ...]] = {
-    Token.BG: ("background",),
-    Token.RAISED: ("surface",),
-    Token.TEXT: ("foreground",),
-    Token.ACCENT: ("text-primary", "primary"),
-    Token.OK: ("text-success", "success"),
-    Token.WATCH: ("text-warning", "warning"),
-    Token.BAD: ("text-error", "error"),
-    Token.SERIES: ("text-secondary", "secondary"),
-}
+#: Textual's colours, each with the token that it stands for.
+_COLOURS = """
+background bg
+surface raised
+foreground text
+primary accent
+success ok
+warning watch
+error bad
+secondary series
+"""
+_TOKENS = {name: Token(token) for name, token in map(str.split, _COLOURS.strip().splitlines())}
 
 
 class Palette:
@@ -107,15 +108,7 @@ def textual_theme(theme: Theme) -> TextualTheme:
 
     return TextualTheme(
         name=theme.name,
-        primary=colours[Token.ACCENT],
-        secondary=colours[Token.SERIES],
         accent=colours[Token.ACCENT],
-        warning=colours[Token.WATCH],
-        error=colours[Token.BAD],
-        success=colours[Token.OK],
-        foreground=colours[Token.TEXT],
-        background=colours[Token.BG],
-        surface=colours[Token.RAISED],
         panel=colours[Token.RAISED],
         dark=theme.dark,
         variables={
@@ -123,6 +116,7 @@ def textual_theme(theme: Theme) -> TextualTheme:
             "input-cursor-foreground": colours[Token.BG],
             "input-selection-background": colours[Token.LINE],
         },
+        **{name: colours[token] for name, token in _TOKENS.items()},  # type: ignore[arg-type]
     )
 
 
@@ -130,10 +124,11 @@ def tokens_of(theme: TextualTheme) -> Theme:
     """A theme of Textual as one of ours; colours that it lacks are mixed from those it has."""
     named = theme.to_color_system().generate()
     found = {}
-    for token, names in _NAMES.items():
-        colours = [c for n in names if is_colour(c := named.get(n, "")[:7])]
-        if colours:
-            found[token] = colours[0].lower()
+    for name, token in _TOKENS.items():
+        # what Textual writes in a colour is readable on its background
+        colours = (named.get(key, "")[:7] for key in (f"text-{name}", name))
+        if colour := next(filter(is_colour, colours), ""):
+            found[token] = colour.lower()
     if Token.BG not in found:  # the terminal's own colours
         found = {}
     return completed(theme.name, theme.dark, found, terminal=Token.BG not in found)

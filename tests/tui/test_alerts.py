@@ -125,7 +125,7 @@ async def test_m_mutes_the_finding_at_the_cursor_and_takes_it_back() -> None:
         report = hand.run.run.report
         assert report is not None
         assert title not in {f.title for f in report.findings}
-        hand.run.findings.findings.put(hand.ids[[str(i) for i in hand.ids].index(
+        hand.run.findings.items.put(hand.ids[[str(i) for i in hand.ids].index(
             next(str(i) for i in hand.ids if title in str(i)))])  # fmt: skip
         await hand.settle()
         await hand.press("M")

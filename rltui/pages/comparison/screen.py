@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from textual.app import ComposeResult
@@ -42,8 +43,6 @@ from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
-_NAME = "comparison"
-
 
 class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARISON,)):
     """The cursor moves over runs and, sideways, over metrics."""
@@ -60,8 +59,6 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         self.opens: Open = lambda _run, _then: None
         self._filter = ""
         """The filter that the screen opens with."""
-        self._opened: MetricScreen | None = None
-        """The screen of one metric; kept, because making a screen takes time."""
         self._at: tuple[RunView, str] | None = None
         """The run and the tag that the cursor begins on."""
         self._by = ""
@@ -321,17 +318,16 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         if tag is None:
             self._go_on(run, lambda _screen: None)
             return
-        screen = self._opened
-        if screen is None:
-            screen = self._opened = MetricScreen(self._session, run)
-            self.shell.install_screen(screen, "compared metric")
+        make = partial(MetricScreen, self._session, run)
+        screen = self.shell.kept_screen("compared metric", make)
         screen.choose(run, run.infos[tag].category.value, tag, "", None)
-        if self.shell.screen is self:  # a second click may come before the first has opened it
-            self.shell.push_screen(screen, self._come_back)
 
-    def _come_back(self, left: Left | None) -> None:
-        if left is not None and left.then is not None and self._opened is not None:
-            self._go_on(self._opened.run, left.then)
+        def come_back(left: Left | None) -> None:
+            if left is not None and left.then is not None:
+                self._go_on(screen.run, left.then)
+
+        if self.shell.screen is self:  # a second click may come before the first has opened it
+            self.shell.push_screen(screen, come_back)
 
     def _go_on(self, run: RunView, then: Then) -> None:
         """Leave for the screen of a run."""
@@ -373,9 +369,7 @@ def open_comparison(
         some = f", {len(passing)} with values" if len(passing) < shown else ""
         shell.say(f"the filter shows {shown} of {total} runs{some}; Esc clears it")
         return
-    if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
-        shell.install_screen(ComparisonScreen(session), _NAME)
-    screen = shell.get_screen(_NAME, ComparisonScreen)
+    screen = shell.kept_screen("comparison", lambda: ComparisonScreen(session))
 
     if screen in shell.screen_stack:  # below the metric that it opened
         screen.begin(screen.opens, at, screen.status.filter)

@@ -9,7 +9,6 @@ from rltui.core.text import cell_width, fit, spaced
 from rltui.draw.line import (
     LEVEL_BOLD,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     Block,
@@ -23,7 +22,6 @@ from rltui.draw.line import (
     style,
     with_end,
 )
-from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.table import heading
 from rltui.draw.view import View
@@ -45,11 +43,11 @@ from rltui.pages.findings.lines import (
     span_words,
 )
 from rltui.pages.run.metric_table import (
-    chart_title,
     columns_for,
     metric_heads,
     row_line,
     spark_line,
+    titled_chart,
 )
 from rltui.session import RunView
 
@@ -105,9 +103,8 @@ class _Detail:
         room = self._height - len(lines)
         if room < 8 or tag is None or tag not in self._run.infos:
             return lines
-        head = chart_title(self._run, tag, self._view, self._width)
-        chart = chart_lines(self._run, tag, self._view, self._width, min(room - 2, 34))
-        return [*lines, [], head, *chart]
+        height = min(room - 1, 35)
+        return [*lines, [], *titled_chart(self._run, tag, self._view, self._width, height)]
 
     def _judged(self, lines: Block) -> Block:
         """The lines, the rows that rules have judged, with their limits, and a chart."""
@@ -140,12 +137,6 @@ class _Detail:
         lines += self._text("A straight line through the newest part of the run; no finding yet.")
         return self._chart(tag, lines)
 
-    def _head(self, mark: str, title: str, look: Style, note: str) -> Line:
-        """Badge and title, a rule, and a note at the right end."""
-        head: Line = [(f"{mark} ", look), (self._words(title), look), (" ", TEXT)]
-        room = self._width - line_width(head) - cell_width(note) - 1
-        return [*head, (self._view.glyphs.rule * room, RULE), (f" {note}", MUTED)]
-
     def _began(self, tag: str) -> Block:
         """The head of a story: the setting that is its cause, or for "" how the run ended."""
         run, view, width = self._run, self._view, self._width
@@ -161,7 +152,8 @@ class _Detail:
             return [*lines, [], [("t shows the end of the log", MUTED)]]
         setting, top = story.setting, story.top
         if setting is not None and setting.tag == tag and top is not None:
-            lines = [self._head(mark, story_words.title(story, top), look, top.symptom.id)]
+            title = f"{mark} {story_words.title(story, top)}"
+            lines = [heading(title, width, view, top.symptom.id, look=look)]
             lines += self._text(story_words.summary(story))
         else:
             lines = [heading(run.infos[tag].title, width, view, tag)]
@@ -189,7 +181,8 @@ class _Detail:
     def _finding(self, row: findings.FindingRow) -> Block:
         run, view, finding = self._run, self._view, row.finding
         glyph, token, bold = badge_of(finding, view)
-        lines = [self._head(glyph, finding.title, style(token, bold=bold), finding.rule)]
+        title, look = f"{glyph} {finding.title}", style(token, bold=bold)
+        lines = [heading(title, self._width, view, finding.rule, look=look)]
         lines += self._text(sentences.summary(finding))
         facts = [*evidence_facts(run, finding, whole=self._height < 1)]
         facts.append(("because", story_words.cause_words(run, finding)))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from textual.app import ComposeResult
-from textual.containers import Container
 from textual.geometry import Size
 
-from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.draw.line import (
@@ -52,9 +50,9 @@ from rltui.pages.findings.lines import (
     row_of,
     story_lines,
 )
+from rltui.pages.run_pane import RunPane
 from rltui.session import RunView
-from rltui.tui.shell import shell_of
-from rltui.tui.widgets.lines import LineList, Lines
+from rltui.tui.widgets.lines import Lines
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
@@ -282,7 +280,7 @@ def _listed(
     return [*lines, *more[: max(0, room)]]
 
 
-class FindingsPane(Container):
+class FindingsPane(RunPane):
     """The body of the run's screen for the tab Findings."""
 
     DEFAULT_CSS = """
@@ -291,42 +289,30 @@ class FindingsPane(Container):
     """
 
     def __init__(self, run: RunView) -> None:
-        super().__init__()
-        self.findings = LineList[ItemId](id="findings")
-        """The list."""
-        self._run = run
-        self._layout = findings_layout(80, 24, 0)
+        super().__init__(run, "findings", findings_layout(80, 24, 0))
         self._room = 0, 0, 0
         """(lines of the list, width and height of the pane)."""
-        self._left: dict[RunKey, ItemId | None] = {}
-        """Run -> the item that the user put the cursor on there."""
 
     def compose(self) -> ComposeResult:
-        yield self.findings
+        yield self.items
         yield Lines(self._draw_detail, id="detail")
-
-    def turn_to(self, run: RunView) -> None:
-        """Show another run from now on, with the cursor where it was."""
-        self._left[self._run.key] = self.findings.chosen
-        self._run, self.findings.chosen = run, self._left.get(run.key)
 
     def show(self, size: Size, alone: str) -> None:
         """Show the findings in a pane of ``size``; ``alone``: "list" or "chart", its detail."""
-        run, view = self._run, shell_of(self).view
         wide = size.width >= 100 and not alone
         layout = findings_layout(size.width, size.height, 0, alone)
-        entries = finding_entries(run, view, layout.rows, layout.margin)
+        entries = finding_entries(self._run, self.view, layout.rows, layout.margin)
 
         lines = sum(e.height for e in entries)
         if not wide:
             layout = findings_layout(size.width, size.height, lines, alone)
         self._layout, self._room = layout, (lines, *size)
         self.set_class(wide, "-wide")
-        self.findings.display = layout.left > 0
+        self.items.display = layout.left > 0
         self.query_one("#detail").display = alone != "list"
-        self.findings.styles.width = layout.left
+        self.items.styles.width = layout.left
         first = (e.id for e in entries if not isinstance(e.id, CalmId | SkippedId | None))
-        self.findings.show(entries, next(first, None))
+        self.items.show(entries, next(first, None))
         self.on_line_list_moved()
 
     def on_line_list_moved(self) -> None:
@@ -336,14 +322,14 @@ class FindingsPane(Container):
         if 0 < listed < min(lines, height):
             detail = self._draw_detail(width, height - listed)
             listed = min(lines, height - len(detail))
-        self.findings.styles.height = listed
+        self.items.styles.height = listed
         self.query_one("#detail", Lines).update()
 
     def _draw_detail(self, width: int, height: int) -> Block:
-        run, view, layout = self._run, shell_of(self).view, self._layout
+        layout = self._layout
         margin = 1 if layout.side else layout.margin
         cells = layout.side or width - margin - 1
         from rltui.pages.findings.findings_detail import detail_lines  # heavy
 
-        lines = detail_lines(run, self.findings.cursor, view, cells, height)
+        lines = detail_lines(self._run, self.items.cursor, self.view, cells, height)
         return indented(lines, margin)

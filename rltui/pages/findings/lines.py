@@ -14,7 +14,6 @@ from rltui.draw.line import (
     LEVEL_BOLD,
     LEVEL_TOKEN,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
@@ -29,7 +28,7 @@ from rltui.draw.line import (
     with_end,
 )
 from rltui.draw.prose import fact_table, named_lines, paragraph, whole_clauses, wrap
-from rltui.draw.table import heading
+from rltui.draw.table import heading, title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -303,15 +302,15 @@ def story_lines(
 
 def log_head(run: RunView, view: View, width: int) -> Block:
     """Above the log: which file it is, and how the run ended."""
-    path, head, rule = newest_log(run), [("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]
+    path = newest_log(run)
     if path is None:
-        return [head, rule]
+        return title_lines([("Log ", TITLE)], [], width, view)
     name = clean(str(path)) if path != PIPE else PIPE_NAME
     shown = fit_middle(name, max(10, width - 26))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
     look = style(Token.MUTED, link=view.link(path))
-    head = [*fit_line([*head, (shown, look)], max(10, width - 20)), size]
-    return [head, rule, *ending_lines(run, view, width)]
+    head = title_lines([("Log ", TITLE), (shown, look)], [size], width, view)
+    return [*head, *ending_lines(run, view, width)]
 
 
 def died_lines(run: RunView, view: View, width: int, height: int) -> Block:

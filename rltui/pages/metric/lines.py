@@ -15,7 +15,6 @@ from rltui.draw.line import (
     LEVEL_LOOK,
     LEVEL_WORDS,
     MUTED,
-    RULE,
     STRONG,
     TEXT,
     TITLE,
@@ -26,7 +25,6 @@ from rltui.draw.line import (
     indented,
     side_by_side,
     style,
-    with_end,
 )
 from rltui.draw.marked_runs import told_lines
 from rltui.draw.metric_chart import (
@@ -36,7 +34,7 @@ from rltui.draw.metric_chart import (
     statistics_in_line,
 )
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
-from rltui.draw.table import heading
+from rltui.draw.table import heading, title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.cache import RunSeriesCache, kept
@@ -105,9 +103,7 @@ def metric_lines(
 
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
-    lines = [with_end(head, [(f" {where}", MUTED)], inner)]
-    if height >= 16:
-        lines.append([(view.glyphs.rule * inner, RULE)])
+    lines = title_lines(head, [(f" {where}", MUTED)], inner, view)[: 1 + (height >= 16)]
 
     # the facts stand right of the chart, on a narrow screen below it
     room, is_wide = height - len(lines), width >= 110 and not alone
@@ -186,11 +182,8 @@ _LOOKS = {
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> Block:
     """A metric: its meaning, its limits, why it has its badge now, and the next step."""
     info, words = run.infos[tag], view.glyphs.text
-    unit = f"   {info.unit}" if info.unit else ""
-    lines: Block = [
-        [(words(info.title), TITLE), (words(unit), MUTED)],
-        [(view.glyphs.rule * width, RULE)],
-    ]
+    unit = f"   {info.unit}"
+    lines = title_lines([(words(info.title), TITLE), (words(unit), MUTED)], [], width, view)
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
     lines += [*paragraph(words(meaning), width), []]
     for name, text in _facts(run, tag):

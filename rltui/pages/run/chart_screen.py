@@ -21,7 +21,7 @@ from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
 from rltui.tui.run_actions import ask_note, compare, keep_note
 from rltui.tui.screen import ChartOptions, Commands
-from rltui.tui.shell import Offer, shell_of
+from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import Lines
 
 #: What a screen of a run does once it is shown.
@@ -295,7 +295,7 @@ class TabBar(Lines):
 
     def _tabs(self, width: int, height: int) -> list[Line]:
         run, tab = self._shown()
-        view = shell_of(self).view
+        view = self.view
         line, self.spots = tab_line(run, tab, view, width)
         return [line, tab_rule(self.spots, tab, view, width)][:height]
 

@@ -54,7 +54,6 @@ from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView
-from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines
 
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
@@ -311,7 +310,7 @@ class Grid(Lines):
     ) -> None:
         """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
         a few at a time, so that keys are answered in between."""
-        view = shell_of(self).view
+        view = self.view
         if run is not self._run:
             self.cross = None
         self._legend = _legend_height(run, self.cross, view, size.height)
@@ -350,7 +349,7 @@ class Grid(Lines):
         """Draw some of the charts that had to wait."""
         self._scheduled = False
         if self.display:
-            self._slice = _SLICE_MARKED if shell_of(self).view.marked else _SLICE
+            self._slice = _SLICE_MARKED if self.view.marked else _SLICE
             super().update()
 
     def update(self) -> None:
@@ -375,7 +374,7 @@ class Grid(Lines):
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:
             return f"{count} charts" if count != 1 else "1 chart"
-        return shell_of(self).view.glyphs.text(f"{first + 1}–{first + shown} of {count}")
+        return self.view.glyphs.text(f"{first + 1}–{first + shown} of {count}")
 
     @property
     def _place(self) -> int:
@@ -395,7 +394,7 @@ class Grid(Lines):
         return self._rows[max(0, min(last, wanted))].tag
 
     def _draw_charts(self, width: int, _height: int) -> Block:
-        first, queue, view = self._top * self.grid_layout.columns, self._queue, shell_of(self).view
+        first, queue, view = self._top * self.grid_layout.columns, self._queue, self.view
         if first != self._first:
             self._first, self._slice, self._in_turn = first, 0, False
         queue.most = self._slice
@@ -415,7 +414,7 @@ class Grid(Lines):
         cursor."""
         if not self._legend:
             return []
-        run, tag, view, legend = self._run, self._cursor(), shell_of(self).view, Block()
+        run, tag, view, legend = self._run, self._cursor(), self.view, Block()
         if self.cross is not None and tag in run.infos:
             legend = reading_lines(run, tag, self.cross, view, width, self._legend)
         if not legend and view.marked:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad, spaced
@@ -21,6 +21,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Entry,
     Line,
     Span,
@@ -30,6 +31,7 @@ from rltui.draw.line import (
     longest,
     row_entry,
 )
+from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, Episode, columns_until, spark_of
 from rltui.draw.table import Head, Table, heading, table_for
@@ -391,10 +393,14 @@ def list_head(
     return heading(title, columns.width, view, level=section.level, heads=heads)
 
 
-def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
-    """Title, rule, unit and tag above a chart."""
+def titled_chart(
+    run: RunView, tag: str, view: View, width: int, height: int, **options: Any
+) -> Block:
+    """A chart under its title, with unit and tag; ``options``: see
+    :func:`~rltui.draw.metric_chart.chart_lines`."""
     info, words = run.infos[tag], view.glyphs.text
     note = spaced(info.unit, tag, by="   ")
     if cell_width(words(f"{info.title}{note}")) + 4 > width:
         note = info.unit
-    return heading(info.title, width, view, note)
+    chart = chart_lines(run, tag, view, width, height - 1, **options)
+    return [heading(info.title, width, view, note), *chart]

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.geometry import Size
 
-from rltui.core.batch import RunKey
 from rltui.core.record import record
 from rltui.core.text import cell_width
 from rltui.draw.line import (
@@ -62,10 +61,10 @@ from rltui.pages.run.tab import (
     tag_to_chart,
     tags_beside,
 )
+from rltui.pages.run_pane import RunPane
 from rltui.session import RunView
 from rltui.session.limits import session_limits
-from rltui.tui.shell import shell_of
-from rltui.tui.widgets.lines import LineList, Lines
+from rltui.tui.widgets.lines import Lines
 
 
 @record
@@ -83,25 +82,21 @@ class Arrangement:
         return self.grid and not self.alone
 
 
-class MetricsPane(Horizontal):
+class MetricsPane(RunPane):
     """The body of the run's screen for every tab but Findings."""
 
     DEFAULT_CSS = """
-    MetricsPane { height: 1fr; }
+    MetricsPane { height: 1fr; layout: horizontal; }
     MetricsPane #left { height: 1fr; }
     MetricsPane #head { height: 1; }
     """
 
     def __init__(self, run: RunView) -> None:
-        super().__init__()
-        self.rows = LineList[str](id="rows")
-        """The list."""
-        self.grid = Grid(run, lambda: self.rows.cursor)
+        super().__init__(run, "rows", tab_layout(OVERVIEW, 80, 24, 0))
+        self.grid = Grid(run, lambda: self.items.cursor)
         """The charts that can take the place of the list."""
-        self._run = run
         self._tab = ""
         self._sections: Sequence[Section] = []
-        self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._arrangement = Arrangement()
         self._top: Block = []
         """The lines above the list."""
@@ -109,8 +104,6 @@ class MetricsPane(Horizontal):
         """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
-        self._left: dict[RunKey, dict[str, str | None]] = {}
-        """Run -> the chosen rows of its tabs, for the runs that were shown before."""
         self._first: str | None = None
         """The row that the cursor is on until the user moves it, while the tab is open."""
         self._settled = False
@@ -122,14 +115,14 @@ class MetricsPane(Horizontal):
         with Vertical(id="left"):
             yield Lines(lambda *_: indented(self._top, self._layout.margin), id="top")
             yield Lines(self._draw_head, id="head")
-            yield self.rows
+            yield self.items
             yield Lines(self._draw_below, id="below")
         yield Lines(self._draw_side, id="side")
         yield self.grid
 
     def turn_to(self, run: RunView) -> None:
         """Show another run from now on, each tab with the cursor where it was."""
-        self._chosen[self._tab] = self.rows.chosen
+        self._chosen[self._tab] = self.items.chosen
         self._left[self._run.key] = self._chosen
         self._run, self._chosen, self._tab = run, self._left.get(run.key, {}), ""
         for name in ("#below", "#side"):
@@ -150,7 +143,7 @@ class MetricsPane(Horizontal):
 
     def show(self, tab: str, text: str, size: Size, arrangement: Arrangement) -> None:
         """Show a tab after the filter ``text``, in a pane of ``size``."""
-        run, rows, view = self._run, self.rows, shell_of(self).view
+        run, rows, view = self._run, self.items, self.view
         if other := (tab, arrangement) != (self._tab, self._arrangement):
             if self._tab:
                 self._chosen[self._tab] = rows.chosen
@@ -175,7 +168,7 @@ class MetricsPane(Horizontal):
 
     def _show_list(self, text: str, size: Size, count: int, hidden: Block) -> None:
         """Show the ``count`` rows as a list, and below them the lines ``hidden``."""
-        run, tab, view = self._run, self._tab, shell_of(self).view
+        run, tab, view = self._run, self._tab, self.view
         cells = tab_layout(tab, size.width, size.height, 0).rows
         self._top = top_lines(run, tab, view, cells, size.height)
         width, height, alone = size.width, size.height - len(self._top), self._arrangement.alone
@@ -208,19 +201,19 @@ class MetricsPane(Horizontal):
             self.query_one(name).display = display
         self.query_one("#top").styles.height = len(self._top) or 1
         self.query_one("#left").styles.width = layout.left
-        self.rows.styles.height = layout.list_height
+        self.items.styles.height = layout.list_height
         self.grid.display = False
-        self.rows.show([*entries, *(fixed(x) for x in hidden)], self._first)
+        self.items.show([*entries, *(fixed(x) for x in hidden)], self._first)
 
     def _entries(self, text: str, layout: PaneLayout, count: int) -> list[Entry[str]]:
         """The ``count`` rows as entries, or what stands in their place."""
-        run, view = self._run, shell_of(self).view
+        run, view = self._run, self.view
         if not count:
             return [fixed(x) for x in empty_lines(run, bool(text), view, layout)]
         if self._tab != OVERVIEW:
             columns = columns_of(self._rows, layout.rows, view)
             return section_entries(run, self._sections, columns, view, layout.margin)
-        kept = self.rows.chosen or self._first
+        kept = self.items.chosen or self._first
         entries = overview_entries(run, self._sections, view, layout, kept)
         self._tells = entries.tells
         return entries
@@ -230,11 +223,11 @@ class MetricsPane(Horizontal):
         list keeps the cursor, out of sight."""
         pinned = [s for s in self._sections if s.title == PINNED]
         rows = rows_in(pinned or self._sections)
-        if self.rows.display:
-            self.rows.display = False
-            self.rows.repaint_all()  # nothing of it is painted any more
+        if self.items.display:
+            self.items.display = False
+            self.items.repaint_all()  # nothing of it is painted any more
         # without lines the list has the same size for every tab: Textual lays out nothing again
-        self.rows.show([Entry(r.tag, lambda _: [], 0) for r in rows], self._first)
+        self.items.show([Entry(r.tag, lambda _: [], 0) for r in rows], self._first)
         self.query_one("#left").display = self.query_one("#side").display = False
         self.grid.display = True
         self._show_media()
@@ -244,7 +237,7 @@ class MetricsPane(Horizontal):
         """Put the cursor of a tab on a row."""
         self._chosen[tab] = tag
         if tab == self._tab:
-            self.rows.put(tag)
+            self.items.put(tag)
 
     def update_details(self) -> None:
         """Draw what depends on the cursor."""
@@ -255,7 +248,7 @@ class MetricsPane(Horizontal):
 
     def _show_media(self) -> None:
         """Show the histogram or picture at the cursor where a chart would be."""
-        run, cursor = self._run, self.rows.cursor
+        run, cursor = self._run, self.items.cursor
         keys = run.data.media.keys if self._tab == ALL else ()
         key = next((k for k in keys if k.id == cursor), None)
         beside = self._layout.side > 0 and not self.grid.display
@@ -283,23 +276,22 @@ class MetricsPane(Horizontal):
     # -- drawing ---------------------------------------------------------------------------
 
     def _draw_head(self, _width: int, _height: int) -> Block:
-        layout, view = self._layout, shell_of(self).view
+        layout, view = self._layout, self.view
         if not self._sections:
             return []
         columns = columns_of(self._rows, layout.rows, view)
         first, last = (
-            min(n, len(self._rows)) for n in self.rows.in_view
+            min(n, len(self._rows)) for n in self.items.in_view
         )  # media stand below the metrics
         head = list_head(self._run, self._sections, columns, view, (min(first, last - 1), last))
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> Block:
-        view = shell_of(self).view
-        cursor, rows = self.rows.cursor, self._rows
-        return below_lines(self._run, cursor, view, self._layout, height, rows)
+        cursor, layout = self.items.cursor, self._layout
+        return below_lines(self._run, cursor, self.view, layout, height, self._rows)
 
     def _draw_side(self, _width: int, height: int) -> Block:
-        width, view, rows = self._layout.side - 1, shell_of(self).view, self.rows
+        width, view, rows = self._layout.side - 1, self.view, self.items
         tag = tag_to_chart(self._run, self._tab, rows.chosen, rows.cursor)
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None

@@ -31,7 +31,7 @@ from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 if TYPE_CHECKING:
-    from rltui.pages.metric.screen import Left, MetricScreen
+    from rltui.pages.metric.screen import Left
 
 
 class GridKeys(ChartScreen, ListScreen):
@@ -158,8 +158,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         self._tabs: dict[RunKey, str] = {}
         """The tab that the user left another run at."""
         self._newest_mute: MutedFinding | None = None
-        self._metric: MetricScreen | None = None
-        """The screen of one metric; kept, because making one takes time."""
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
@@ -215,8 +213,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def items(self) -> LineList[Any]:
         """The list of the present tab."""
         if self.tab == FINDINGS_TAB:
-            return self.findings.findings
-        return self.timing.stages if self.has_stages else self.metrics.rows
+            return self.findings.items
+        return self.timing.items if self.has_stages else self.metrics.items
 
     @property
     def tag(self) -> str | None:
@@ -313,12 +311,10 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
         """Show the large chart of a row, with the crosshair at ``step``."""
-        screen, run = self._metric, self.run
-        if screen is None:
-            from rltui.pages.metric.screen import MetricScreen  # heavy
+        from rltui.pages.metric.screen import MetricScreen  # heavy
 
-            screen = self._metric = MetricScreen(self.session, run)
-            self.shell.install_screen(screen, "metric")
+        run = self.run
+        screen = self.shell.kept_screen("metric", lambda: MetricScreen(self.session, run))
         screen.choose(run, tab, tag, self.status.filter, step)
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)

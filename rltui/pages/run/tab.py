@@ -40,7 +40,7 @@ from rltui.facts.story import main_story, stories
 from rltui.facts.story_words import Part
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
 from rltui.pages.findings.lines import calm_lines, died_lines, first_mover_lines
-from rltui.pages.run.metric_table import chart_title, columns_of, fitted, section_entries
+from rltui.pages.run.metric_table import columns_of, fitted, section_entries, titled_chart
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
 
@@ -93,9 +93,8 @@ def chart_alone(
 ) -> Block:
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
     told, zoom = told_lines(run, tag, cross, view, width, height), Zoom(cross)
-    room = height - 1 - len(told)
-    chart = chart_lines(run, tag, view, width, room, zoom=zoom, told=bool(told))
-    return [chart_title(run, tag, view, width), *chart, *told]
+    room, is_told = height - len(told), bool(told)
+    return [*titled_chart(run, tag, view, width, room, zoom=zoom, told=is_told), *told]
 
 
 class OverviewEntries(list[Entry[str]]):
@@ -281,8 +280,7 @@ def side_lines(
         return lines
     linked = _linked(run, cursor) if room >= 31 else []
     tall = min(room - len(linked) * _SMALL_CHART - 4, 27) if linked else min(room, 31)
-    lines.append(chart_title(run, cursor, view, width))
-    lines += chart_lines(run, cursor, view, width, tall - 1, stacked=bool(linked))
+    lines += titled_chart(run, cursor, view, width, tall, stacked=bool(linked))
 
     if linked:
         lines += [[], heading("moves with it", width, view, "same steps")]
@@ -322,10 +320,7 @@ def _side_by_side(
     """Two charts side by side, three blanks between them; only the left one names its events."""
     each = (width - 3) // 2
     left, right = (
-        [
-            chart_title(run, tag, view, each),
-            *chart_lines(run, tag, view, each, height - 1, timeline=timeline),
-        ]
+        titled_chart(run, tag, view, each, height, timeline=timeline)
         for tag, timeline in zip(tags, timelines, strict=True)
     )
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, fit_middle
+from rltui.core.text import cell_width, clean, counted, fit, fit_middle
 from rltui.draw.line import (
     CHOSEN_HEAD,
     LEVEL_BOLD,
@@ -36,7 +36,6 @@ from rltui.draw.line import (
     slot_look,
     with_margin,
 )
-from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
 from rltui.draw.table import Cells, heading
 from rltui.draw.view import View
@@ -50,7 +49,7 @@ from rltui.facts.story import main_story
 from rltui.facts.story_words import run_words
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.run.header import run_header, state_spans
-from rltui.pages.run.metric_table import chart_title, spark_line
+from rltui.pages.run.metric_table import spark_line, titled_chart
 from rltui.pages.run.tab import companions, tag_to_chart
 from rltui.pages.runs.columns import WIDE, RunColumns
 from rltui.session import RunView
@@ -286,8 +285,11 @@ def waiting_lines(
     found, where rltui searches, and which troubles there are. ``unmatched`` says that the chosen
     runs are not among those that were found; ``searching``: logdirs whose first search is under
     way; ``awaited``: logdirs that do not exist yet -> a path of nearly the same name."""
-    troubles = [note for note in troubles if note.path not in awaited]
-    below = _trouble_lines(troubles, width)
+    troubles, below = [note for note in troubles if note.path not in awaited], Block()
+    failed, refused = troubles_in(troubles), [n for n in troubles if n.level < Level.WATCH]
+    for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
+        if notes:
+            below += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
     if searching and not expected:
         lines = [[], *([("  ", TEXT), *line] for line in search_lines(searching, width - 3))]
         return [*lines, *below][:height]
@@ -295,7 +297,7 @@ def waiting_lines(
     names = [fit(clean(str(p)), width - 6) for p in logdirs]
     doing = "no log could be read in" if troubles else "waiting for logs in"
     if expected:
-        doing = f"reading {'1 run' if expected == 1 else f'{numbers.step(expected)} runs'} in"
+        doing = f"reading {counted(expected, 'run')} in"
     said = wrap(unmatched, max(1, width - 4)) if unmatched else []
     lines = [[], *([(f"  {x}", TEXT)] for x in [*said, doing])]
 
@@ -308,17 +310,6 @@ def waiting_lines(
         lines += [[], [(f"  a run appears here as soon as {there}", MUTED)]]
 
     return [*lines, *below][:height]
-
-
-def _trouble_lines(troubles: Sequence[Note], width: int) -> Block:
-    """The notes: trouble reading, then files that are no logs."""
-    lines: Block = []
-    failed = [n for n in troubles if n.level >= Level.WATCH]
-    refused = [n for n in troubles if n.level < Level.WATCH]
-    for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
-        if notes:
-            lines += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
-    return lines
 
 
 def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> Block:
@@ -385,8 +376,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> Block:
 
     for at, tag in enumerate(tags[:count]):
         timeline = "unnamed" if at else "named"
-        chart = [chart_title(run, tag, view, cells)]
-        chart += chart_lines(run, tag, view, cells, body - 1, timeline=timeline)
+        chart = titled_chart(run, tag, view, cells, body, timeline=timeline)
         charts = side_by_side(charts, chart, cells, _GAP, body) if at else chart
     lines = side_by_side(findings_pane(run, left, body, view), charts, left, _GAP, body)
 
@@ -400,9 +390,8 @@ def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
     # the head of the findings says no more than the header of the screen
     lines = [_preview_title(run, view, width), *findings_pane(run, width, most + 1, view)[1:]]
     lines = lines[: most + 1]
-    if drawn and tag is not None and (room := height - len(lines) - 1) >= _LOW - 3:
-        lines += [chart_title(run, tag, view, width)]
-        lines += chart_lines(run, tag, view, width, room)
+    if drawn and tag is not None and (room := height - len(lines)) >= _LOW - 2:
+        lines += titled_chart(run, tag, view, width, room)
     return lines
 
 

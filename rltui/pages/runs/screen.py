@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from textual.app import ComposeResult
 
@@ -60,8 +61,6 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._listed = ListedRuns()
         self._shown: list[ListedRun] = []
         self._rows: RunRows | None = None
-        self._opened: RunScreen | None = None
-        """The screen of a run; kept, because it takes time to make and knows where the user was."""
         self._settled = False
         """Whether it is decided to open the only run or to list several."""
 
@@ -186,14 +185,12 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self.shell.screen is not self:  # a second click may come before the first has opened it
             return
         run = self._session.views[key]
-        if self._opened is None:
-            self._opened = RunScreen(self._session, run, self._from_picker)
-            self.shell.install_screen(self._opened, "run")
-        else:
-            self._opened.turn_to(run)
+        make = partial(RunScreen, self._session, run, self._from_picker)
+        screen = self.shell.kept_screen("run", make)  # which knows where the user was
+        screen.turn_to(run)
         self.items.chosen = key
         self.status.leave(keep=True)
-        self.shell.push_screen(self._opened)
+        self.shell.push_screen(screen)
 
     def action_enter(self) -> None:
         """Open the run at the cursor."""
@@ -266,8 +263,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def _open_and(self, run: RunView, then: Then) -> None:
         self.open_run(run.key)
-        if self._opened is not None:
-            self._opened.call_later(then, self._opened)
+        if self.shell.is_screen_installed("run"):
+            screen = self.shell.get_screen("run", RunScreen)
+            screen.call_later(then, screen)
 
     def _in_run(self, then: Then) -> None:
         """Open the run at the cursor, and go on there."""

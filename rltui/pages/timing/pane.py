@@ -7,10 +7,8 @@ import math
 from collections.abc import Iterator
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.geometry import Size
 
-from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.stack import bar_line
@@ -37,6 +35,7 @@ from rltui.facts.timers import title_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.facts.x_axis import span_of
 from rltui.pages.run.metric_table import columns_for, metric_heads, row_entries
+from rltui.pages.run_pane import RunPane
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_shares, lane_strips, tail_name
 from rltui.pages.timing.timing_table import (
     OTHER,
@@ -51,8 +50,7 @@ from rltui.pages.timing.timing_table import (
 )
 from rltui.session import RunView
 from rltui.session.limits import session_limits
-from rltui.tui.shell import shell_of
-from rltui.tui.widgets.lines import LineList, Lines
+from rltui.tui.widgets.lines import Lines
 
 TIMING = "timing"
 #: Stages below this share of the step are not worth a word.
@@ -190,7 +188,7 @@ def timing_entries(
     return entries
 
 
-class TimingPane(Vertical):
+class TimingPane(RunPane):
     """The usual step above, a list of its stages, a plot of every step below."""
 
     DEFAULT_CSS = """
@@ -199,13 +197,7 @@ class TimingPane(Vertical):
     """
 
     def __init__(self, run: RunView) -> None:
-        super().__init__()
-        self.stages = LineList[str](id="stages")
-        """The list."""
-        self._run = run
-        self._layout: PaneLayout = timing_layout(80, 20, 0)
-        self._left: dict[RunKey, str | None] = {}
-        """Run -> the stage that the user put the cursor on there."""
+        super().__init__(run, "stages", timing_layout(80, 20, 0))
         self._text = ""
         self.shares = False
         """Whether the plot shows shares of the step instead of seconds."""
@@ -213,7 +205,7 @@ class TimingPane(Vertical):
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_step, id="step")
         yield Lines(self._draw_head, id="stages-head")
-        yield self.stages
+        yield self.items
         yield Lines(self._draw_plot, id="plot")
 
     @property
@@ -229,33 +221,23 @@ class TimingPane(Vertical):
 
         return f"Timing {len(set(tags(self._text)))} of {len(set(tags('')))}"
 
-    def turn_to(self, run: RunView) -> None:
-        """Show another run from now on, with the cursor where it was."""
-        self._left[self._run.key] = self.stages.chosen
-        self._run, self.stages.chosen = run, self._left.get(run.key)
-        for lines in self.query(Lines):
-            lines.blank()
-
     def show(self, text: str, size: Size) -> None:
         """Show the stages after the filter ``text``, in a pane of ``size``."""
-        run, view = self._run, shell_of(self).view
-        found = anatomy(run)
+        run, found = self._run, anatomy(self._run)
         if found is None:
             return
         self._text = text
         strips, rows = bool(lanes(run)), len(rows_of(run, found))
         layout = timing_layout(size.width, size.height, rows, strips=strips)
         self._layout = layout
-        entries = timing_entries(run, found, view, layout.rows, layout.margin, text)
-        if not entries:
-            nothing: Entry[str] = fixed([("  no row matches the filter", TEXT)])
-            entries = [nothing]
+        entries = timing_entries(run, found, self.view, layout.rows, layout.margin, text)
+        entries = entries or [fixed([("  no row matches the filter", TEXT)])]
 
         for name, height in (("#step", layout.top), ("#plot", layout.below)):
             part = self.query_one(name)
             part.styles.height, part.display = height or 1, height > 0
-        self.stages.styles.height = layout.list_height
-        self.stages.show(entries)
+        self.items.styles.height = layout.list_height
+        self.items.show(entries)
 
         for lines in self.query(Lines):
             lines.update()
@@ -266,12 +248,12 @@ class TimingPane(Vertical):
         found, layout = anatomy(self._run), self._layout
         if found is None:
             return []
-        lines = step_lines(self._run, found, shell_of(self).view, layout.rows)
+        lines = step_lines(self._run, found, self.view, layout.rows)
         return indented(lines[:height], layout.margin)
 
     def _draw_head(self, _width: int, _height: int) -> Block:
         layout = self._layout
-        run, width, view = self._run, layout.rows, shell_of(self).view
+        run, width, view = self._run, layout.rows, self.view
         if lanes(run):
             head = stages_head(run, lane_columns(run, width), width, view, "Lanes", tail_name(run))
         else:
@@ -279,7 +261,7 @@ class TimingPane(Vertical):
         return indented([head], layout.margin)
 
     def _draw_plot(self, _width: int, height: int) -> Block:
-        found, layout, view = anatomy(self._run), self._layout, shell_of(self).view
+        found, layout, view = anatomy(self._run), self._layout, self.view
         if found is None:
             return []
         run, width, height, shares = self._run, layout.rows, height - 1, self.shares

@@ -31,6 +31,7 @@ from rltui.draw.line import (
     with_ground,
 )
 from rltui.draw.prose import wrap
+from rltui.draw.view import View
 from rltui.tui.shell import shell_of
 from rltui.tui.theming import Palette
 
@@ -58,6 +59,11 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         self._painted_for: Size | None = None
         """The size of the widget when these lines were drawn."""
         self._palette: Palette | None = None
+
+    @property
+    def view(self) -> View:
+        """The options of the view."""
+        return shell_of(self).view
 
     @property
     def cells(self) -> int:
@@ -146,7 +152,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     @property
     def _frame(self) -> tuple[bool, int, int]:
         """Whether only ascii may be printed, how wide a line may be, and how wide the widget is."""
-        return shell_of(self).view.glyphs.ascii, self.cells, self.size.width
+        return self.view.glyphs.ascii, self.cells, self.size.width
 
     def _finished(self, drawn: Line, in_ascii: bool, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
