@@ -1,14 +1,18 @@
 """What each framework logs by its own sources: the names have a meaning, and tell which it is.
 
 A list in tests/fixtures/names begins with a line ``# source (version)`` and perhaps lines
-``# key: value``; then one name a line, placeholders filled in (``rewards/math/mean``).
+``# key: value``; then one name a line, placeholders filled in (``rewards/math/mean``), or several
+that differ in a part (``loss/{mean,max}``).
 
 - ``framework``: id of the dialect, when it is not the name of the file;
 - ``built on``: dialects whose names it writes, too; a few names may look like one of them.
 """
 
 import random
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -32,9 +36,15 @@ class Logged:
 def read(path: Path) -> Logged:
     rows = path.read_text(encoding="utf-8").splitlines()
     said = dict(row[2:].split(": ", 1) for row in rows if row.startswith("# ") and ": " in row)
-    names = tuple(row for row in rows if row and not row.startswith("# "))
+    names = tuple(n for row in rows if row and not row.startswith("# ") for n in expanded(row))
     built_on = frozenset(said.get("built on", "").split())
     return Logged(said.get("framework", path.stem), built_on, names)
+
+
+def expanded(row: str) -> Iterator[str]:
+    """The names of a row: ``loss/{mean,max}`` is two."""
+    parts = re.split(r"\{(.*?)\}", row)
+    return map("".join, product(*(p.split(",") if n % 2 else [p] for n, p in enumerate(parts))))
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)

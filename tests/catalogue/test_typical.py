@@ -1,15 +1,14 @@
 """Every dialect knows the tags that its framework typically writes, and no other claims them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rltui.catalogue import Catalogue, Category
 from tests.catalogue.test_framework_names import LISTS, read
+from tests.tables import cases, table
 
-CASES = yaml.safe_load((Path(__file__).parent / "typical.yaml").read_text())["cases"]
+CASES = table(__file__)["cases"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['framework']}-{c['algorithm']}")
@@ -34,16 +33,7 @@ def test_every_dialect_is_typical_of_something(catalogue: Catalogue) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("framework", "algorithm", "tag", "scale"),
-    [
-        ("prime-rl", None, "perf/mfu", 0.01),
-        ("open-instruct", "GRPO", "learner_mfu", 0.01),
-        ("prime-rl", None, "perf/peak_memory", 1.073741824),
-        ("torchtune", "SFT", "peak_memory_active", 1.073741824),
-        ("nemo-rl", "GRPO", "performance/train_fp_utilization", 1.0),
-    ],
-)
+@cases(__file__, "units")
 def test_unit(
     framework: str, algorithm: str | None, tag: str, scale: float, catalogue: Catalogue
 ) -> None:
@@ -61,18 +51,7 @@ def test_figures_of_trackers_are_system(tag: str, catalogue: Catalogue) -> None:
         assert catalogue.resolver(framework).resolve(tag).category is Category.SYSTEM, framework
 
 
-@pytest.mark.parametrize(
-    ("tag", "key", "unit"),
-    [
-        ("system/cpu/utilization", "system.cpu", "%"),
-        ("system/cpu/1/utilization", "system.host_other", "%"),
-        ("system/memory/percent", "system.ram", "%"),
-        ("system/memory/used", "memory.host", "GiB"),
-        ("system/disk/read_mb_per_sec", "system.disk_io", "MiB/s"),
-        ("system/network/sent_bytes", "system.network", "B"),
-        ("system/temp/coretemp_0", "system.host_other", "°C"),
-    ],
-)
+@cases(__file__, "host_figures_of_trackio")
 def test_host_figures_of_trackio(tag: str, key: str, unit: str, catalogue: Catalogue) -> None:
     info = catalogue.resolver("trl").resolve(tag)
     assert info.metric is not None
