@@ -69,18 +69,8 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
     return found
 
 
-class ShellScreen(OnceScreen[Result], inherit_bindings=False):
-    """A screen of rltui. ``places`` are its ids in the table of keys."""
-
-    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
-    AUTO_FOCUS: ClassVar[str | None] = ""
-    PLACES: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
-        if places:
-            cls.PLACES = places
-            cls.BINDINGS = bindings_for(places, cls)
-        super().__init_subclass__(**options)
+class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
+    """A screen of the app that is drawn by the options of its view."""
 
     @property
     def shell(self) -> ShellApp[Any]:
@@ -105,6 +95,24 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Draw every block of lines again."""
         for lines in self.query(Lines):
             lines.update()
+
+    def update(self) -> None:
+        """Draw the screen from the present facts."""
+        raise NotImplementedError
+
+
+class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
+    """A screen of rltui. ``places`` are its ids in the table of keys."""
+
+    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    PLACES: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+        if places:
+            cls.PLACES = places
+            cls.BINDINGS = bindings_for(places, cls)
+        super().__init_subclass__(**options)
 
     @property
     def place(self) -> str:
@@ -135,10 +143,6 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         return places is None or (self.place in places and not any(map(self.idle, here)))
 
     # -- painting --------------------------------------------------------------------------
-
-    def update(self) -> None:
-        """Draw the screen from the present facts."""
-        raise NotImplementedError
 
     def refresh_facts(self) -> None:
         """Look the facts up again; called for news only, not when a key changes the view."""
