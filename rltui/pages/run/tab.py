@@ -137,23 +137,16 @@ def overview_entries(
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
     lines, entries.tells = _below_overview(run, view, width, below) if layout.side else ([], ())
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
-        has_gap = bool(layout.side) and len(lines) + 1 < spare
-        lines = [*[[]] * has_gap, step, *lines]
+        gap: Block = [[]] if layout.side and len(lines) + 1 < spare else []
+        lines = [*gap, step, *lines]
 
-    if spare - len(lines) >= 2:
-        lines += _blind_lines(run, view, width)
+    if spare - len(lines) >= 2 and run.report is not None:
+        from rltui.facts.alarms import blind_words  # heavy
+
+        words = fit(view.glyphs.text(blind_words(run, width)), width)
+        lines += [[], [(words, MUTED)]] if words else []
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
-
-
-def _blind_lines(run: RunView, view: View, width: int) -> Block:
-    """The line of what nothing watches here, once there is a verdict."""
-    if run.report is None:
-        return []
-    from rltui.facts.alarms import blind_words  # heavy
-
-    words = fit(view.glyphs.text(blind_words(run, width)), width)
-    return [[], [(words, MUTED)]] if words else []
 
 
 def _below_overview(
@@ -208,17 +201,23 @@ def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]
 
 
 def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
-    """The tag of the chart right of the list: that at the cursor, but on Overview as long as the
-    user has ``chosen`` no row the setting that began the worst story, else its worst finding's."""
-    story = main_story(run)
-    if tab != metrics.OVERVIEW or chosen is not None or story is None:
+    """The tag of the chart right of the list: that at the cursor, but on Overview that of the worst
+    story as long as the user has ``chosen`` no row."""
+    if tab != metrics.OVERVIEW or chosen is not None:
         return cursor
+    return _worst_tag(run) or cursor
+
+
+def _worst_tag(run: RunView) -> str | None:
+    """The setting that began the worst story, else the tag of the worst finding."""
+    story = main_story(run)
+    if story is None:
+        return None
     firing = [row.finding for row in story.rows if row.is_firing]
     worst = max(firing, key=lambda f: f.level, default=None)
     setting = None if story.setting is None else story.setting.tag
     tag = setting or (worst.tag if worst is not None else None)
-
-    return tag if tag in run.infos else cursor
+    return tag if tag in run.infos else None
 
 
 def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> Block:
