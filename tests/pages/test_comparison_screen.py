@@ -248,7 +248,6 @@ def test_means_of_groups_and_the_chart_are_in_the_same_unit() -> None:
     mfu, verl = comparison.columns[0], comparison.rows[1]
     assert comparison.numbers_of(verl, mfu).tolist() == pytest.approx([30.9])
     curve = Curves(comparison).of(verl, mfu, Axis(), View())
-    assert curve is not None
     assert float(curve.y[0]) == pytest.approx(30.9)
 
 

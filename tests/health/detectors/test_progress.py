@@ -64,7 +64,6 @@ def test_a_loss_of_the_whole_gain_is_found_soon_beside_the_rows(
         signal = judged(FELL, x + 0.5 * noise(seed, len(x)), level)
         assert signal.beyond[-1]
         assert not signal.beyond[:rows].any()
-        assert signal.onset is not None
         assert abs(int(signal.onset[-1]) - rows) <= 2
 
 
@@ -79,7 +78,6 @@ def test_a_dip_is_forgotten_once_it_is_made_good(top: float, forgotten: bool) ->
     row = int(np.argmax(signal.beyond))
     assert 40 <= row < 60
     assert not signal.beyond[-1]
-    assert signal.forgotten is not None
     assert bool(signal.forgotten[row]) is forgotten
 
 
