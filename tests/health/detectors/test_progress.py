@@ -42,6 +42,15 @@ def courses(rows: int, seed: int = 0) -> list[FloatArray]:
 
 @BOTH
 @pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
+@pytest.mark.parametrize("rows", [1, 7, 40, 137, 260])
+def test_no_later_row_changes_a_verdict(variant: Variant, level: Level, rows: int) -> None:
+    for x in (*courses(300), np.zeros(300), np.repeat([0.0, 5.0, 1.0], 100)):
+        own, whole = judged(variant, x[:rows], level), judged(variant, x, level)
+        np.testing.assert_array_equal(own.beyond, whole.beyond[:rows])
+
+
+@BOTH
+@pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
 def test_a_third_of_the_rows_says_the_same(variant: Variant, level: Level) -> None:
     long = [x for seed in range(10) for x in courses(6_000, seed)]
     differ = sum(found(variant, x[::3], level) is not found(variant, x, level) for x in long)
