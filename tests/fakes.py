@@ -220,6 +220,12 @@ def grpo_tags(rows: int, first: int = 1, collapse: int | None = None) -> dict[st
     }
 
 
+def blown_up_tags(rate: list[float] | None = None) -> dict[str, list[float]]:
+    """60 rows of a GRPO run whose KL blows up at row 40, with this learning rate."""
+    kl = {"actor/ppo_kl": [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21}
+    return grpo_tags(60) | kl | ({"actor/lr": rate} if rate else {})
+
+
 def grpo_batch(
     rows: int = 60,
     *,

@@ -99,7 +99,6 @@ keys: {quit: q, help: [f1, "?"], pin: []}
     assert config.keys == {"quit": ("q",), "help": ("f1", "?"), "pin": ()}
     assert config.path == tmp_path / "c.yaml"
     category = config.metrics["actor/entropy"].category_node
-    assert category is not None
     assert (category.line, category.column) == (5, 65)
 
 

@@ -35,8 +35,6 @@ def verbs_of_the_parser() -> set[str]:
 def load_script(name: str) -> ModuleType:
     """A module of scripts/, which is no package."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)

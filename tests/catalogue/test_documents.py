@@ -68,7 +68,6 @@ def test_explain(catalogue: Catalogue) -> None:
     assert found.metric is None
     assert dict(found.tags)["verl"].title == "entropy"
     where = dict(found.tags)["verl"].where
-    assert where is not None
     assert where.startswith("rltui/catalogue/data/dialects/verl.yaml:")
     assert where.endswith(" actor/entropy")
     found = catalogue.explain("entropy")

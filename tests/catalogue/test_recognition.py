@@ -140,7 +140,6 @@ def test_the_held_out_accuracy_of_a_reward_model(
 ) -> None:
     known = catalogue.recognise(["rm/loss", "rm/accuracy", tag, *beside])
     info = catalogue.resolver(known.framework, known.algorithm, known.scenario.id).resolve(tag)
-    assert info.metric is not None
     assert info.metric.key == "val.rm.accuracy"
 
 
@@ -178,7 +177,6 @@ def test_an_algorithm_by_option_selects_the_scenario(catalogue: Catalogue) -> No
 @pytest.mark.parametrize("tag", ["mean@8", "mean_8"])
 def test_tensorboardx_rewrites_validation_tags(tag: str, catalogue: Catalogue) -> None:
     info = catalogue.resolver("verl").resolve(f"val-core/openai/gsm8k/acc/{tag}")
-    assert info.metric is not None
     assert info.metric.key == "val.accuracy"
     assert info.title == "val gsm8k"
     assert info.unit == "mean@8"

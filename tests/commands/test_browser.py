@@ -70,8 +70,6 @@ def shown(process: subprocess.Popen[bytes], words: bytes) -> bytes:
 @pytest.mark.parametrize("verb", ["watch", "replay"])
 def test_the_app_speaks_the_protocol_and_quits(verb: str, tmp_path: Path) -> None:
     with served(tmp_path, verb, str(LOGDIR), "--run", "grpo_kl_blowup") as p:
-        assert p.stdin is not None
-        assert p.stdout is not None
         assert p.stdout.readline() == b"__GANGLION__\n"
         shown(p, b"grpo_kl_blowup")
         p.stdin.write(meta(type="quit"))
@@ -85,7 +83,6 @@ def test_the_app_speaks_the_protocol_and_quits(verb: str, tmp_path: Path) -> Non
 def test_the_app_ends_with_the_server(tmp_path: Path) -> None:
     with served(tmp_path, "watch", str(LOGDIR)) as p:
         assert p.stdin is not None
-        assert p.stdout is not None
         assert p.stderr is not None
         assert p.stdout.readline() == b"__GANGLION__\n"
         shown(p, b"grpo_kl_blowup")
@@ -115,7 +112,6 @@ def example(home: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     environ = {**environment(home), "PYTHONUNBUFFERED": ""}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as server:
         try:
-            assert server.stdout is not None
             address = server.stdout.readline().decode().strip()
             assert address.startswith(f"http://localhost:{port}/")
             yield server, address
@@ -150,7 +146,6 @@ def test_the_server_ends_when_nobody_reads_it(tmp_path: Path) -> None:
 
         async with aiohttp.ClientSession() as http, http.ws_connect(f"{page}ws") as tab:
             await asyncio.wait_for(tab.receive_bytes(), PATIENCE_S)  # the app paints
-            assert server.stdout is not None
             server.stdout.close()
             return await asyncio.to_thread(server.wait, PATIENCE_S)
 

@@ -127,7 +127,6 @@ def test_no_process_is_left_over(tmp_path: Path, number: signal.Signals) -> None
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    assert process.stdout is not None
     process.stdout.readline()
     writers = [os.open(tmp_path / n, os.O_WRONLY) for n in "ab"]  # until both have opened theirs
     try:

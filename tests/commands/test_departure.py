@@ -256,8 +256,6 @@ def test_following_ends_with_the_reader_of_its_output(
 ) -> None:
     """`rltui check --follow runs | head -n 1`: nothing more is written that could fail."""
     with following(logdir, environ, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         assert json.loads(process.stdout.readline())["run"] == "run1"
         process.stdout.close()
         assert process.wait(GONE_S) == 128 + signal.SIGHUP
@@ -267,7 +265,6 @@ def test_following_ends_with_the_reader_of_its_output(
 def test_following_below_nohup_outlives_the_terminal(logdir: Path, environ: dict[str, str]) -> None:
     deaf = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
     with following(logdir, environ, stdout=subprocess.PIPE, preexec_fn=deaf) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGHUP)
         with (logdir / "run2" / "log.jsonl").open("a") as log:

@@ -265,7 +265,6 @@ def test_a_guard_ends_with_its_run(audit: AuditLog, capsys: pytest.CaptureFixtur
     guard = training.guard(action)
     assert training.grow(guard, 60, every=60) is None
     (run,) = training.session.runs()
-    assert run.progress is not None
     run.progress = run.progress._replace(state=RunState.FINISHED)
     assert guard.look() == 0
     assert "finished; nothing was done" in capsys.readouterr().out
@@ -276,7 +275,6 @@ def test_a_host_out_of_reach_is_no_reason(audit: AuditLog) -> None:
     guard = training.guard(action)
     training.grow(guard, 65)
     (run,) = training.session.runs()
-    assert run.progress is not None
     run.progress, run.full_report = run.progress._replace(lost_at=1.0), None
     assert guard.look() is None
     assert not action.done

@@ -74,7 +74,6 @@ def test_findings_checks_and_vital_signs() -> None:
 def rendered(markdown: str) -> str:
     """As a site renders it that links bare addresses."""
     renderer = MarkdownIt("gfm-like")
-    assert renderer.linkify is not None
     renderer.linkify.set({"fuzzy_link": False})
     return str(renderer.render(markdown))
 

@@ -34,7 +34,6 @@ def start(arguments: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
 
 
 def assert_training_goes_on(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
     for _ in range(3):
         process.stdin.write(ROW * 1000)  # more than a pipe holds; raises when nobody reads
 
@@ -84,7 +83,6 @@ def test_a_bad_start(ended: list[subprocess.Popen[bytes]], arguments: list[str])
 def test_interrupted(ended: list[subprocess.Popen[bytes]], arguments: list[str]) -> None:
     process = start(arguments)
     ended.append(process)
-    assert process.stdin is not None
     process.stdin.write(ROW * 1000)  # the second half fits only when the first has been taken
     process.stdin.write(ROW * 1000)
     process.send_signal(signal.SIGINT)

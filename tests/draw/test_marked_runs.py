@@ -105,6 +105,5 @@ def test_the_ghost_is_that_of_the_same_metric() -> None:
     tag = "rollout/ep_rew_mean"
     assert run.infos[tag].metric == reference.infos["charts/episodic_return"].metric
     old = chart_of(run, tag, View()).curve.old
-    assert old is not None
     assert np.array_equal(old[1], reference.series("charts/episodic_return").values)
     assert chart_of(run, "train/approx_kl", View()).curve.old is None

@@ -30,7 +30,6 @@ def the_run(config: dict[str, object], *, sick: bool = True, seconds: float | No
 def test_what_was_spent_since_the_last_good_checkpoint() -> None:
     run = the_run({f"config.{name}": n for name, n in VERL.items()})
     found = last_good_checkpoint(run)
-    assert found is not None
     assert found[:3] == (80, 47, 64)
     assert found.gpu_hours == pytest.approx(47 * 64 * 15 / 3600)
     words = "last good: checkpoint step 80; 47 steps × 64 GPUs = 12.5 GPU-hours since"
@@ -42,7 +41,6 @@ def test_without_gpus_or_step_times_what_is_known_is_said() -> None:
     run = the_run({})
     assert checkpoint_words(run, last_good_checkpoint(run)) == "checkpoint step 80; 47 steps since"
     found = last_good_checkpoint(the_run(VERL, seconds=None))
-    assert found is not None
     assert found.gpu_hours == pytest.approx(47 * 64 / 3600)  # rows come once a second
 
 

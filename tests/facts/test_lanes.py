@@ -101,7 +101,6 @@ def test_a_run_that_samples_and_trains_in_turns_has_no_lanes() -> None:
 def test_sampling_beside_the_trainer_is_no_stage_of_its_step() -> None:
     run = the_run(SLIME)
     found = anatomy(run)
-    assert found is not None
     assert [s.tag for s in found.stages] == ["perf/actor_train_time", "perf/train_wait_time"]
     assert [t.tag for t in by_name(run)["sampler"].timers] == ["perf/rollout_time"]
 

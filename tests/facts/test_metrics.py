@@ -69,7 +69,6 @@ def _is_outside(row: TagRow, last: float | None) -> bool:
 
 def _is_told(run: RunView, row: TagRow, last: float | None) -> bool:
     """Whether a finding, a story or the range beside the value says why a row is coloured."""
-    assert run.report is not None
     found = any(f.state is FindingState.FIRING and f.is_about(row.tag) for f in run.report.findings)
     return found or row.tag in run.report.diagnosed.blamed or _is_outside(row, last)
 
@@ -83,7 +82,6 @@ def _check(session: Session) -> None:
 
 def _check_run(run: RunView, entry: dict[str, Any]) -> None:
     report, metrics = run.report, {m["tag"]: m for m in entry["metrics"]}
-    assert report is not None
     levels: dict[str, Level] = {}
     for row in _rows(run):
         metric, level = metrics[row.tag], row.level

@@ -35,7 +35,6 @@ def a_run(**more: FloatArray) -> RunView:
 
 def test_shares_are_by_the_weights_of_the_parts() -> None:
     found = earned(a_run())
-    assert found is not None
     assert found.weighted
     parts = {p.tag.split("/")[2]: p for p in found.parts}
     short, right, never = (parts[name] for name in ("short", "right", "never"))
@@ -63,7 +62,6 @@ def test_a_ceiling_where_the_law_holds() -> None:
     reward = noisy(-0.1 * np.exp(entropy) + 0.9, 0.005)
     law = {"train/entropy": entropy, "train/reward": reward}
     found = ceiling(a_run(**law), "train/reward")
-    assert found is not None
     assert found.value == pytest.approx(0.8, abs=3 * found.error + 0.01)
     assert ceiling(a_run(**law | {"train/entropy": noisy(1.0)}), "train/reward") is None
     assert ceiling(a_run(), "train/reward") is None

@@ -78,7 +78,6 @@ STAMPS = {
 def test_stamps(form: str) -> None:
     text, unit, expected = STAMPS[form]
     found = StampReader().moment(text.encode() + b"loss 0.5")
-    assert found is not None
     assert found[0] == unit
     assert found[1] == pytest.approx(expected or HERE + 0.123, abs=1e-5)
     row = "{'loss': 0.5, 'step': %d}\n"
@@ -98,7 +97,6 @@ def test_days_without_a_year_go_on_over_its_end() -> None:
     assert gaps(found) == [20.0, -11.0]
     assert found[0] < HERE  # not in the future
     leap = StampReader().moment(b"Feb 29 10:00:00 host")
-    assert leap is not None
     assert datetime.fromtimestamp(leap[1]).date().isoformat() == "2024-02-29"
 
 

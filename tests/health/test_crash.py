@@ -32,7 +32,6 @@ def test_case(case: dict[str, Any]) -> None:
     if expect is None:
         assert found is None
         return
-    assert found is not None
     assert found.kind is ExitKind(expect["kind"])
     assert found.reason.startswith(expect["reason"])
     assert found.line.startswith(expect.get("line", ""))
@@ -71,7 +70,6 @@ def test_every_entry_is_tried() -> None:
 def test_rare_ends(line: str, reason: str) -> None:
     lines = ("Traceback (most recent call last):", '  File "t.py", line 1', "    f()", line)
     found = exit_status(LogTail(lines, 4))
-    assert found is not None
     assert found.reason == reason
 
 

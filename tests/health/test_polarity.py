@@ -88,7 +88,6 @@ def found(tag: str, values: list[float], framework: str) -> list[Finding]:
     reward = course(0.2, 0.5, 0.8)
     choice = Choice(framework=framework)
     run = a_session(a_batch({"reward": reward, tag: values}), choice=choice).runs()[0]
-    assert run.report is not None
     return [f for f in run.report.findings if f.is_about(tag)]
 
 

@@ -99,7 +99,6 @@ def test_runs_are_aligned_by_time_and_by_tokens() -> None:
     a = a_run(*(steps(i + 1, row) for i, row in enumerate(long)))
     b = a_run(*(steps(i + 1, row) for i, row in enumerate(short)))
     key = infos["progress.tokens.total"].metric
-    assert key is not None
     by_tokens = Reference(a, infos, "a", Alignment.TOKENS, key.key).at_rows(b, infos, TAG)
     by_step = Reference(a, infos, "a").at_rows(b, infos, TAG)
     middle = (by_tokens["low"][100] + by_tokens["high"][100]) / 2
@@ -171,7 +170,6 @@ def projected(
 
 def test_a_straight_line_crosses_where_it_must() -> None:
     found = projected([3.0 - 0.01 * s for s in range(1, 201)], low=0.5)
-    assert found is not None
     assert found.falling
     assert found.earliest == pytest.approx(250, abs=1)
     assert found.latest == pytest.approx(250, abs=1)
@@ -182,7 +180,6 @@ def test_noise_widens_the_band_around_the_truth() -> None:
     found = projected(
         [1.0 + 0.01 * s + float(n) for s, n in zip(range(200), noise, strict=True)], high=4.0
     )
-    assert found is not None
     assert found.earliest < found.latest
     assert found.earliest <= 301 <= found.latest + 10
 

@@ -62,7 +62,6 @@ def level(concept: str, name: str, *, sick: bool) -> Level:
     if concept not in ALONE:
         tags["reward"] = [reward(n / ROWS, 0) + 0.02 * noise.gauss(0, 1) for n in range(ROWS)]
     found = a_session(a_batch({**tags, name: values})).runs()[0].report
-    assert found is not None
     about = [f for f in found.findings if f.is_about(name)]
     return max((f.level for f in (about if sick else found.findings)), default=Level.OK)
 

@@ -190,7 +190,6 @@ def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     assert f"entropy collapse, since {since}, certain at 40: " in check_text(session)
     assert f"entropy collapse since {since}" in verdict_line(session)
     (run,) = session.runs()
-    assert run.report is not None
     found = next(f for f in run.report.findings if f.rule == "entropy_collapse")
     word = "row" if counted else "step"
     assert onset_words(run, found) == f"{word} 37, certain at 40, 23 {word}s ago"

@@ -249,7 +249,6 @@ def test_means_of_groups_and_the_chart_are_in_the_same_unit() -> None:
     assert comparison.numbers_of(verl, mfu).tolist() == pytest.approx([30.9])
     shown = ShownMetric(comparison, mfu, None, View())
     curve = Curves(comparison).of(verl, Axis(), shown)
-    assert curve is not None
     assert float(curve.y[0]) == pytest.approx(30.9)
 
 

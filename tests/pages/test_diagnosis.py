@@ -19,16 +19,14 @@ from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import a_session, blown_up_tags, grpo_batch, grpo_clock, grpo_tags
 
 VIEW = View()
 
 
 def jumped() -> Session:
     """A run whose learning rate goes up by 100 at row 40; the KL blows up."""
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags([1e-6] * 39 + [1e-4] * 21)
     return a_session(a_batch(steps(1, tags)), clock=grpo_clock())
 
 
@@ -59,7 +57,6 @@ def test_the_cause_stands_first_in_every_list() -> None:
 def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
     run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
     story = main_story(run)
-    assert story is not None
     assert story.id == "entropy_collapse"
     items = {i.metric: i for i in story.checks}
     assert items["kl.old_new"].tag == "actor/ppo_kl"
@@ -73,16 +70,13 @@ def test_what_stands_out_is_checked_first() -> None:
     session = jumped()
     run = the_run(session)
     story = main_story(run)
-    assert story is not None
     rate = next(i for i in story.checks if i.tag == "actor/lr")
     assert rate.first
     assert (rate.level, rate.hint) == (Level.BAD, "× 100 at 40")
 
 
 def test_a_metric_has_one_badge_on_a_screen() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = [0.5] * 60
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags([0.5] * 60)
     run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
     items = {i.tag: i for d in run.report.diagnosed.diagnoses for i in check_items(run, d)}  # type: ignore[union-attr]
     assert items["actor/lr"].hint.startswith("usually")

@@ -6,7 +6,7 @@ from rltui.core.batch import LogTail
 from rltui.draw.line import line_width
 from rltui.tui.overlay import ExplainScreen
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import grpo_clock, grpo_tags
+from tests.fakes import blown_up_tags, grpo_clock, grpo_tags
 from tests.tui.hand import open_app
 
 _TAIL = LogTail(("Traceback (most recent call last):", "OSError: No space left on device"), 2)
@@ -19,7 +19,6 @@ async def test_the_list_has_the_lines_that_the_item_at_the_cursor_leaves() -> No
     async with open_app(batch, size=(80, 24), clock=grpo_clock()) as hand:
         await hand.press("enter", "9")
         report = hand.run.run.report
-        assert report is not None
         rows = [s.title for s in report.skipped if f" {s.title[:20]}" in hand.text]
         assert len(rows) >= min(5, len(report.skipped))
         assert "listed on Findings" not in hand.text
@@ -31,8 +30,7 @@ async def test_the_list_has_the_lines_that_the_item_at_the_cursor_leaves() -> No
 
 
 async def test_a_popup_says_each_word_once() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags()
     async with open_app(a_batch(steps(1, tags)), size=(80, 24), clock=grpo_clock()) as hand:
         await hand.press("enter", "9", "e")
         popup = hand.app.screen

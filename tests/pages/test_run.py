@@ -15,7 +15,7 @@ from rltui.pages.run.chart_screen import TabBar
 from rltui.tui.overlay import ExplainScreen, HelpScreen
 from rltui.tui.screen import ShellScreen
 from tests.builders import a_batch, a_block, steps
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import FakeReader, a_session, blown_up_tags, grpo_batch, grpo_clock
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app
 
@@ -60,7 +60,6 @@ async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press("0")
         run = hand.run.run
-        assert run is not None
         assert set(hand.ids) == set(run.infos)
         await hand.press("left_square_bracket", "escape", "colon", *"tab other", "enter")
         assert "own metric" in hand.text
@@ -197,7 +196,6 @@ async def test_an_overlay_opens_dims_and_closes(
 async def test_every_rule_that_could_not_judge_can_be_reached_and_read() -> None:
     async with open_app(a_batch({"train/loss": [1.0] * 30}), size=(80, 24)) as hand:
         report = hand.run.run.report
-        assert report is not None
         assert len(report.skipped) > 15
         await hand.press("9", "end")
         last = report.skipped[-1]
@@ -333,9 +331,7 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
 
 
 async def test_the_cause_opens_and_is_explained() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags([1e-6] * 39 + [1e-4] * 21)
     async with open_app(a_batch(steps(1, tags))) as hand:
         await hand.press("9")
         assert hand.cursor == HeadId("actor/lr")

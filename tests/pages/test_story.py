@@ -24,7 +24,7 @@ from rltui.pages.run.tab import overview_entries, tab_layout
 from rltui.session import RunView
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, next_step
+from tests.fakes import a_session, blown_up_tags, grpo_batch, grpo_clock, grpo_tags, next_step
 from tests.tables import cases
 from tests.tui.hand import open_app
 
@@ -33,9 +33,7 @@ VIEW = View()
 
 def a_run(rate: list[float]) -> RunView:
     """A run of 60 rows with this learning rate; its KL blows up at row 40."""
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = rate
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags(rate)
     (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
     return run
 
@@ -73,9 +71,7 @@ def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
 
 @pytest.mark.parametrize(("rate", "lower"), [(0.5, True), (1e-6, False)])
 def test_the_advice_about_a_likely_cause_is_the_same_everywhere(rate: float, lower: bool) -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = [rate] * 60
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags([rate] * 60)
     session = a_session(a_batch(steps(1, tags)), clock=grpo_clock())
     (run,) = session.runs()
     text = " ".join(
@@ -116,8 +112,7 @@ def test_a_crash_and_the_finding_that_tells_of_the_same_have_one_action(
 
 
 def test_what_the_log_repeats_is_part_of_the_story() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    tags = blown_up_tags()
     lines = [f"ERROR - sample {n}: Torch not compiled with CUDA enabled" for n in range(7)]
     batch = a_batch(steps(1, tags), source=a_source("stdout.log", format="console"))
     session = a_session(replace(batch, tail=LogTail(tuple(lines), 7)), clock=grpo_clock())

@@ -60,7 +60,7 @@ def test_the_title_says_how_slow_and_because_of_what() -> None:
 
 
 def test_rows_stand_by_cost_with_what_is_inside_them() -> None:
-    rows = stage_rows(the_run(), anatomy_or_fail(the_run()))
+    rows = stage_rows(the_run(), anatomy(the_run()))
     assert [r.title for r in rows[:3]] == ["generate", "generate, workers", "update actor"]
     assert [r.depth for r in rows[:3]] == [0, 1, 0]
     assert rows[-1].tag == "timing_s/step"
@@ -68,15 +68,9 @@ def test_rows_stand_by_cost_with_what_is_inside_them() -> None:
     assert len([c for c in own if c < 5]) == 5
 
 
-def anatomy_or_fail(run: RunView):  # type: ignore[no-untyped-def]
-    found = anatomy(run)
-    assert found is not None
-    return found
-
-
 def test_stages_are_letters_without_colours() -> None:
     run, view = the_run(), View(colours=False)
-    found = anatomy_or_fail(run)
+    found = anatomy(run)
     lines = stacked_lines(run, found, view, 100, 20, shares=False)
     assert {"#", "="} <= set("".join(plain(x)[8:] for x in lines[1:-2]))
     assert set("#=%") <= set(plain(step_lines(run, found, view, 100)[1]))
@@ -95,7 +89,7 @@ def assert_fit(lines: Iterable[Line], width: int, view: View) -> None:
 @pytest.mark.parametrize("marker", ["braille", "ascii"])
 def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> None:
     run, view = the_run(), View(marker=marker)
-    found = anatomy_or_fail(run)
+    found = anatomy(run)
     layout = timing_layout(*size, len(stage_rows(run, found)))
     assert layout.top + 1 + layout.list_height + layout.below <= max(size[1], 2)
     lines = step_lines(run, found, view, layout.rows)
@@ -111,7 +105,7 @@ def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> 
 @pytest.mark.parametrize(("marker", "shares"), [("braille", True), ("ascii", False)])
 def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool) -> None:
     run, view = the_run(VERL), View(marker=marker)
-    found = anatomy_or_fail(run)
+    found = anatomy(run)
     rows = lane_rows(run, found)
     layout = timing_layout(*size, len(rows), strips=True)
     columns = lane_columns(run, layout.rows)
@@ -128,7 +122,7 @@ def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool)
 
 def test_lanes_show_what_samples_take_and_who_waits() -> None:
     run = the_run(VERL)
-    found = anatomy_or_fail(run)
+    found = anatomy(run)
     titles = [r.title for r in lane_rows(run, found)]
     assert titles[:3] == ["trainer", "update actor", "sync weights"]
     assert titles[-4:] == ["waiting", "wait, generate", "generation idle", "whole step"]

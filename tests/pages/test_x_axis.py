@@ -75,7 +75,6 @@ def test_a_tag_with_its_own_axis_fills_its_sparkline() -> None:
 
 def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
     run = seconds_beside_iterations(nan_from=50, other="Loss/entropy")
-    assert run.report is not None
     assert [(f.tag, f.since_step) for f in run.report.findings] == [("Loss/entropy", 200)]
     bars = {t: chart_of(run, t, View()).bars for t in ("Loss/surrogate", "Loss/entropy")}
     assert [len(b) for b in bars.values()] == [0, 1]
@@ -112,7 +111,6 @@ def test_a_finding_that_is_the_same_for_several_tags_colours_each_of_them() -> N
     broken = ("actor/kl_loss", "actor/pg_loss", "actor/grad_norm")
     tags = grpo_tags(60, 1, None) | {tag: [0.1] * 40 + nan for tag in broken}
     (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
-    assert run.report is not None
     (finding,) = (f for f in run.report.firing() if f.rule == "nan")
     assert len(finding.evidence.others) == 2
     for tag in broken:
@@ -227,7 +225,6 @@ def test_runs_on_a_path_are_read_at_the_same_step_and_have_one_range() -> None:
     view = View(axis=KL, marked=toggled(toggled((), one), two))
     cross = Crosshair.at(50, axis_of(one, one.shown(REWARD), KL), KL)
     found = reading_at(two, REWARD, cross)
-    assert found is not None
     assert (found.seen, found.value, found.x) == (50, 0.5, pytest.approx(0.011))
     chart = with_others(chart_of(one, REWARD, view), one, REWARD, view)
     assert (chart.first, chart.last) == (0, 0.05)

@@ -195,8 +195,6 @@ def test_what_is_read_is_what_was_appended(shelf: Shelf) -> None:
             shelf.append("a/metrics.jsonl", rows(i, i + 1))
             live.until("a", i)
         after = disk.costs(path)
-    assert before is not None
-    assert after is not None
     assert after.reads - before.reads == 10
     assert after.bytes_read - before.bytes_read == len(rows(100, 110)) + 10 * 64
 

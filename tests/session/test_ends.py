@@ -42,7 +42,6 @@ class Training:
             cwd=log.parent,
             text=True,
         )
-        assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
 
     def end(self, how: str | signal.Signals) -> None:

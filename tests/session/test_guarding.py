@@ -33,13 +33,11 @@ REASON = reason_in(with_nan(60, 40))
 
 
 def test_numbers_that_are_not_finite_are_a_reason() -> None:
-    assert REASON is not None
     assert (REASON.diagnosis.symptom.id, REASON.finding.since_step) == ("not_finite", 40)
 
 
 def test_a_technical_sign_is_none_however_bad() -> None:
     (run,) = a_session(grpo_batch(60, collapse=40), clock=grpo_clock()).runs()
-    assert run.report is not None
     assert [f.rule for f in run.report.firing() if f.level.word == "bad"]
     assert reason_to_stop(run.report) is None
 
@@ -54,12 +52,9 @@ def with_fallen_reward(rows: int, collapse: int | None) -> Batch:
 
 def test_a_poor_outcome_is_a_reason_beside_a_technical_sign_only() -> None:
     (run,) = a_session(with_fallen_reward(120, None), clock=grpo_clock()).runs()
-    assert run.report is not None
     assert "reward_drop" in {f.rule for f in run.report.firing() if f.level.word == "bad"}
     assert reason_to_stop(run.report) is None
     found = reason_in(with_fallen_reward(120, 50))
-    assert found is not None
-    assert found.sign is not None
     assert (found.finding.rule, found.sign.symptom.id) == ("reward_drop", "entropy_collapse")
 
 

@@ -169,7 +169,6 @@ def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
 def test_a_row_newer_than_the_verdict_takes_the_tick(value: float) -> None:
     assert judged_before_the_newest_row().verdict.tag_level("actor/ppo_kl") is Level.OK
     run = judged_before_the_newest_row(**{"actor/ppo_kl": value})
-    assert run.report is not None
     assert run.report.tags["actor/ppo_kl"].level is Level.OK
     assert run.verdict.tag_level("actor/ppo_kl") is Level.UNSURE
     assert run.verdict.judgement("actor/ppo_kl").doubt

@@ -146,9 +146,7 @@ def test_a_run_out_of_reach_is_not_stalled_but_as_it_was() -> None:
     reader.out_of_reach = session.logdirs
     clock.advance(2 * HOUR)
     session.refresh_progress()
-    assert run.progress is not None
     assert run.progress.state is RunState.LIVE
-    assert run.report is not None
     assert not [f for f in run.report.findings if f.rule == "stalled"]
     reader.out_of_reach = ()
     session.refresh_progress()
@@ -164,7 +162,6 @@ def test_since_when_a_run_is_out_of_reach() -> None:
     noticed = clock.now()
     clock.advance(600)
     assert not session.refresh_progress(), "nothing that is shown has changed"
-    assert run.progress is not None
     assert run.progress.lost_at == noticed
     assert run.verdict.state_word == "unreachable"
     reader.lost = {session.logdirs[0]: START + 100}  # who reads knows better
@@ -219,7 +216,6 @@ def test_without_wall_times_elapsed_is_the_sum_of_step_times_and_marked() -> Non
     tags = {"actor/entropy": [0.5] * 10, "timing_s/step": [4.0] * 10, "actor/pg_loss": [0.1] * 10}
     run = view_of(rows(10, every=None, tags=tags, hparams={"total_training_steps": 20}), at=30)
     progress = run.progress
-    assert progress is not None
     assert run.data.extent.last_wall_time == run.data.files.modified  # no row is younger
     assert (progress.elapsed_s, progress.elapsed_derived) == (40.0, True)
     assert progress.eta_s == pytest.approx(40.0)
@@ -256,7 +252,6 @@ def total_of(tmp_path: Path, raw: str) -> int | None:
     session = Session([tmp_path], clock=ManualClock())
     session.read_all()
     found = session.runs()[0].progress
-    assert found is not None
     return found.total_steps
 
 
@@ -307,7 +302,6 @@ def test_overrides_by_metric_and_by_tag() -> None:
     entropy, own = run.infos["actor/entropy"], run.infos["my/own_metric"]
     assert (entropy.title, entropy.category.value) == ("Unsicherheit", "other")
     assert (own.title, own.category.value) == ("mine", "actor")
-    assert own.healthy is not None
     assert (own.healthy.low, own.healthy.high) == (0.0, 2.0)
 
 
@@ -401,7 +395,6 @@ def watching(*batches: Batch, at: float) -> Callable[..., RunState]:
         session.drain()
         session.refresh_progress()
         found = session.runs()[0].progress
-        assert found is not None
         return found.state
 
     return state

@@ -67,7 +67,6 @@ def state_after(session: Session, clock: ManualClock, seconds: float) -> RunStat
     clock.advance(seconds)
     session.refresh_progress()
     found = session.runs()[0].progress
-    assert found is not None
     return found.state
 
 
@@ -139,7 +138,6 @@ def test_a_run_that_goes_on_after_all(processes: Processes) -> None:
     fresh = rows(1, first=21)
     reader.feed(replace(fresh, source=fresh.source._replace(modified=clock.now())))
     session.drain()
-    assert run.progress is not None
     assert (run.progress.state, rules(run)) == (RunState.LIVE, [])
     processes.hold = HELD
     assert state_after(session, clock, 100) is RunState.STALLED
@@ -293,7 +291,6 @@ def test_settings_beside_the_logs_say_what_is_clipped(tmp_path: Path) -> None:
 
 def clipped(logdir: Path) -> bool:
     (run,) = read_session([logdir]).runs()
-    assert run.report is not None
     return "clipfrac_high" in {f.rule for f in run.report.firing()}
 
 
@@ -384,19 +381,16 @@ def a_run() -> RunView:
 
 
 def stalled(run: RunView, report: Report) -> Report:
-    assert run.progress is not None
     return with_stall(report, run.progress._replace(state=RunState.STALLED), stall_rule())
 
 
 def going_on(run: RunView, report: Report) -> Report:
-    assert run.progress is not None
     return with_stall(report, run.progress._replace(state=RunState.LIVE), stall_rule())
 
 
 def test_all_findings_stay_once_and_in_their_order() -> None:
     """Also with a cause at watch in front of a bad effect."""
     run = a_run()
-    assert run.report is not None
     first, *rest = run.report.firing()
     report = replace(run.report, findings=(first._replace(level=Level.WATCH), first, *rest))
     found = stalled(run, report).findings

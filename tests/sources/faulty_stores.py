@@ -103,7 +103,6 @@ class StoreLog(Log):
     recover = crash
 
     def _end(self) -> None:
-        assert self._open is not None
         self._open.close()
         self._open, self._waiting = None, []
         tick(self.path)

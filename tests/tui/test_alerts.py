@@ -116,14 +116,12 @@ async def test_m_mutes_the_finding_at_the_cursor_and_takes_it_back() -> None:
         before = hand.lines[0]
         await hand.press("exclamation_mark")
         row = row_of(hand.run.run, hand.cursor)
-        assert row is not None
         title = row.finding.title
         await hand.press("M")
         assert f"{title}: muted in all runs here" in hand.notices
         assert "muted 1" in hand.lines[0]
         assert "Muted" in hand.text
         report = hand.run.run.report
-        assert report is not None
         assert title not in {f.title for f in report.findings}
         hand.run.findings.items.put(hand.ids[[str(i) for i in hand.ids].index(
             next(str(i) for i in hand.ids if title in str(i)))])  # fmt: skip

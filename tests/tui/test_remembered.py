@@ -217,7 +217,6 @@ def test_the_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
 
 async def test_what_is_muted_is_muted_from_the_first_verdict_on(tmp_path: Path) -> None:
     (run,) = a_session(grpo_batch(60), clock=grpo_clock()).runs()
-    assert run.report is not None
     opened(tmp_path).save(View(), {MutedFinding.of(f) for f in run.report.findings})
     hand = await visit(tmp_path)
     assert hand.app.session.runs()[0].verdict.level is Level.OK

@@ -98,7 +98,6 @@ def test_kitty_is_sent_our_own_png_in_pieces() -> None:
 def drawn(sixel: str) -> np.ndarray:
     """The pixels of Sixel text, as a terminal draws them."""
     head = re.fullmatch(r'\x1bP0;1;0q"1;1;(\d+);(\d+)((?:#\d+;2;\d+;\d+;\d+)+)(.*)\x1b\\', sixel)
-    assert head is not None
     width, height = int(head[1]), int(head[2])
     colours = {
         int(n): [int(x) for x in rgb]

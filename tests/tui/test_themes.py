@@ -128,8 +128,6 @@ async def test_without_colours_nothing_shows_beside_a_box(
 def test_a_fill_on_the_ground_of_the_terminal_is_reversed(depth: str) -> None:
     chip = Palette(load_theme("terminal"), depth).rich(style(Token.BG, bg=Token.BAD))
     assert chip.reverse
-    assert chip.bgcolor is not None
     assert chip.bgcolor.is_default
-    assert chip.color is not None
     assert not chip.color.is_default
     assert not Palette(load_theme("dark"), depth).rich(style(Token.BG, bg=Token.BAD)).reverse

@@ -40,6 +40,5 @@ def test_the_tail_of_a_log_tells_the_phase_behind_many_pings() -> None:
     start = b"[2026-11-28 15:48:15] Timer actor_train start\n"
     pings = b"".join(PING % n for n in range(900))
     tail = ConsoleDecoder().feed(3 * ROW + start + pings, more=False).tail
-    assert tail is not None
     assert tail.phase == Phase("actor_train", "15:48")
     assert all(b"Timer" not in line.encode() for line in tail.lines)

@@ -42,6 +42,15 @@ def courses(rows: int, seed: int = 0) -> list[FloatArray]:
 
 @BOTH
 @pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
+@pytest.mark.parametrize("rows", [1, 7, 40, 137, 260])
+def test_no_later_row_changes_a_verdict(variant: Variant, level: Level, rows: int) -> None:
+    for x in (*courses(300), np.zeros(300), np.repeat([0.0, 5.0, 1.0], 100)):
+        own, whole = judged(variant, x[:rows], level), judged(variant, x, level)
+        np.testing.assert_array_equal(own.beyond, whole.beyond[:rows])
+
+
+@BOTH
+@pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
 def test_a_third_of_the_rows_says_the_same(variant: Variant, level: Level) -> None:
     long = [x for seed in range(10) for x in courses(6_000, seed)]
     differ = sum(found(variant, x[::3], level) is not found(variant, x, level) for x in long)
@@ -64,7 +73,6 @@ def test_a_loss_of_the_whole_gain_is_found_soon_beside_the_rows(
         signal = judged(FELL, x + 0.5 * noise(seed, len(x)), level)
         assert signal.beyond[-1]
         assert not signal.beyond[:rows].any()
-        assert signal.onset is not None
         assert abs(int(signal.onset[-1]) - rows) <= 2
 
 
@@ -79,7 +87,6 @@ def test_a_dip_is_forgotten_once_it_is_made_good(top: float, forgotten: bool) ->
     row = int(np.argmax(signal.beyond))
     assert 40 <= row < 60
     assert not signal.beyond[-1]
-    assert signal.forgotten is not None
     assert bool(signal.forgotten[row]) is forgotten
 
 

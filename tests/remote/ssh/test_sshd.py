@@ -66,7 +66,6 @@ def sshd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FarHost]:
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", shlex.join(there))
     command = [SSHD, "-D", "-e", "-f", str(directory / "config")]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
     try:
         said = server.stderr.readline()
         assert "listening" in said, said

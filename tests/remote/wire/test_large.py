@@ -105,7 +105,6 @@ def test_only_so_many_notes_about_directories_are_sent() -> None:
     notes = tuple(Note(Path(f"/{n}"), 1, Level.WATCH, "no") for n in range(MOST_NOTES + 5))
     found = load(State, dump(State(notes=notes, unclaimed=notes[:3]).since(State())))
     assert found.unclaimed == notes[:3]
-    assert found.notes is not None
     assert found.notes[:-1] == notes[:MOST_NOTES]
     assert found.notes[-1].message == "and 5 more such notes"
 

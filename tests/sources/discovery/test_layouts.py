@@ -130,7 +130,6 @@ def test_a_link_of_a_resumed_run_shows_its_restart(tmp_path: Path) -> None:
     LAYOUTS["trl resumed"][0](tmp_path)
     (run,) = rltui.read(tmp_path)
     superseded = run["reward"].superseded
-    assert superseded is not None
     assert superseded.steps.tolist() == list(range(71, 81))
 
 

@@ -49,7 +49,6 @@ def running(
         cwd=cwd,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     try:
         yield process.pid
@@ -111,7 +110,6 @@ def test_the_process_that_an_event_file_names(tmp_path: Path) -> None:
     with running("", cwd=tmp_path) as pid:
         processes = Processes(USER)
         process = processes.get(pid)
-        assert process is not None
         now = int(process.started) + 2
 
         def writer(name: str) -> bool:

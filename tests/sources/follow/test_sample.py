@@ -61,7 +61,6 @@ def look(data: bytes, form: int = 0, most: int = SMALL[0]) -> tuple[Block, ...]:
         file.flush()
         patch.setattr(os, "pread", counted)
         found = overview(Path(file.name), SAMPLED[form], Options())
-    assert found is not None
     assert found[1] == len(data)
     assert sum(read) <= most
     return found[0]

@@ -125,6 +125,5 @@ def test_the_output_of_a_job_that_died_before_its_first_row(pipe: Pipe) -> None:
     pipe.close()
     *_, last = Reader([PIPE], ReaderOptions(pipe=pipe.out, ends=JobLogs())).read_all()
     assert last.source.format == "console"
-    assert last.tail is not None
     assert last.tail.lines[-1] == "ValueError: no data"
     assert not last.notes

@@ -178,7 +178,6 @@ def test_logs_checkpoints_pipes_and_other_files_are_left_alone(tmp_path: Path) -
 def test_no_text_of_a_sample_reaches_a_terminal_as_it_is() -> None:
     record = {"pro\x1bmpt": "\x1b]0;x\x07", "completion": "a\x1b[2J\nb\r\u202e", "reward": 1}
     row = row_of(record, 0, 0)
-    assert row is not None
     assert row.preview.isprintable()
     for name, text in sample_of(record).texts:
         assert name.isprintable()
@@ -190,7 +189,6 @@ def test_vectors_are_no_texts_and_long_texts_are_cut() -> None:
     (text,) = sample_of(record).texts
     assert text[1].endswith("… 100,000 more characters")
     row = row_of(record, 0, 0)
-    assert row is not None
     assert row.length == 300_000
     assert math.isnan(row.reward)
     assert row_of({"token_ids": [1, 2], "step": 3}, 0, 0) is None
@@ -208,7 +206,6 @@ def test_vectors_are_no_texts_and_long_texts_are_cut() -> None:
 )
 def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> None:
     row = row_of(record, 0, 0)
-    assert row is not None
     assert row.reward == pytest.approx(reward, nan_ok=True)
 
 
@@ -282,7 +279,6 @@ TRAJECTORIES = {
 def test_the_turns_of_a_trajectory(name: str) -> None:
     (record,) = samples_in(TRAJECTORIES[name])
     row = row_of(record, 0, 0)
-    assert row is not None
     assert row.reward == pytest.approx(0.2)
     assert row.turns == 3
     assert row.preview == "<answer>3</answer>"
@@ -312,7 +308,6 @@ def test_texts_of_nemo_rl_alternate_and_items_of_responses_are_turns() -> None:
     (record,) = samples_in({"content": [["Go.", "look", "a door", "open"]], "rewards": [0.5]})
     assert [t.role for t in sample_of(record).turns] == ["user", "assistant"] * 2
     row = row_of(record, 0, 0)
-    assert row is not None
     assert (row.turns, row.preview, row.reward) == (2, "open", 0.5)
     sample = sample_of({"response": ITEMS, "reward": 1})
     assert [(t.role, t.name, t.text, t.failed) for t in sample.turns] == [
@@ -325,7 +320,6 @@ def test_texts_of_nemo_rl_alternate_and_items_of_responses_are_turns() -> None:
 def test_answers_to_one_prompt_have_one_number_in_every_form() -> None:
     def number(record: dict[str, object]) -> int:
         row = row_of(next(iter(samples_in(record))), 0, 0)
-        assert row is not None
         return row.prompt
 
     again = {**TRAJECTORIES["messages"], "messages": [*ASKED, TALK[-1]]}
@@ -346,7 +340,6 @@ def test_answers_to_one_prompt_have_one_number_in_every_form() -> None:
 )
 def test_an_answer_that_repeats_itself_or_is_broken(text: str, garbled: bool) -> None:
     row = row_of({"prompt": "a", "completion": text}, 0, 0)
-    assert row is not None
     assert (GARBLED in row.marks) is garbled
 
 
@@ -405,7 +398,6 @@ def test_a_large_file_is_shown_in_part_first_and_read_once(
 )
 def test_tokens_are_those_that_the_log_has(record: dict[str, object], tokens: int) -> None:
     row = row_of({"prompt": "a", "completion": "words", **record}, 0, 0)
-    assert row is not None
     assert (row.tokens, row.length) == (tokens, 5)
 
 
@@ -413,7 +405,6 @@ def test_tokens_of_a_trace_are_those_of_its_calls() -> None:
     calls = [{"node": n, "usage": {"completion_tokens": 10 * n}} for n in (2, 4)]
     (record,) = samples_in({**TRACE, "calls": [*calls, None, {"node": 6, "usage": None}]})
     row = row_of(record, 0, 0)
-    assert row is not None
     assert row.tokens == 60
 
 

@@ -60,8 +60,6 @@ class OtherProcess:
 
     def do(self, statement: str) -> str:
         """Execute a statement; the answer."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.write(f"{statement}\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()
