@@ -322,7 +322,7 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
 
 def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
-    words = view.glyphs.text
+    words = view.text
     right = words(right)
     # action, key, word, rank in the footer
     shown = [

@@ -125,11 +125,11 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
 def healthy_words(row: TagRow, columns: Table, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
     if row.cells is not None and row.cells[1]:
-        return view.glyphs.text(row.cells[1])
-    words = view.glyphs.text(sentences.healthy(row.judgement))
+        return view.text(row.cells[1])
+    words = view.text(sentences.healthy(row.judgement))
     if columns["healthy"] >= 16 and cell_width(words) <= columns["healthy"]:
         return words
-    return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
+    return view.text(sentences.healthy_short(row.judgement)) or words
 
 
 def unit_words(row: TagRow, columns: Table, view: View) -> str:
@@ -137,7 +137,7 @@ def unit_words(row: TagRow, columns: Table, view: View) -> str:
     unit = row.info.unit if row.cells is None else row.cells[0]
     if cell_width(unit) > columns["unit"]:
         unit = _SHORT_UNITS.get(unit, unit)
-    return view.glyphs.text(unit)
+    return view.text(unit)
 
 
 def row_line(
@@ -339,7 +339,7 @@ def titled_chart(
 ) -> Block:
     """A chart under its title, with unit and tag; ``options``: see
     :func:`~rltui.draw.metric_chart.chart_lines`."""
-    info, words = run.infos[tag], view.glyphs.text
+    info, words = run.infos[tag], view.text
     note = spaced(info.unit, tag, by="   ")
     if cell_width(words(f"{info.title}{note}")) + 4 > width:
         note = info.unit
