@@ -7,10 +7,10 @@ single tag (m = 1) instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from rltui.core.record import entity
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -20,7 +20,7 @@ BoolArray = NDArray[np.bool_]
 MACHINE = "system/"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Block:
     """n rows of m tags, in the order of the file.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from rltui.core.level import Level, RunState
+from rltui.core.record import entity
 from rltui.core.text import cell_width
 
 MARKERS = ("braille", "block", "ascii")
@@ -27,7 +28,7 @@ _ASCII: dict[str, str] = dict(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class GlyphSet:
     """The glyph for each meaning. Compare sets by identity; get one from :func:`glyph_set`."""
 

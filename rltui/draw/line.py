@@ -8,7 +8,6 @@ control characters or markup (see :mod:`rltui.core.text`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from itertools import groupby
@@ -16,6 +15,7 @@ from operator import itemgetter
 from typing import Generic, TypeVar, overload
 
 from rltui.core.level import Level
+from rltui.core.record import entity
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.view import View
@@ -62,7 +62,7 @@ class Token(str, Enum):
     RUN_5_BAND = "run5band"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Style:
     """How a span looks; ``bg`` None means the background of the line.
 
@@ -212,7 +212,7 @@ def slot_look(slot: int) -> Style:
     return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Entry(Generic[Id]):
     """One item of a list, or the lines between items."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.block import IntArray
 from rltui.core.level import Level
+from rltui.core.record import entity
 from rltui.core.text import cell_width
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.foot import legend_lines
@@ -63,7 +64,7 @@ _ROOM, _SHARE = 10, 40
 _ROOMY = 60
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Trace:
     """The line of a tag in a chart of several."""
 
@@ -410,8 +411,8 @@ def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
     line: Line = []
     cut = distinct(tuple(r.what.name for r in shown), max(1, room))
     for row, name, value in zip(shown, cut, values, strict=True):
-        line += [*_sample(row, view), (f"{view.glyphs.text(name)} ", TEXT)]
-        line.append((view.glyphs.text(value) + "   ", STRONG))
+        line += [*_sample(row, view), (f"{view.text(name)} ", TEXT)]
+        line.append((view.text(value) + "   ", STRONG))
     line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
     return fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)
 
@@ -420,7 +421,7 @@ def _table(
     rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
 ) -> Block:
     own, origin = rows[0], next(r for r in rows if r.what.run is base)
-    more, run, text = len(rows) - len(shown), rows[0].what.run, view.glyphs.text
+    more, run, text = len(rows) - len(shown), rows[0].what.run, view.text
     title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
     names = [r.what.name + " (ref.)" * (r is origin is not own) for r in shown]
     columns = table_for(_LAYOUTS, width, _SAMPLE)

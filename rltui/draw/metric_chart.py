@@ -101,11 +101,10 @@ def chart_lines(
                 whole, glyphs = (first, last), view.glyphs
                 labels = label_width(chart, whole, width, glyphs, least=labels, margin=margin)
             chart = replace(chart, label_width=labels, margin_width=margin)
-        if small:
-            chart = replace(chart, x_axis=x_axis)
-        chart = replace(chart, bar_names=timeline == "named", overview=overview, told=told)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
+        named = timeline == "named"
+        chart = replace(chart, x_axis=x_axis, bar_names=named, overview=overview, told=told)
 
         return render(chart, width, height, view.glyphs)
 
@@ -124,7 +123,8 @@ def chart_of(
 ) -> Chart:
     """The chart of one tag, ready to be rendered; ``continued`` adds the projection of its trend.
     A ``small`` one lacks bars, marks, limits and all but the ends of the y axis."""
-    series, axis = run.shown(tag), axis_of(run, run.shown(tag), view.axis)
+    series = run.shown(tag)
+    axis = axis_of(run, series, view.axis)
     limits, ends = run.verdict.judgement(tag).limits, range_of(run, tag, view.axis, axis.kind)
     projection = projection_of(run, tag) if continued and axis.kind == "step" else None
     chart = Chart(
@@ -146,12 +146,17 @@ def chart_of(
 
     if ends is not None and is_live(run):  # space for new points
         end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
-        end = end if projection is None else max(end, _end_with(projection, *ends))
+        if projection is not None:  # and for as much as a third of what there is
+            begin, newest = ends
+            latest = min(projection.latest, newest + (newest - begin) / 3)
+            end = max(end, padded_end(begin, latest))
     marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
+    # averages, quantiles and readings need every point, and so does a part that is enlarged
+    exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
 
     return replace(
         chart,
-        curve=_curve(run, series, band, axis, _needs_all(view, zoom), view.axis),
+        curve=_curve(run, series, band, axis, exact, view.axis),
         envelope=None if band else marked_runs.reference_envelope(run, series, axis, view.axis),
         end=end,
         window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
@@ -162,17 +167,6 @@ def chart_of(
         marks_title=marks_title,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
-
-
-def _needs_all(view: View, zoom: Zoom) -> bool:
-    """Averages, quantiles and readings need every point, and so does a part that is enlarged."""
-    return view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
-
-
-def _end_with(projection: Projection, begin: float, newest: float) -> float:
-    """The end of an axis that has space for a projection of up to a third of the length."""
-    latest = min(projection.latest, newest + (newest - begin) / 3)
-    return padded_end(begin, latest)
 
 
 def _with_path(

@@ -11,7 +11,7 @@ from itertools import count, islice
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, fit, fit_middle, measure_for, pad
+from rltui.core.text import cell_width, clean, counted, fit, fit_middle, measure_for, pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     MUTED,
@@ -177,7 +177,7 @@ def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = Fals
     """The number of files that could not be read in full, for the end of a line about something
     else; ``short`` is the badge alone."""
     files, badge = len({n.path for n in notes}), glyphs.badge(Level.WATCH)
-    text = badge if short else f"{badge} trouble reading {files} file{'s' * (files > 1)}"
+    text = badge if short else f"{badge} trouble reading {counted(files, 'file')}"
     return text, style(Token.WATCH)
 
 

@@ -136,7 +136,7 @@ def heading(
 ) -> Line:
     """A title, a rule with the column heads set into it, and at the right end a muted note, or
     the badge of a level."""
-    title, note = map(view.glyphs.text, (title, note))
+    title, note = map(view.text, (title, note))
     rule, line = view.glyphs.rule, [(f"{title} ", look)]
     for head, begin, latest in heads:
         used = line_width(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +43,11 @@ class View(NamedTuple):
     def glyphs(self) -> GlyphSet:
         """The glyphs of the chosen marker."""
         return glyph_set(self.marker, colours=self.colours)
+
+    @property
+    def text(self) -> Callable[[str], str]:
+        """Maps a text to one that may be printed."""
+        return self.glyphs.text
 
     def link(self, path: Path | None) -> str:
         """The address of a file for :func:`~rltui.draw.line.style`; "" where none can be opened."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.level import Level
+from rltui.core.text import counted
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.facts.findings import diagnosed_in
@@ -81,7 +82,7 @@ def checkpoint_words(run: RunView, found: LastGood | None) -> str:
         return ""
     since = f"{numbers.step(found.steps_since)} {run.step_word}{'s' * (found.steps_since != 1)}"
     if found.gpus is not None:
-        since += f" × {found.gpus:,} GPU{'s' * (found.gpus != 1)}"
+        since += f" × {counted(found.gpus, 'GPU')}"
     if found.gpu_hours is not None:
         since += f" = {numbers.plain(found.gpu_hours)} GPU-hours"
     return f"checkpoint {run.step_word} {numbers.step(found.step)}; {since} since"

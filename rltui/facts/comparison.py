@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
+from rltui.core.record import entity
 from rltui.core.text import natural
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
@@ -118,7 +119,7 @@ def reading_at(run: RunView, tag: str, cross: Crosshair, factor: float = 1.0) ->
     return Reading(recent, seen, is_over, worst(levels), own)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class MetricColumn:
     """One metric of all runs."""
 
@@ -149,7 +150,7 @@ class MetricColumn:
         return reading_at(run, tag, cross, run.infos[tag].factor_to(self.info))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class RunRow:
     """A run, or a group of runs."""
 

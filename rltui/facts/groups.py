@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
+from rltui.core.record import entity
 from rltui.core.text import clean
 from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
 from rltui.session.limits import session_limits
@@ -75,7 +75,7 @@ LINES = 5
 _MOST_SETTINGS = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Group:
     """Runs of one setting."""
 
@@ -83,7 +83,7 @@ class Group:
     runs: tuple[RunView, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Grouping:
     """Runs by what they share."""
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rltui.core.address import PIPE, is_remote
 from rltui.core.clock import Clock
+from rltui.core.text import counted
 from rltui.facts import findings, numbers
 from rltui.facts.cache import per_version
 from rltui.facts.runs import last_lines
@@ -205,7 +206,7 @@ def _clock(run: RunView) -> Series | None:
 
 def _note(files: Sequence[_File], complete: bool) -> str:
     done, total = sum(f.at - f.begin for f in files), sum(f.size - f.begin for f in files)
-    count = f"{len(files)} log{'s' if len(files) != 1 else ''}, {numbers.exact(total)} bytes"
+    count = f"{counted(len(files), 'log')}, {numbers.exact(total)} bytes"
     cut = ", of files elsewhere the end" if any(f.begin for f in files) else ""
     reading = "" if complete else f"reading {numbers.percent(done / max(total, 1), whole=True)} of "
     return f"{reading}{count}{cut}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +18,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.level import ExitKind, Level, RunState
-from rltui.core.record import record
+from rltui.core.record import entity, record
 from rltui.core.text import cell_width, clean
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
@@ -40,7 +40,7 @@ _LASTING = ("stalled", "waiting")
 _AGELESS = ("not read", "no points", "log deleted")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ListedRun:
     """A run as the list knows it."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from rltui.catalogue.model import Category, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
 from rltui.core.medians import median
+from rltui.core.record import entity
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
 from rltui.facts.columns import tag_named
@@ -56,7 +56,7 @@ LEGEND = {
 Points = tuple[FloatArray, FloatArray]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Axis:
     """A mapping from steps to places; without ``at`` the step is the place."""
 
@@ -236,7 +236,7 @@ def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | N
     return None if kind and own.kind != kind else own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Bundle:
     """Curves at common places."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
+from rltui.core.record import entity
 from rltui.health.detectors.signal import Rows
 from rltui.health.rule import Variant
 from rltui.store.series import Series
@@ -26,7 +27,7 @@ _BESIDE_RESTART, _USUAL, _OTHER_LEVEL = 5, 50, 8
 _MOST_BESIDE = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class _Beside:
     """The values of one tag at the steps of another."""
 
@@ -36,7 +37,7 @@ class _Beside:
     kept: dict[Hashable, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Column:
     """The values of one tag, in the unit and sign of its metric."""
 

@@ -13,7 +13,6 @@ there the value is null, and a further field ``nonfinite`` names which of the th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from io import RawIOBase
 from typing import Any, BinaryIO
@@ -24,6 +23,7 @@ import orjson
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
+from rltui.core.record import entity
 from rltui.core.text import clean
 from rltui.session import RunView, Session
 from rltui.store import Series
@@ -44,7 +44,7 @@ CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
 _GROUP = 1 << 18
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ExportRows:
     """n points of one tag of one run, by step."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from rltui.core.address import is_remote
 from rltui.core.errors import UsageError
 from rltui.core.secrets import masked, without_secrets
-from rltui.core.text import fit, kept_clean
+from rltui.core.text import counted, fit, kept_clean
 from rltui.core.yaml_document import nearest
 from rltui.facts import numbers, sentences
 from rltui.facts.groups import Sweep
@@ -131,7 +131,7 @@ def runs_text(session: Session, match: str) -> str:
     if len(runs) > MOST_RUNS:
         lines.append(f"and {len(runs) - MOST_RUNS:,} more: narrow them down with match")
     lines += [f"cannot be read: {words}" for words in unread(session)[:_NAMED]]
-    return f"{len(runs):,} run{'s' * (len(runs) != 1)}. {DATA}\n" + bounded(lines, 2 * _MOST)
+    return f"{counted(len(runs), 'run')}. {DATA}\n" + bounded(lines, 2 * _MOST)
 
 
 def _listed(session: Session, run: RunView) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
+from rltui.core.record import entity
 from rltui.core.text import fit_middle, pad, words_match
 from rltui.draw.line import (
     MUTED,
@@ -53,7 +54,7 @@ _MOST_LINES = 4
 _NOTHING = "–"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Settings:
     """The hyperparameters of one run."""
 
@@ -79,7 +80,7 @@ class Settings:
 
 def settings_head(settings: Settings, view: View, width: int) -> Block:
     """The title: which run, how many, where they were found."""
-    text = view.glyphs.text
+    text = view.text
     formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
     count = len(settings.values)
     right = f"{count} from {', '.join(formats)}" if count else ""
@@ -146,7 +147,7 @@ def _differences(
     many runs have each value."""
     if not others:
         return []
-    plain, every = view.glyphs.text, [settings, *others]
+    plain, every = view.text, [settings, *others]
     tables = [s.values for s in every]
     names = [
         n
@@ -184,7 +185,7 @@ def _table(
     every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
 ) -> Block:
     """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
-    plain = view.glyphs.text
+    plain = view.text
     tables = [s.values for s in every]
     heads = distinct(tuple(s.head for s in every), room)
     texts = (value_text(t[n]) for t in tables for n in names if n in t)
@@ -213,7 +214,7 @@ def _counted(
     view: View,
 ) -> Block:
     """One line for each name: its values, the most frequent first; that of the run is strong."""
-    plain, lines = view.glyphs.text, Block()
+    plain, lines = view.text, Block()
     for name in names:
         own, *others = (value_text(t[name]) if name in t else "not set" for t in tables)
         line: Line = [(pad(_cut(plain(name), cells), cells), TEXT)]
@@ -233,7 +234,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     """A heading and its rows, nothing without any; a long value takes several lines."""
     if not rows:
         return []
-    plain = view.glyphs.text
+    plain = view.text
     lines = [heading(title, width, view, str(len(rows)))]
     name_cells = min(longest(n for n, _ in rows), width // 2)
     for name, value in rows:

@@ -58,10 +58,10 @@ def digest_lines(
     for said in found:
         level = Level.BAD if said.is_error else Level.WATCH
         kind = "error  " if said.is_error else "warning", LEVEL_LOOK[level]
-        shown = view.glyphs.text(said.text)[shift:], STRONG if said.is_error else TEXT
+        shown = view.text(said.text)[shift:], STRONG if said.is_error else TEXT
         lines.append(row(kind, numbers.step(said.times), said.when, said.who, shown))
         if said.onset:
-            lines.append(row(blank, "", "", "", (view.glyphs.text(said.onset), MUTED)))
+            lines.append(row(blank, "", "", "", (view.text(said.onset), MUTED)))
     return lines
 
 
@@ -137,11 +137,11 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
     def _to_step(self, step: int) -> None:
         at, words = line_at(self._run, step), f"{self._run.step_word} {numbers.step(step)}"
         if at is None:
-            self.shell.say(f"the last lines do not tell of {words}")
+            self.say(f"the last lines do not tell of {words}")
             return
         self._follows = False
         self.items.scroll_to(y=at - self.items.size.height // 3, animate=False)
-        self.shell.say(f"the log at {words}")
+        self.say(f"the log at {words}")
 
     def _to_end(self) -> None:
         if self._follows and not self._is_digest:

@@ -246,7 +246,7 @@ class MediaView(Lines, Reading, PictureFrame):
         view, found = self.view, self._shown
         head, width, height = self._head_line(width, view), width - _LEFT, height - _HEAD
         if isinstance(found, str):
-            lines = [[], *paragraph(view.glyphs.text(found), width - _LEFT, MUTED)]
+            lines = [[], *paragraph(view.text(found), width - _LEFT, MUTED)]
         elif isinstance(found, PrecisionRecall):
             lines = [[], *curve_lines(*found, view.glyphs, width - _LEFT)]
         elif isinstance(found, Histogram):
@@ -257,7 +257,7 @@ class MediaView(Lines, Reading, PictureFrame):
         return [head, *indented(lines, _LEFT)]
 
     def _head_line(self, width: int, view: View) -> Line:
-        keys, at, words = self.run.data.media.keys, self.at, view.glyphs.text
+        keys, at, words = self.run.data.media.keys, self.at, view.text
         line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (words(self.key.tag), STRONG)]
         if self._named and len(keys) > 1 and self.key in keys:
             line.append((f"   {words('↑ ↓')}  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
@@ -365,7 +365,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
         media = self._media
         media.bands = media.is_ridge
         if not (media.bands or media.is_ridge):
-            self.shell.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
+            self.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 
     def action_close(self) -> None:
@@ -386,7 +386,7 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
         steps = run.data.media.steps(key, run.as_of)
         last = f"{run.step_word} {numbers.step(steps[-1].step)}" if steps else "later"
         row: Cells = {
-            "name": (view.glyphs.text(key.tag), STRONG if cursor else TEXT),
+            "name": (view.text(key.tag), STRONG if cursor else TEXT),
             "kind": (key.kind.value, MUTED),
             "steps": (f"{numbers.exact(len(steps)):>3} to {last}", MUTED),
         }

@@ -88,7 +88,7 @@ class _Column(NamedTuple):
 def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> tuple[list[_Column], Table]:
     """The columns that a list of ``cells`` has room and something for, and with the text their
     table."""
-    looked_at, words, found = rows[:_LOOKED_AT], view.glyphs.text, dict[_Column, int]()
+    looked_at, words, found = rows[:_LOOKED_AT], view.text, dict[_Column, int]()
     has_tokens = any(r.tokens for r in looked_at)
     names = dict.fromkeys(name for row in looked_at for name, _ in row.parts)
 
@@ -150,7 +150,7 @@ def _no_samples_words(root: Path, trouble: str = "") -> str:
 def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False) -> Block:
     """A whole sample: its figures, as many on a line as fit, then its turns, one line for each but
     the last where they are ``folded``; then its texts with their own line ends."""
-    words, texts = view.glyphs.text, sample.texts
+    words, texts = view.text, sample.texts
     further = texts[sample.spoken or len(texts) :]
     short = [(n, t) for n, t in further if len(t) <= _SHORT and "\n" not in t]
     lines = Block()
@@ -183,7 +183,7 @@ def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> Block:
     if turn.role == TOOL:
         tail.append((f"  {view.glyphs.badge(level)}", LEVEL_LOOK[level]))
 
-    words, look = view.glyphs.text, STRONG if turn.role == MODEL else MUTED
+    words, look = view.text, STRONG if turn.role == MODEL else MUTED
     line = [column(words(turn.role), _WHO, look), (f"{words(turn.name)[:width]} ".lstrip(), STRONG)]
     room = max(1, width - line_width([*line, *tail]))
     text = words(turn.text)
@@ -301,7 +301,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self._filter = names[(at + 1) % len(names)]
         if len(names) == 1:
             known = any(r.right is not None for r in rows)
-            self.shell.say("nothing is wrong" if known else "no column says what is right")
+            self.say("nothing is wrong" if known else "no column says what is right")
         self._show_first()
 
     def action_same_prompt(self) -> None:
@@ -309,14 +309,14 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         row, browser = self._row, self._browser
         browser.prompt = 0 if browser.prompt or row is None else row.prompt
         if row is not None and not row.prompt:
-            self.shell.say("no prompt is known of this sample")
+            self.say("no prompt is known of this sample")
         self.update()
 
     def action_beside(self) -> None:
         """Keep the answer at the cursor beside those that the cursor moves to; then no longer."""
         found = self._sample if self._beside is None else None
         self._beside = found if isinstance(found, Sample) else None
-        self.shell.say("kept: move on, also to another step" if found else "no longer kept")
+        self.say("kept: move on, also to another step" if found else "no longer kept")
         self.update()
 
     def leave_line(self) -> bool:
@@ -376,7 +376,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
                 str(n): (c.cell(row), STRONG if c.head == _REWARD else MUTED)
                 for n, c in enumerate(columns)
             }
-            told["text"] = f" {view.glyphs.text(row.preview)}", STRONG if cursor else TEXT
+            told["text"] = f" {view.text(row.preview)}", STRONG if cursor else TEXT
             return table.line([], told)
 
         def entry(at: int) -> Entry[SampleId]:
@@ -392,7 +392,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         elif not self._shown:
             words = _no_samples_words(browser.root, browser.trouble) if self._is_empty else ""
             words = words or browser.note or "no sample matches the filter"
-            words = self.view.glyphs.text(words)
+            words = self.view.text(words)
             lines = paragraph(words, max(20, min(width, 100)), MUTED)
         margin = 2 if self._is_empty else 1
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
@@ -400,7 +400,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _lines_of(self, sample: Sample | str, width: int, *, folded: bool = False) -> Block:
         if isinstance(sample, str):
-            return paragraph(self.view.glyphs.text(sample), width, MUTED)
+            return paragraph(self.view.text(sample), width, MUTED)
         kept, view, gap = self._beside, self.view, 3
         if kept is None or kept == sample:
             return sample_lines(sample, view, width, folded=folded)
@@ -439,7 +439,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Which kind and step, and what of it; the heads of the columns."""
         samples, view, width = self._browser, self.view, width - 3
         names, steps = samples.names, list(samples.steps)
-        kind = view.glyphs.text(names[samples.kind]) if names else ""
+        kind = view.text(names[samples.kind]) if names else ""
         look = style(STRONG.fg, link=view.link(samples.path))
         line: Line = [("Samples ", TITLE), (kind, look)]
         line.append((f"  kind {samples.kind + 1} of {len(names)}" * (len(names) > 1), MUTED))
@@ -449,7 +449,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             line.append((f"  {at} of {len(steps)}" * (len(steps) > 1), MUTED))
         room = width - line_width(line)
         words = next((x for x in self._words if cell_width(x) < room - 1), "")
-        line.append((view.glyphs.text(words).rjust(room), MUTED))
+        line.append((view.text(words).rjust(room), MUTED))
         if self._is_empty:
             return indented([fit_line(line, width)], 2)
 

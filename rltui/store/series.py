@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
+from rltui.core.record import entity
 from rltui.store.points import Points, choose, concatenate, copied, distinct, is_prefix
 
 _epochs = count(1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Series:
     """All points of one tag, sorted stably by step; never thinned, NaN and Inf included.
 

@@ -59,7 +59,7 @@ class CrosshairKeys(ShellScreen[Any]):
         """Move the crosshair to the right or left."""
         steps = self.steps_in_sight()
         if steps is None:
-            self.shell.say(NO_METRIC)
+            self.say(NO_METRIC)
         else:
             self.show_step(stepped(steps, self.chosen_step, by))
 
@@ -81,14 +81,14 @@ class CrosshairKeys(ShellScreen[Any]):
         shown = self.charted()
         found = None if shown is None else onset_of(*shown)
         if found is None or found.since_step is None:
-            self.shell.say("no finding of this run began at a step of this chart")
+            self.say("no finding of this run began at a step of this chart")
         elif self.chosen_step == found.since_step:
             self.show_step(self._left)
         else:
             self._left = self.chosen_step
             self.show_step(found.since_step)
             since = numbers.step(found.since_step)
-            self.shell.say(f"{found.title} began at {since}; f again leads back")
+            self.say(f"{found.title} began at {since}; f again leads back")
 
     def _look_at(self, text: str) -> None:
         """Go to the logged step nearest to the one in ``text``."""
@@ -96,12 +96,12 @@ class CrosshairKeys(ShellScreen[Any]):
         if wanted is None:
             return
         if steps is None:
-            self.shell.say(NO_METRIC)
+            self.say(NO_METRIC)
             return
         inside = min(max(wanted, int(steps[0])), int(steps[-1]))  # fits into 64 bits
         nearest = int(steps[np.abs(steps - inside).argmin()])
         if nearest != wanted:
-            self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
+            self.say(f"nearest logged step: {numbers.step(nearest)}")
         self.show_step(nearest)
 
     def commands(self) -> Commands:

@@ -325,7 +325,7 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
 def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
     glyphs = view.glyphs
-    right = glyphs.text(right)
+    right = view.text(right)
     room = width - (cell_width(right) + 3 if right else 1) - 1
     line = list(_footer_keys(tuple(k for k in keys if k.footer), room, glyphs))
     if right:

@@ -153,11 +153,11 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def action_explain(self) -> None:
         """Say where the key works: it closes only the overlay that it opened."""
-        self.shell.say(covered("explain", self.place, self.shell.keys))
+        self.say(covered("explain", self.place, self.shell.keys))
 
     def action_tail(self) -> None:
         """Say where the key works, as :meth:`action_explain` does."""
-        self.shell.say(covered("tail", self.place, self.shell.keys))
+        self.say(covered("tail", self.place, self.shell.keys))
 
 
 class ExplainScreen(Overlay):

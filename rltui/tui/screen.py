@@ -77,6 +77,10 @@ class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
         """The app."""
         return shell_of(self)
 
+    def say(self, text: str, link: str = "") -> None:
+        """Show a notice, see :meth:`ShellApp.say`."""
+        self.shell.say(text, link)
+
     @property
     def view(self) -> View:
         """The options of the view."""
@@ -199,7 +203,7 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
             return
         if run is None:
             hint = hint or ": tab NAME, goto STEP, now, at STEP, theme NAME, runs, q"
-            self.shell.say(f"unknown command {name!r}{hint}")
+            self.say(f"unknown command {name!r}{hint}")
         else:
             run(rest.strip())
 
@@ -241,7 +245,7 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
         words = "".join(here) or elsewhere(event.key, self.place, table, below)
         if words and not any(s.editing for s in self.query(Status)):
             event.stop()
-            self.shell.say(words)
+            self.say(words)
 
     def action_help(self) -> None:
         """Show the keys that work here."""
@@ -271,7 +275,7 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
         if text:
             self.shell.copy(text)
         else:
-            self.shell.say("nothing to copy at the cursor")
+            self.say("nothing to copy at the cursor")
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, the data of its chart, or a report."""
@@ -449,7 +453,7 @@ class ChartOptions(ShellScreen[Any]):
             names = {n.lower(): n for n in self._axis_names()}
             found, hint = choose(name, {"time": "relative", **names})
             if found is None:
-                self.shell.say(f"nothing to plot against is named {name!r}{hint}")
+                self.say(f"nothing to plot against is named {name!r}{hint}")
                 return
             name = found
         self.set_view(axis=name)
@@ -468,7 +472,7 @@ class ChartOptions(ShellScreen[Any]):
         view, axes = self.view, self.axes()
         index = axes.index(view.axis) if view.axis in axes else 0
         if len(axes) == 1:
-            self.shell.say("the log has no times: the x axis stays the step")
+            self.say("the log has no times: the x axis stays the step")
         self.set_view(axis=axes[(index + 1) % len(axes)])
 
     def action_smooth(self, by: int) -> None:
@@ -479,7 +483,7 @@ class ChartOptions(ShellScreen[Any]):
             self.set_view(smooth=_SMOOTH[at])
         else:
             end = "the line is as smooth as it gets" if by > 0 else "nothing is smoothed; s does"
-            self.shell.say(end)
+            self.say(end)
 
     def action_log_y(self) -> None:
         self.set_view(log_y=not self.view.log_y)
@@ -490,4 +494,4 @@ class ChartOptions(ShellScreen[Any]):
     def action_value_order(self) -> None:
         """Read the lines at the crosshair in the order of their values, or of their marks."""
         self.set_view(by_value=not self.view.by_value)
-        self.shell.say("by value" if self.view.by_value else "in the order of the marks")
+        self.say("by value" if self.view.by_value else "in the order of the marks")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rltui.core.level import Level
+from rltui.core.record import entity
 from rltui.draw.line import Token
 from rltui.draw.spark import Episode
 
@@ -18,7 +18,7 @@ Array = NDArray[np.generic]
 XY = tuple[Array, Array]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Curve:
     """The line of a run, or the mean of a group of runs."""
 
@@ -97,7 +97,7 @@ class Continuation(NamedTuple):
     """The x between which it crosses the limit."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Chart:
     """Everything that :func:`rltui.draw.chart.render.render` draws."""
 

@@ -6,12 +6,12 @@ import math
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rltui.core.record import record
+from rltui.core.record import record, state
 from rltui.files.remote.server import pages
 
 #: Keys under which file systems of fsspec give a version of the content, and its change time.
@@ -175,7 +175,7 @@ def names_by_directory(
     return found
 
 
-@dataclass(slots=True)
+@state
 class CachedLookup:
     """A cached listing of a directory, or the status of one file under the name ``""``."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from rltui.core.record import state
 from rltui.formats.console.console_line import NUMBER, QUANTITY, quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP, words
 
@@ -305,7 +305,7 @@ _ORDER = {
 }
 
 
-@dataclass(slots=True)
+@state
 class Position:
     """The position of a line in the training."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.core.record import entity
 from rltui.formats.base import HEAD_BYTES
 from rltui.formats.json_value import WORDS, float_of, parsed, wall_of
 from rltui.formats.jsonl.claim import is_sample
@@ -55,7 +55,7 @@ TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ParallelLists:
     """Figures with the same steps."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block, BoolArray, FloatArray
+from rltui.core.record import state
 from rltui.formats.base import clean_tag
 from rltui.formats.json_value import TIME_KEYS
 from rltui.formats.words import (
@@ -159,7 +159,7 @@ def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-@dataclass(slots=True)
+@state
 class TableRows:
     """Rows below one header: the values of each numeric column, by position."""
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct, error
 from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.block import IntArray
+from rltui.core.record import state
 from rltui.formats.tfevents.framing import (
     BYTES,
     FIXED32,
@@ -106,7 +107,7 @@ def group_walls(steps: IntArray, bits: IntArray, step_group: StepGroup) -> IntAr
     return walls
 
 
-@dataclass(slots=True)
+@state
 class Value:
     """One ``Summary.Value``. Positions are absolute in the buffer that was parsed."""
 
@@ -136,7 +137,7 @@ class Value:
         return float((_F4 if self.kind == FLOAT else _F8).unpack_from(data, self.pos)[0])
 
 
-@dataclass(slots=True)
+@state
 class Event:
     """One event record."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.record import entity
 from rltui.health.detectors.windows import rolling_median
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ NOTHING = 0.01
 _AT_RANDOM = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Rows:
     """The rows of one tag, in the unit and sign of its metric.
 
@@ -90,7 +91,7 @@ def _once(kept: dict[Hashable, Any], key: Hashable, compute: Callable[[], T]) ->
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Signal:
     """Answer of a detector for one level: n rows, each judged by the rows up to it."""
 

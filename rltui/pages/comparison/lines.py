@@ -246,11 +246,10 @@ def comparison_header(
     line: Line = [(" Compare ", TITLE), (f" {label}  {words}", TEXT)]
 
     if comparison.grouping is not None:
-        count = len(comparison.grouping.groups)
-        groups = "1 group" if count == 1 else f"{count} groups"
+        groups = counted(len(comparison.grouping.groups), "group")
         line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
     line.append((f"  {window_words(comparison.cross)}   * best", MUTED))
-    line = fit_line([(view.glyphs.text(t), s) for t, s in line], width)
+    line = fit_line([(view.text(t), s) for t, s in line], width)
 
     return with_ground(line, Token.RAISED)
 
@@ -280,7 +279,7 @@ def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
         settings_words(comparison, here),
         ends_words(comparison),
     )
-    text = view.glyphs.text(spaced(*found, by="; "))
+    text = view.text(spaced(*found, by="; "))
     margin = 2 if width >= 110 else 1
     lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
 
@@ -347,7 +346,7 @@ class Curves:
 
     def _chart(self, shown: ShownMetric) -> Chart:
         _, _, here, view = shown
-        words, (axis, _) = view.glyphs.text, shown.axis()
+        words, (axis, _) = view.text, shown.axis()
         lines: list[Curve] = []
         for row in self.comparison.rows:
             if row is here or row.slot >= len(RUN_TOKENS):
@@ -401,7 +400,7 @@ def comparison_charts(
 
 def _title(shown: ShownMetric, banded: int, width: int) -> Line:
     comparison, metric, _, view = shown
-    words, (axis, series) = view.glyphs.text, shown.axis()
+    words, (axis, series) = view.text, shown.axis()
     line: Line = [(f"{words(metric.title)} ", TITLE)]
     notes = [words(metric.info.unit), words(against_words(axis, series))]
 
@@ -414,7 +413,7 @@ def _title(shown: ShownMetric, banded: int, width: int) -> Line:
     missing = len(comparison.runs) - len(having)
 
     if missing:
-        notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
+        notes.append(f"not logged by {counted(missing, 'run')}")
     lost = [r for r in having if view.axis not in axes_of(r, view.axis)]
     if 0 < len(lost) < len(having):
         who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"

@@ -62,7 +62,7 @@ def scatter_lines(shown: ShownMetric, setting: str, width: int, height: int) -> 
     comparison, metric, here, view = shown
     known = ((setting_of(r, setting), metric.at_end(r), r) for r in comparison.runs)
     points = [_Point(t, x, r) for t, x, r in known if t and x is not None and math.isfinite(x)]
-    words, glyphs = view.glyphs.text, view.glyphs
+    words, glyphs = view.text, view.glyphs
     missing = len(comparison.runs) - len(points)
     note = f"not known of {missing} runs  " if missing else ""
     title = f"{metric.title} against {setting}"

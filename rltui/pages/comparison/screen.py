@@ -34,17 +34,17 @@ from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
 from rltui.pages.hyperparameters import HyperparametersScreen
 from rltui.pages.metric.screen import Left, MetricScreen
 from rltui.pages.run.chart_screen import Open, Then
+from rltui.pages.run_actions import RunActions
 from rltui.session import RunView, Session
 from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON
-from rltui.tui.run_actions import compare
 from rltui.tui.screen import LEAST, ChartOptions, ListScreen
 from rltui.tui.shell import ShellApp, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 
-class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARISON,)):
+class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, places=(COMPARISON,)):
     """The cursor moves over runs and, sideways, over metrics."""
 
     title_words = "Comparison"
@@ -55,7 +55,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self._session = session
+        self.session = session
         self.opens: Open = lambda _run, _then: None
         self._filter = ""
         """The filter that the screen opens with."""
@@ -98,7 +98,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         yield LineList[RowId](id="rows")
         yield Lines(self._draw_words, id="words")
         status = Status(
-            self.footer, lambda: f"{len(self._comparison.runs)} of {len(self._session.views)}"
+            self.footer, lambda: f"{len(self._comparison.runs)} of {len(self.session.views)}"
         )
         status.filter = self._filter
         yield status
@@ -123,6 +123,11 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         return next((r for r in self._rows if r.id == self.items.cursor), None)
 
     @property
+    def chosen_run(self) -> RunView | None:
+        here = self._here
+        return here.runs[0] if here is not None and len(here.runs) == 1 else None
+
+    @property
     def charted_runs(self) -> tuple[RunView, ...]:
         return self._comparison.runs
 
@@ -133,7 +138,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         self._read()
         comparison, view, (width, height) = self._comparison, self.view, self.size
         for run in comparison.runs:
-            self._session.memory.shown(run.key)
+            self.session.memory.shown(run.key)
 
         # the table gets the lines that it needs, up to half
         bare = self.lacks(LEAST)
@@ -154,7 +159,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
 
     def _compare(self) -> None:
         """Compare the runs again if one of them, the grouping or a mark has changed."""
-        view, session = self.view, self._session
+        view, session = self.view, self.session
         runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
 
@@ -190,7 +195,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         self.draw_lines()
 
     def _draw_header(self, width: int, _: int) -> Block:
-        session = self._session
+        session = self.session
         label, total = ", ".join(session.naming.labels), len(session.views)
         return [comparison_header(self._comparison, total, label, self.view, width)]
 
@@ -212,7 +217,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Choose the metric on the right, or on the left."""
         last = max(0, len(self._comparison.columns) - 1)
         if not 0 <= self._chosen + by <= last:
-            self.shell.say(f"this is the {'first' if by < 0 else 'last'} metric")
+            self.say(f"this is the {'first' if by < 0 else 'last'} metric")
             return
         self._chosen += by
         self._followed = self._metric
@@ -229,7 +234,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
 
     def reported(self) -> tuple[Session, RunView | None]:
-        return self._session, None
+        return self.session, None
 
     def action_back(self) -> None:
         """Clear the filter, else remove the crosshair, else go back."""
@@ -250,7 +255,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Plot where the runs got to against a hyperparameter, or their curves again."""
         names = settings_to_plot(self._comparison)
         if not names:
-            self.shell.say("the runs differ in no hyperparameter that they log")
+            self.say("the runs differ in no hyperparameter that they log")
         self._setting = names[0] if names and not self._setting else ""
         self.update()
 
@@ -263,7 +268,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         at = names.index(self._setting) if self._setting in names else -1
         self._setting = names[(at + 1) % len(names)]
         if len(names) == 1:
-            self.shell.say("the runs differ in no other hyperparameter")
+            self.say("the runs differ in no other hyperparameter")
         self.update()
 
     def action_group(self) -> None:
@@ -275,7 +280,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Title of the grouping after the present one; empty for none."""
         titles = ["", *(g.title for g in self._comparison.sweep.groupings)]
         if len(titles) == 1:
-            self.shell.say("nothing groups these runs: most share no name or setting")
+            self.say("nothing groups these runs: most share no name or setting")
         at = titles.index(self._by) if self._by in titles else 0
         return titles[(at + 1) % len(titles)]
 
@@ -283,24 +288,17 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         """Mark the run at the cursor, or unmark it."""
         here = self._here
         if here is None or len(here.runs) > 1:
-            self.shell.say("B ends the groups; runs are marked one by one")
+            self.say("B ends the groups; runs are marked one by one")
             return
         self.set_view(marked=toggled(self.view.marked, here.runs[0]))
         if len(self.view.marked) < 2:
-            self.shell.say("all runs are compared until two are marked")
-
-    def action_compare(self) -> None:
-        """Make the run at the cursor the reference, or clear it."""
-        here = self._here
-        if here is not None and len(here.runs) == 1:
-            compare(self.shell, self._session, here.runs[0])
-            self.update()
+            self.say("all runs are compared until two are marked")
 
     def action_hyperparameters(self) -> None:
         """Show in which hyperparameters the runs differ from the one at the cursor."""
         here, runs = self._here, self._comparison.runs
         if here is not None:
-            self.shell.push_screen(HyperparametersScreen(self._session, here.runs[0], runs))
+            self.shell.push_screen(HyperparametersScreen(self.session, here.runs[0], runs))
 
     # -- in and out ------------------------------------------------------------------------
 
@@ -318,7 +316,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, places=(COMPARIS
         if tag is None:
             self._go_on(run, lambda _screen: None)
             return
-        make = partial(MetricScreen, self._session, run)
+        make = partial(MetricScreen, self.session, run)
         screen = kept_screen(self.shell, "compared metric", make)
         screen.choose(run, run.infos[tag].category.value, tag, "", None)
 

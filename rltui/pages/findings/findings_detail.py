@@ -75,7 +75,7 @@ class _Detail:
         self._view = view
         self._width = width
         self._height = height
-        self._words = view.glyphs.text
+        self._words = view.text
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""

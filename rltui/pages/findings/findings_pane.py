@@ -271,7 +271,7 @@ def _listed(
             waiting = sum(r.id in bad for r in later_rows)
             look = TEXT if row.is_firing else MUTED
             limit = max(2 if spare > waiting + 1 else 1, spare - 2 * len(later_rows))
-            text = view.glyphs.text(sentences.summary(row.finding))
+            text = view.text(sentences.summary(row.finding))
             body = paragraph(text, width, look, indent=2, limit=limit)
             spare -= len(body)
             lines += body

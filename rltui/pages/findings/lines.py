@@ -167,8 +167,8 @@ def finding_line(
     """One line: badge, title, as much of the ``evidence`` as fits, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
     right = span_words(run, row.finding, now=now)
-    title, look = view.glyphs.text(title_words(row)), style(token, bold=bold)
-    said = view.glyphs.text(sentences.short(row.finding)) if evidence else ""
+    title, look = view.text(title_words(row)), style(token, bold=bold)
+    said = view.text(sentences.short(row.finding)) if evidence else ""
     left = width - cell_width(right) - cell_width(title) - 5
     line: Line = [(f"{glyph} ", look), (title, look)]
     if said and left >= min(_LEAST_EVIDENCE, cell_width(said)):
@@ -209,7 +209,7 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
 
 def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> Block:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
-    text = view.glyphs.text(sentences.summary(finding))
+    text = view.text(sentences.summary(finding))
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
     row = findings.FindingRow(findings.FindingId(finding.rule, finding.title, 0), finding)
     return [finding_line(run, row, width, view), *evidence]
@@ -353,6 +353,6 @@ def ending_lines(run: RunView, view: View, width: int) -> Block:
     """How a run ended that crashed or was cancelled, and what to do about it."""
     for story in stories(run):
         if story.crash is not None:
-            step = paragraph(view.glyphs.text(story_words.action(story)), width, TEXT)
+            step = paragraph(view.text(story_words.action(story)), width, TEXT)
             return [*(line for _, line in head_lines(story, view, width)), *step, []]
     return []

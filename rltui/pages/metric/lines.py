@@ -93,7 +93,7 @@ def metric_lines(
         return [[], [("  this metric is no longer logged", MUTED)]]
     rows = rows_in(tab_sections(run, tab))
     margin = 2 if width >= 110 else 1
-    inner, words = width - margin - 1, view.glyphs.text
+    inner, words = width - margin - 1, view.text
     row = next((r for r in rows if r.tag == tag), make_row(run, tag))
 
     head: Line = [(f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])]
@@ -138,12 +138,12 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
     for name, value, where in statistics(run, row.tag, view, zoom):
         lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
     if (text := ceiling_words(run, row.tag)) and height - len(lines) > 4:
-        text = view.glyphs.text(text)
+        text = view.text(text)
         lines += [[], heading("Ceiling", width, view), *paragraph(text, width)]
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
-        limit, words = max(2, min(10, height - len(lines) - 4)), view.glyphs.text(meaning)
+        limit, words = max(2, min(10, height - len(lines) - 4)), view.text(meaning)
         lines += paragraph(words, width, limit=limit)
     related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
 
@@ -152,7 +152,7 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
 
 def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
-    words, glyphs = view.glyphs.text, view.glyphs
+    words, glyphs = view.text, view.glyphs
     found = [f for f in run.findings if f.is_about(row.tag)]
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
@@ -181,7 +181,7 @@ _LOOKS = {
 
 def explain_tag(run: RunView, tag: str, view: View, width: int) -> Block:
     """A metric: its meaning, its limits, why it has its badge now, and the next step."""
-    info, words = run.infos[tag], view.glyphs.text
+    info, words = run.infos[tag], view.text
     unit = f"   {info.unit}"
     lines = title_lines([(words(info.title), TITLE), (words(unit), MUTED)], [], width, view)
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
@@ -279,7 +279,7 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
     for item, name in zip(shown, names, strict=True):
         level = run.verdict.tag_level(item.tag)
         badge = (f"{view.glyphs.badge(level)} ", LEVEL_LOOK[level])
-        title = column(view.glyphs.text(name), width - 19)
+        title = column(view.text(name), width - 19)
         lines.append([badge, title, *_movement(item)])
 
     return lines

@@ -142,17 +142,17 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         centre, half = at if at is not None else (x0 + x1) / 2, (x1 - x0) * 2.0**-by / 2
 
         if by > 0 and half * 2 < 4:
-            self.shell.say("this is as near as it gets")
+            self.say("this is as near as it gets")
             return
         if by < 0 and self.zoom.window is None:
-            self.shell.say(_WHOLE)
+            self.say(_WHOLE)
         x0, x1 = max(low, centre - half), min(high, centre + half)
         self._show_zoom(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
 
     def action_zoom_all(self) -> None:
         """Show the whole run."""
         if self.zoom.window is None:
-            self.shell.say(_WHOLE)
+            self.say(_WHOLE)
         self._show_zoom(Zoom(self.zoom.crosshair))
 
     # -- out, and more about it ------------------------------------------------------------

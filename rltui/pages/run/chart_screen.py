@@ -14,12 +14,12 @@ from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
+from rltui.pages.run_actions import RunActions
 from rltui.session import RunView, Session
 from rltui.tui.crosshair import NO_METRIC, CrosshairKeys, typed_step
 from rltui.tui.full_shell import FullShell
 from rltui.tui.playback import Playback
 from rltui.tui.pump import Pump
-from rltui.tui.run_actions import ask_note, compare, keep_note
 from rltui.tui.screen import ChartOptions, Commands
 from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import Lines
@@ -89,11 +89,11 @@ class ReplayKeys(CrosshairKeys):
             shown = self.run.as_of
             if shown is not None and shown != step:
                 wanted, at = numbers.step(step), numbers.step(shown)
-                self.shell.say(f"step {wanted} is not in the log: this is step {at}")
+                self.say(f"step {wanted} is not in the log: this is step {at}")
 
     def _now(self) -> None:
         if self.run.as_of is None:
-            self.shell.say("this is how the run is now")
+            self.say("this is how the run is now")
         else:
             session_app(self).playback.end()
 
@@ -105,7 +105,7 @@ class ReplayKeys(CrosshairKeys):
             begin = self.chosen_step
             last = self.run.points.last_step if begin is None else begin
             if by > 0 or last is None:
-                self.shell.say("nothing is newer than this")
+                self.say("nothing is newer than this")
                 return
             session_app(self).go_back_to(self.run, last)
             if begin is not None:  # that step itself comes first
@@ -114,16 +114,16 @@ class ReplayKeys(CrosshairKeys):
         if not playback.move(by):
             end = "newest" if by > 0 else "first"
             hint = "; :now leaves the replay" if by > 0 else ""
-            self.shell.say(f"this is the {end} step{hint}")
+            self.say(f"this is the {end} step{hint}")
 
     def action_replay_speed(self, by: int) -> None:
         """Replay faster or slower."""
         if self.run.as_of is None:
-            self.shell.say("no replay: < leads a step back, :goto STEP to any step")
+            self.say("no replay: < leads a step back, :goto STEP to any step")
         else:
             playback = session_app(self).playback
             playback.change_speed(by)
-            self.shell.say(f"replay: {playback.speed:g} steps a second")
+            self.say(f"replay: {playback.speed:g} steps a second")
 
     def commands(self) -> Commands:
         return {**super().commands(), "goto": self._goto, "now": lambda _: self._now()}
@@ -136,7 +136,7 @@ class ReplayKeys(CrosshairKeys):
             yield Offer("command", "Back to now", "the run as it is", self._now)
 
 
-class ChartScreen(ReplayKeys, ChartOptions):
+class ChartScreen(ReplayKeys, ChartOptions, RunActions):
     """A screen of one run with the chart of a tag."""
 
     def __init__(self, session: Session, run: RunView) -> None:
@@ -156,20 +156,19 @@ class ChartScreen(ReplayKeys, ChartOptions):
     def charted_runs(self) -> Sequence[RunView]:
         return (self.run,)
 
+    @property
+    def chosen_run(self) -> RunView:
+        return self.run
+
     def action_pin(self) -> None:
         """Pin the tag, which then leads the Overview, or unpin it."""
         tag = self.tag
         if tag is None:
-            self.shell.say(NO_METRIC)
+            self.say(NO_METRIC)
             return
         pinned = self.session.run_list.pins.toggle(tag)
         title = self.run.infos[tag].title
-        self.shell.say(f"{title}: pinned to the Overview" if pinned else f"{title}: unpinned")
-        self.update()
-
-    def action_compare(self) -> None:
-        """Make this run the reference, or clear it."""
-        compare(self.shell, self.session, self.run)
+        self.say(f"{title}: pinned to the Overview" if pinned else f"{title}: unpinned")
         self.update()
 
     def action_comparison(self) -> None:
@@ -179,7 +178,7 @@ class ChartScreen(ReplayKeys, ChartOptions):
 
     def action_mute(self) -> None:
         """A finding is muted where it is listed."""
-        self.shell.say("M mutes the finding at the cursor: ! leads to one")
+        self.say("M mutes the finding at the cursor: ! leads to one")
 
     def action_undo(self) -> None:
         """So is what was muted."""
@@ -217,33 +216,10 @@ class ChartScreen(ReplayKeys, ChartOptions):
         """Show the tab of a digit."""
         self.select_tab(next(t.id for t in TABS if t.key == key))
 
-    def action_tail(self) -> None:
-        """Show the console log at the step of the crosshair or finding, else its end."""
-        from rltui.pages.log import LogScreen  # heavy
-
-        self.shell.push_screen(LogScreen(self.session, self.run, self.chosen_step))
-
-    def action_samples(self) -> None:
-        """Show the texts and samples at that step."""
-        from rltui.pages.samples import SampleScreen  # heavy
-
-        self.shell.push_screen(SampleScreen(self.session, self.run, self.chosen_step))
-
-    async def action_note(self) -> None:
-        """Ask for a note on the run."""
-        await ask_note(self, self.run)
-
-    def action_hyperparameters(self) -> None:
-        """Show the hyperparameters, those that are logged as they were at that step."""
-        from rltui.pages.hyperparameters import HyperparametersScreen  # heavy
-
-        opened = HyperparametersScreen(self.session, self.run, step=self.chosen_step)
-        self.shell.push_screen(opened)
-
     def _tab_named(self, name: str) -> None:
         tab, hint = tab_named(self.run, name)
         if tab is None:
-            self.shell.say(f"no tab {name!r}{hint}")
+            self.say(f"no tab {name!r}{hint}")
         else:
             self.select_tab(tab.id)
 
@@ -251,7 +227,6 @@ class ChartScreen(ReplayKeys, ChartOptions):
         mine: Commands = {
             "tab": self._tab_named,
             "runs": lambda _: self.action_runs(),
-            "note": lambda text: keep_note(self, self.run, text),
         }
         return {**super().commands(), **mine}
 

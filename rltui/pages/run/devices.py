@@ -41,7 +41,7 @@ def device_lines(run: RunView, view: View, width: int, height: int) -> Block:
 
 def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     """Heading, odd one, heads and devices in at most ``room`` lines, with a blank one below."""
-    words, devices = view.glyphs.text, found.devices
+    words, devices = view.text, found.devices
     room -= 3 + bool(found.words)
     if room < 1:
         return []
@@ -77,10 +77,10 @@ def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
 def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
     """Badge, name and values; where some device is silent how old its newest row is."""
     badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
-    cells: Cells = {"name": (view.glyphs.text(device.name), TEXT)}
+    cells: Cells = {"name": (view.text(device.name), TEXT)}
     for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
         shown = numbers.short(value) if math.isfinite(value) else ""
-        cells[head] = view.glyphs.text(shown), _UNSURE if n in device.odd else STRONG
+        cells[head] = view.text(shown), _UNSURE if n in device.odd else STRONG
     if device.behind > 0:
         look = _UNSURE if device.is_silent else MUTED
         cells["behind"] = numbers.duration(device.behind), look

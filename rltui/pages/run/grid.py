@@ -242,7 +242,7 @@ def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
         last = max(span_of(c.run, c.tag)[1] for c in charted(run, row.tag, view))
         unit = f"own step, to {numbers.step(last)}"
     fits = cell_width(title) + cell_width(unit) + 12 <= width
-    return view.glyphs.text(unit) if fits else ""
+    return view.text(unit) if fits else ""
 
 
 def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
@@ -374,7 +374,7 @@ class Grid(Lines):
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:
             return f"{count} charts" if count != 1 else "1 chart"
-        return self.view.glyphs.text(f"{first + 1}–{first + shown} of {count}")
+        return self.view.text(f"{first + 1}–{first + shown} of {count}")
 
     @property
     def _place(self) -> int:

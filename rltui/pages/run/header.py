@@ -210,7 +210,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
-    note = fit(view.glyphs.text(note_on(run)), width // 3) if is_wide else ""
+    note = fit(view.text(note_on(run)), width // 3) if is_wide else ""
     parts += [_Piece([(note, STRONG)], 86)] if note else []
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:

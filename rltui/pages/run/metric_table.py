@@ -130,13 +130,13 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
 
 def healthy_words(row: TagRow, columns: Table, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
-    words, room = view.glyphs.text, columns["healthy"]
+    room = columns["healthy"]
     if row.cells is not None and row.cells[1]:
-        return words(row.cells[1])
-    said = words(sentences.healthy(row.judgement))
+        return view.text(row.cells[1])
+    said = view.text(sentences.healthy(row.judgement))
     if not said or (room >= 16 and cell_width(said) <= room):
         return said
-    return words(sentences.healthy_short(row.judgement)) or said
+    return view.text(sentences.healthy_short(row.judgement)) or said
 
 
 def unit_words(row: TagRow, columns: Table, view: View) -> str:
@@ -144,7 +144,7 @@ def unit_words(row: TagRow, columns: Table, view: View) -> str:
     unit = row.info.unit if row.cells is None else row.cells[0]
     if unit and cell_width(unit) > columns["unit"]:
         unit = _SHORT_UNITS.get(unit, unit)
-    return view.glyphs.text(unit)
+    return view.text(unit)
 
 
 class _Course(NamedTuple):
@@ -398,7 +398,7 @@ def titled_chart(
 ) -> Block:
     """A chart under its title, with unit and tag; ``options``: see
     :func:`~rltui.draw.metric_chart.chart_lines`."""
-    info, words = run.infos[tag], view.glyphs.text
+    info, words = run.infos[tag], view.text
     note = spaced(info.unit, tag, by="   ")
     if cell_width(words(f"{info.title}{note}")) + 4 > width:
         note = info.unit

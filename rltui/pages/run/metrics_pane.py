@@ -21,7 +21,6 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
-    column,
     fit_line,
     fixed,
     indented,
@@ -29,7 +28,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
 from rltui.draw.prose import fact_line, paragraph
-from rltui.draw.table import heading
+from rltui.draw.table import Cells, heading, table_for
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import (
@@ -308,7 +307,10 @@ _LOW_CHART = 20
 BALANCE = "balance"
 #: Fewest lines of the tab that leave room for it.
 _LEAST_HEIGHT = 14
-_NAME, _END, _EXCESS = 18, 7, 17
+_LOADS = """
+    name low> bar high excess
+ 0   17   7    7*   7     16
+"""
 
 
 def below_lines(
@@ -323,7 +325,7 @@ def below_lines(
     is known of that row and, if there is room, charts of the other ``rows`` of the list."""
     if cursor not in run.infos or height < 3:
         return []
-    info, words = run.infos[cursor], view.glyphs.text
+    info, words = run.infos[cursor], view.text
 
     if not layout.side:
         # the title of the chart says what is found instead of the tag
@@ -348,7 +350,7 @@ def below_lines(
 
 def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
     """Findings, statistics and meaning of a row, in at most ``height`` lines."""
-    info, words, inner = run.infos[tag], view.glyphs.text, width - 2
+    info, words, inner = run.infos[tag], view.text, width - 2
     lines: Block = [[("  ", TEXT), *heading(info.title, width, view, tag)]]
     for finding in run.findings:
         if finding.is_about(tag):
@@ -403,9 +405,8 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> Bl
 def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -> Line:
     """Title, least and largest value of a load, and between them a bar on the ``scale`` of all
     loads in the same unit."""
-    glyphs = view.glyphs
-    cells = max(7, width - _NAME - 2 * (_END + 1) - _EXCESS)
-    size = scale[1] - scale[0]
+    glyphs, columns = view.glyphs, table_for(_LOADS, width, 0)
+    cells, size = columns["bar"], scale[1] - scale[0]
     begin, middle, end = (
         round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
         for value in (load.low, min(load.mean, load.high), load.high)
@@ -414,20 +415,19 @@ def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -
     bar[begin : end + 1] = [glyphs.rule] * (end - begin + 1)
     bar[middle] = glyphs.text("●")
     excess = f"{numbers.percent(load.excess, whole=True)} above mean" if load.excess > 0 else ""
-    line: Line = [
-        column(glyphs.text(load.title), _NAME, TEXT),
-        (f"{numbers.short(load.low):>{_END}} ", STRONG),
-        ("".join(bar), style(Token.SERIES)),
-        (f" {numbers.short(load.high):<{_END}}", STRONG),
-        (f" {excess}", MUTED),
-    ]
-
-    return fit_line(line, width)
+    row: Cells = {
+        "name": (glyphs.text(load.title), TEXT),
+        "low": (numbers.short(load.low), STRONG),
+        "bar": ("".join(bar), style(Token.SERIES)),
+        "high": (numbers.short(load.high), STRONG),
+        "excess": (excess, MUTED),
+    }
+    return columns.line([], row)
 
 
 def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
     """What the average rank waits for the fullest one, per step."""
-    found, words = anatomy(run), view.glyphs.text
+    found, words = anatomy(run), view.text
     wait = numbers.duration(load.wait, tenths=True) if load.wait > 0 else "0 s"
     line: Line = [(words(f"{load.title}: the others wait "), TEXT), (f"{wait} per step", STRONG)]
     if found is not None and found.length > 0:

@@ -270,7 +270,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def select_tab(self, tab: str) -> None:
         """Show a tab; says so when the run has nothing for it."""
         if TAB_BY_ID[tab] not in tabs_of(self.run):
-            self.shell.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
+            self.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
             return
         self._chosen = tab
         self.update()
@@ -303,12 +303,12 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
                 self.shell.push_screen(MediaScreen(self.session, self.run, key))
             else:
-                self.shell.say(NO_METRIC)
+                self.say(NO_METRIC)
         elif (found := tag_at(self.run, self.items.cursor)) is not None:
             tag, step = found
             self.open_metric(self.run.infos[tag].category.value, tag, step)
         else:
-            self.shell.say("no metric belongs to this line")
+            self.say("no metric belongs to this line")
 
     def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
         """Show the large chart of a row, with the crosshair at ``step``."""
@@ -341,7 +341,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.leave_line() or self.leave_part():
             return
         if not self.leads_back:
-            self.shell.say(NO_WAY_BACK)
+            self.say(NO_WAY_BACK)
         elif len(self.session.views) > 1:
             self.action_runs()
         else:
@@ -355,12 +355,12 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         """Go to the next firing (else resolved) finding in the list of findings."""
         rows = finding_rows(self.run)
         if not rows:
-            self.shell.say("no findings")
+            self.say("no findings")
             return
         ids = [r.id for r in rows if r.is_firing] or [r.id for r in rows]
         here = self.items.cursor if self.tab == FINDINGS_TAB else None
         if ids == [here]:
-            self.shell.say("this is the only finding")
+            self.say("this is the only finding")
         index = (ids.index(here) + 1) % len(ids) if here in ids else 0
         self._chosen = FINDINGS_TAB
         self.items.chosen = ids[index]
@@ -371,7 +371,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
         tag, view = self.tag, self.view
         if tag is None:
-            self.shell.say(NO_METRIC)
+            self.say(NO_METRIC)
             return
         rest = tuple(t for t in view.shared if t != tag)
         shared = rest if tag in view.shared else (*view.shared, tag)
@@ -388,7 +388,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_undo(self) -> None:
         """Take the newest mute back, or the newest unmuting."""
         if self._newest_mute is None:
-            self.shell.say("nothing was muted since the start")
+            self.say("nothing was muted since the start")
         else:
             self._mute(self._newest_mute)
 
@@ -397,7 +397,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         session_app(self).remember()
         self.update()
         words = "muted in all runs here; u takes it back" if muted else "no longer muted"
-        self.shell.say(f"{finding.title}: {words}")
+        self.say(f"{finding.title}: {words}")
 
     # -- more about it ---------------------------------------------------------------------
 
@@ -418,7 +418,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             found = tag_at(run, self.items.cursor)
             tag = found[0] if found is not None else None
         if tag is None:
-            self.shell.say("nothing to explain at the cursor")
+            self.say("nothing to explain at the cursor")
             return
         shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
         self.shell.push_screen(shown)

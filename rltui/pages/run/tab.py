@@ -143,7 +143,7 @@ def overview_entries(
     if spare - len(lines) >= 2 and run.report is not None:
         from rltui.facts.alarms import blind_words  # heavy
 
-        words = fit(view.glyphs.text(blind_words(run, width)), width)
+        words = fit(view.text(blind_words(run, width)), width)
         lines += [[], [(words, MUTED)]] if words else []
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
@@ -287,7 +287,7 @@ def side_lines(
     for tag in linked:  # the last one has the axis of all
         row, last = metrics.make_row(run, tag), tag == linked[-1]
         badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
-        lines.append([badge, (view.glyphs.text(row.title), STRONG)])
+        lines.append([badge, (view.text(row.title), STRONG)])
         rows = _SMALL_CHART - 1 + 2 * last
         lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 

@@ -177,7 +177,7 @@ class RunRows:
             if height > 1:
                 room, said = cells - columns.mark - 5, list[Span]()
                 if note := note_on(listed.run):
-                    said = [(fit(view.glyphs.text(note), room // 2), STRONG)]
+                    said = [(fit(view.text(note), room // 2), STRONG)]
                     room -= line_width(said) + 3
                 if listed.run is self._reference:
                     said += [("   ", TEXT)] if said else []
@@ -235,7 +235,7 @@ def _headline(run: RunView, columns: RunColumns, view: View) -> Cells:
     before: Line = [(" ", TEXT)]
     if columns.value:
         value = numbers.aligned(newest_of(run, run.shown(tag)))
-        title, number = view.glyphs.text(run.infos[tag].title), value.lstrip()
+        title, number = view.text(run.infos[tag].title), value.lstrip()
         if columns.title:  # a long title reaches up to the value
             before.append(column(title, columns.title + len(value) - len(number), MUTED))
         cells["headline"] = [*before, (number if columns.title else value, STRONG)]
@@ -254,10 +254,10 @@ def said_more(run: RunView, view: View, width: int, share: float | None) -> Line
     story = main_story(run)
     line: Line = []
     if story is not None:
-        words = view.glyphs.text(run_words(run))
+        words = view.text(run_words(run))
         line = [(words, LEVEL_BOLD[story.level] if story.crash else LEVEL_LOOK[story.level])]
         if story.crash is not None and story.crash.line:
-            line.append((f"  {view.glyphs.text(story.crash.line)}", STRONG))
+            line.append((f"  {view.text(story.crash.line)}", STRONG))
     if line and troubles:
         count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
         room = min(max(0, width - line_width([count]) - 3), line_width(line))
@@ -397,5 +397,5 @@ def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
 
 def _preview_title(run: RunView, view: View, room: int) -> Line:
     note = "Enter opens it"
-    name = fit(view.glyphs.text(run.name), room - len(note) - 2)
+    name = fit(view.text(run.name), room - len(note) - 2)
     return heading(name, room, view, note)

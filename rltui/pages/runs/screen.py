@@ -26,10 +26,10 @@ from rltui.facts.sentences import run_text
 from rltui.pages.run.chart_screen import Then, session_app
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.screen import RunScreen
+from rltui.pages.run_actions import RunActions
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.keys import RUNS
-from rltui.tui.run_actions import ask_note, compare, keep_note
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, Commands, ListScreen
 from rltui.tui.shell import Offer, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
@@ -42,7 +42,7 @@ _WITHOUT_RUNS = ("help", "back", "pause", "write", "command", "palette", "suspen
 _MOST_OFFERING = 20
 
 
-class RunsScreen(ListScreen, places=(RUNS,)):
+class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
     """The first screen. A run that is alone opens by itself."""
 
     title_words = "Runs"
@@ -54,7 +54,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     def __init__(self, session: Session, from_picker: bool = False) -> None:
         """``from_picker``: Esc leads back to the picker."""
         super().__init__()
-        self._session = session
+        self.session = session
         self._from_picker = from_picker
         self._order = self.shell.state.order
         """One of the orders, behind a minus the other way round."""
@@ -82,16 +82,16 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         return spaced(paused, marked, order)
 
     def idle(self, action: str) -> str:
-        waits = not self._session.views and action not in _WITHOUT_RUNS
+        waits = not self.session.views and action not in _WITHOUT_RUNS
         return "there is no run yet" if waits else ""
 
     # -- what is shown ---------------------------------------------------------------------
 
     def refresh_facts(self) -> None:
-        self._listed.refresh(self._session.runs())
+        self._listed.refresh(self.session.runs())
 
     def update(self) -> None:
-        session, (width, height) = self._session, self.size
+        session, (width, height) = self.session, self.size
         text = self.status.filter
         if self._order.removeprefix("-") not in self._orders:
             self._order = _ORDERS[0]
@@ -130,28 +130,30 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def _update_preview(self) -> None:
         """Show the run at the cursor under the list, if there is room, and keep its points."""
-        preview, run = self.query_one("#preview", Lines), self._run_at_cursor
+        preview, run = self.query_one("#preview", Lines), self.chosen_run
         if preview.display:
             if run is not None:
-                self._session.memory.shown(run.key)
+                self.session.memory.shown(run.key)
             preview.update()
 
     def _preview(self, width: int, height: int) -> Block:
-        run = self._run_at_cursor
+        run = self.chosen_run
         return [] if run is None else preview_lines(run, self.view, width, height)
 
     @property
-    def _run_at_cursor(self) -> RunView | None:
-        return self._session.views.get(self.items.cursor) if self.items.cursor else None
+    def chosen_run(self) -> RunView | None:
+        """The run at the cursor."""
+        """The run at the cursor."""
+        return self.session.views.get(self.items.cursor) if self.items.cursor else None
 
     def on_line_list_moved(self) -> None:
         self._update_preview()
 
     def on_line_list_scrolled(self) -> None:
-        self._session.judge.in_sight = tuple(self.items.ids_in_view)
+        self.session.judge.in_sight = tuple(self.items.ids_in_view)
 
     def _header(self, width: int, _: int) -> Block:
-        session = self._session
+        session = self.session
         if not session.views:
             line: Line = [(" rltui", ACCENT_BOLD)]
             return [with_ground(fit_line(line, width), Token.RAISED)]
@@ -160,7 +162,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def _instead(self, width: int, height: int) -> Block:
         """The screen before there is a run, or too small for the list."""
-        session = self._session
+        session = self.session
         if not self.lacks(LEAST):
             found, troubles = session.run_count, session.troubles()
             more = session.naming.missed, session.reach.searching, session.reach.awaited
@@ -172,7 +174,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     def _settle(self) -> None:
         """Once runs have appeared, open the only one. Several are listed, and so is one as long as
         logdirs have not been searched or cannot be read, which the list says above it."""
-        session = self._session
+        session = self.session
         if self._settled or not session.views:
             return
         self._settled = True
@@ -184,8 +186,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Show a run where the user left it."""
         if self.shell.screen is not self:  # a second click may come before the first has opened it
             return
-        run = self._session.views[key]
-        make = partial(RunScreen, self._session, run, self._from_picker)
+        run = self.session.views[key]
+        make = partial(RunScreen, self.session, run, self._from_picker)
         screen = kept_screen(self.shell, "run", make)  # which knows where the user was
         screen.turn_to(run)
         self.items.chosen = key
@@ -208,7 +210,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self.leads_back:
             self.shell.exit(True)
         else:
-            self.shell.say(NO_WAY_BACK)
+            self.say(NO_WAY_BACK)
 
     def action_order(self) -> None:
         """Sort by the next order: verdict, name, newest, then each column."""
@@ -237,18 +239,11 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     def _choose_columns(self, text: str) -> None:
         columns = column_names(text)
         self.set_view(columns=columns)
-        self.shell.say(f"o sorts by them, /{columns[0]} > 0.5 filters" if columns else "no columns")
-
-    def action_compare(self) -> None:
-        """Make the run at the cursor the reference, or clear it."""
-        run = self._run_at_cursor
-        if run is not None:
-            compare(self.shell, self._session, run)
-            self.update()
+        self.say(f"o sorts by them, /{columns[0]} > 0.5 filters" if columns else "no columns")
 
     def action_mark(self) -> None:
         """Mark the run at the cursor, or unmark it; the cursor moves on."""
-        run = self._run_at_cursor
+        run = self.chosen_run
         if run is not None:
             self.set_view(marked=toggled(self.view.marked, run))
             self.items.move(1)
@@ -269,7 +264,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def _in_run(self, then: Then) -> None:
         """Open the run at the cursor, and go on there."""
-        run = self._run_at_cursor
+        run = self.chosen_run
         if run is not None:
             self._open_and(run, then)
 
@@ -281,50 +276,21 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         """Open the findings of the run at the cursor."""
         self._in_run(lambda screen: screen.action_next_finding())
 
-    def action_tail(self) -> None:
-        """Show the end of the console log of the run at the cursor."""
-        run = self._run_at_cursor
-        if run is not None:
-            from rltui.pages.log import LogScreen  # heavy
-
-            self.shell.push_screen(LogScreen(self._session, run))
-
-    def action_samples(self) -> None:
-        """Show the texts and samples of the run at the cursor."""
-        run = self._run_at_cursor
-        if run is not None:
-            from rltui.pages.samples import SampleScreen  # heavy
-
-            self.shell.push_screen(SampleScreen(self._session, run, None))
-
     def reported(self) -> tuple[Session, RunView | None]:
-        return self._session, None
-
-    async def action_note(self) -> None:
-        """Ask for a note on the run at the cursor."""
-        await ask_note(self, self._run_at_cursor)
-
-    def action_hyperparameters(self) -> None:
-        """Show the hyperparameters of the run at the cursor."""
-        run = self._run_at_cursor
-        if run is not None:
-            from rltui.pages.hyperparameters import HyperparametersScreen  # heavy
-
-            self.shell.push_screen(HyperparametersScreen(self._session, run))
+        return self.session, None
 
     def copied_text(self) -> str:
-        run = self._run_at_cursor
+        run = self.chosen_run
         return "" if run is None else run_text(run)
 
     def palette(self) -> Iterator[Offer]:
-        yield from session_app(self).offers(self._run_at_cursor, self._open_and, inside=False)
+        yield from session_app(self).offers(self.chosen_run, self._open_and, inside=False)
         yield from super().palette()
 
     def commands(self) -> Commands:
         mine: Commands = {
             "runs": lambda _: None,
             "columns": self._choose_columns,
-            "note": lambda text: keep_note(self, self._run_at_cursor, text),
         }
         return {**super().commands(), **mine}
 

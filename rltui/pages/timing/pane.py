@@ -87,7 +87,7 @@ def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
             break
         line += [("  ", TEXT), (text, look)]
     bar = bar_line(_shares(run, found), width, view.glyphs)
-    idle, hours, leaf = map(view.glyphs.text, waste(run))
+    idle, hours, leaf = map(view.text, waste(run))
     hours = hours if cell_width(idle + hours + leaf) <= width else ""
     return [line, fit_line([(idle + hours + leaf, TEXT)], width), bar] if idle else [line, bar]
 
@@ -95,7 +95,7 @@ def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
 def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False) -> Line:
     """The time of a step now, its usual time (not when ``short``), and which stage lengthened it
     since when."""
-    whole, words = found.whole, view.glyphs.text
+    whole, words = found.whole, view.text
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
     line: Line = [(numbers.duration(whole.now, tenths=True), alarm_look(level))]
 
@@ -150,7 +150,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
         return [*line, ("  ", TEXT), *bar_line(_shares(run, found), width - begin - 2, view.glyphs)]
 
     for label, share, _ in _shares(run, found):
-        text = view.glyphs.text(("  " if line_width(line) == begin else ", ") + label)
+        text = view.text(("  " if line_width(line) == begin else ", ") + label)
         if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
             break
         line.append((text, MUTED if slowed else TEXT))

@@ -13,12 +13,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
 
 from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.level import Level
+from rltui.core.record import state
 from rltui.files.disk import status, trouble
 from rltui.files.trouble import TroubledPaths
 from rltui.sources.discovery.logdir import RunFinder
@@ -53,7 +53,7 @@ _REPORTED_GAP_S = 1.0
 _WALK_SHARE = 10
 
 
-@dataclass(slots=True)
+@state
 class _Watched:
     due: float
     grew: float
