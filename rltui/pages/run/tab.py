@@ -137,16 +137,23 @@ def overview_entries(
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
     lines, entries.tells = _below_overview(run, view, width, below) if layout.side else ([], ())
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
-        gap: Block = [[]] if layout.side and len(lines) + 1 < spare else []
-        lines = [*gap, step, *lines]
+        has_gap = bool(layout.side) and len(lines) + 1 < spare
+        lines = [*[[]] * has_gap, step, *lines]
 
-    if spare - len(lines) >= 2 and run.report is not None:
-        from rltui.facts.alarms import blind_words  # heavy
-
-        words = fit(view.text(blind_words(run, width)), width)
-        lines += [[], [(words, MUTED)]] if words else []
+    if spare - len(lines) >= 2:
+        lines += _blind_lines(run, view, width)
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
+
+
+def _blind_lines(run: RunView, view: View, width: int) -> Block:
+    """The line of what nothing watches here, once there is a verdict."""
+    if run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = fit(view.text(blind_words(run, width)), width)
+    return [[], [(words, MUTED)]] if words else []
 
 
 def _below_overview(
