@@ -54,6 +54,8 @@ class Facts(NamedTuple):
     vital: tuple[str, ...]
     """Metric keys whose moves are worth a line."""
     tags: Mapping[str, Judgement]
+    kinds: frozenset[str] = frozenset()
+    """Scenario and algorithm."""
 
     def by_metric(self) -> dict[str, str]:
         """Metric key -> its first tag that has points."""
@@ -98,7 +100,8 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
     found = _folded(_shown(findings, present, pace, facts.gained(present)), pace)
-    found = _begun(found, pace)
+    kinds = {*facts.kinds, *(d.symptom.fact for d in found if not d.is_over)}
+    found = [d._replace(symptom=d.symptom.worded(kinds)) for d in _begun(found, pace)]
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)

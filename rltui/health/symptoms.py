@@ -102,6 +102,16 @@ def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
     return lambda node: tuple(read_record(n, Check, first=first) for n in node.items())
 
 
+class Wording(NamedTuple):
+    """Words of a symptom for one kind of run."""
+
+    kinds: Annotated[tuple[str, ...], Keyed("for")]
+    """Scenarios, algorithms and facts, one of which must be true of the run."""
+    causes: str = ""
+    """Usual causes; "" for those of the symptom."""
+    advice: str = ""
+
+
 class Symptom(NamedTuple):
     """One entry of ``data/diagnoses.yaml``; see there for the meaning of each field."""
 
@@ -124,6 +134,17 @@ class Symptom(NamedTuple):
     not_for: tuple[str, ...] = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
     at_start: str = ""
+    words: tuple[Wording, ...] = ()
+    fact: str = ""
+    """Fact about a run that has it, for the words of others."""
+
+    def worded(self, kinds: Collection[str]) -> Symptom:
+        """The symptom in the words for a run of these kinds."""
+        other = next((w for w in self.words if set(w.kinds) & set(kinds)), None)
+        if other is None:
+            return self
+        causes, advice = other.causes or self.causes, other.advice or self.advice
+        return self._replace(causes=causes, advice=advice)
 
     @property
     def checks(self) -> tuple[Check, ...]:

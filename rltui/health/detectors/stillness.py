@@ -115,6 +115,28 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
     )
 
 
+@detector(facts=("lowest", "count"))
+def never_below(rows: Rows, *, limit: float) -> Signal:
+    """No row so far was below ``limit``; not while the rows have certainly fallen: then they will
+    be."""
+    n = rows.count
+    least = np.minimum.accumulate(rows.x) if n else rows.x
+    still = least >= limit
+    if still.any():
+        down = rows.once("negative", lambda: Rows(-rows.x, rows.steps))
+        still &= ~rises(down)
+    return Signal(
+        beyond=still,
+        statistic=least,
+        threshold=constant(n, limit),
+        name="lowest so far",
+        facts={"lowest": least, "count": np.arange(1.0, n + 1)},
+        onset=np.zeros(n, dtype=np.int64),
+        evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
+        forgotten=np.ones(n, dtype=bool),
+    )
+
+
 def _equal(rows: Rows) -> BoolArray:
     """(n,) which rows are the same as the one before."""
 
