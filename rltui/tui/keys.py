@@ -25,7 +25,6 @@ from rltui.draw.line import (
     fit_line,
     with_ground,
 )
-from rltui.draw.view import View
 
 #: Screens on which a key can work; the Findings tab has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
@@ -320,13 +319,11 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
     return found
 
 
-def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
+def footer_line(keys: Sequence[Key], width: int, right: str = "") -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
-    words = view.text
-    right = words(right)
     # action, key, word, rank in the footer
     shown = [
-        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank)
+        (k.action, k.footer_key or k.shown.split("  ")[0], k.footer, k.rank)
         for k in keys
         if k.footer
     ]

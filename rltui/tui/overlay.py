@@ -195,21 +195,21 @@ class HelpScreen(Overlay):
 
     def head(self, width: int) -> Block:
         line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
-        return title_lines(line, [("Esc close", MUTED)], width, self.view)
+        return title_lines(line, [("Esc close", MUTED)], width)
 
     def text(self, width: int) -> Block:
         glyphs = self.view.glyphs
-        left, right = (_key_lines(groups, self._keys, glyphs) for groups in (_LEFT, _RIGHT))
+        left, right = (_key_lines(groups, self._keys) for groups in (_LEFT, _RIGHT))
         left += [*([[]] if left else []), *_legend(self._of, glyphs)]
         column = max(*map(line_width, left), min(40, width // 2 - 2))
         return side_by_side(left, right, column, 3, max(len(left), len(right)))
 
 
-def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> Block:
+def _key_lines(groups: Sequence[str], keys: Sequence[Key]) -> Block:
     """The groups below each other, each under its name."""
     lines: Block = []
     for group in groups:
-        rows = [(glyphs.text(k.shown), k.words) for k in keys if k.group == group]
+        rows = [(k.shown, k.words) for k in keys if k.group == group]
         if not rows:
             continue
         if lines:

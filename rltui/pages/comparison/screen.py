@@ -197,7 +197,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
     def _draw_header(self, width: int, _: int) -> Block:
         session = self.session
         label, total = ", ".join(session.naming.labels), len(session.views)
-        return [comparison_header(self._comparison, total, label, self.view, width)]
+        return [comparison_header(self._comparison, total, label, width)]
 
     def _draw_chart(self, width: int, height: int) -> Block:
         shown = self._charted_metric

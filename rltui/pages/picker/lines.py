@@ -283,7 +283,7 @@ class SuggestionRows:
             lines += [[("    ", TEXT), *writers]] if two else []
             cells, left = self._width - self._left - 1, self._left
             lines = [fit_line(x, cells) for x in lines]
-            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+            return [with_margin(x, cells, left, cursor=cursor) for x in lines]
 
         return Entry(suggestion.path, draw, 1 + two)
 

@@ -171,7 +171,7 @@ def grid_lines(
             block = [[]] * frame.height
         title = _title(run, row, name, cross, view, layout.width)
         column = columns[place % layout.columns]
-        column.append(with_margin(title, layout.width, MARGIN, view, cursor=row.tag == cursor))
+        column.append(with_margin(title, layout.width, MARGIN, cursor=row.tag == cursor))
         column += [[margin, *line] if line else blank for line in block]
         column += [] if frame.axis else [blank] * layout.gap
     total = sum(layout.heights) + layout.axis
@@ -209,7 +209,7 @@ def _chart(
     # the crosshair gives way to the data
     column, height = span.column(at), frame.height - frame.axis
     lines = [
-        spliced(line, column, view.glyphs.vertical, ACCENT, blank_only=y < height)
+        spliced(line, column, "│", ACCENT, blank_only=y < height)
         for y, line in enumerate(plot.lines[:height])
     ]
     below = plot.lines[height:]
@@ -242,7 +242,7 @@ def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
         last = max(span_of(c.run, c.tag)[1] for c in charted(run, row.tag, view))
         unit = f"own step, to {numbers.step(last)}"
     fits = cell_width(title) + cell_width(unit) + 12 <= width
-    return view.text(unit) if fits else ""
+    return unit if fits else ""
 
 
 def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
@@ -256,10 +256,10 @@ def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, 
         look = ACCENT_BOLD
     if value is not None and not np.isfinite(value) and not alarm:
         look = LEVEL_BOLD[Level.BAD]
-    line = [badge_span(row.level, glyphs), (glyphs.text(name), STRONG if alarm else TEXT)]
+    line = [badge_span(row.level, glyphs), (name, STRONG if alarm else TEXT)]
     unit = _unit(run, row, name, view, width)
     right: Line = [(f"{unit} ", MUTED)] if unit else []
-    right.append((glyphs.text("–" if value is None else numbers.value(value)), look))
+    right.append(("–" if value is None else numbers.value(value), look))
     fill = max(1, width - line_width(line) - line_width(right))
     return fit_line([*line, (" " * fill, TEXT), *right], width)
 
@@ -374,7 +374,7 @@ class Grid(Lines):
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:
             return f"{count} charts" if count != 1 else "1 chart"
-        return self.view.text(f"{first + 1}–{first + shown} of {count}")
+        return f"{first + 1}–{first + shown} of {count}"
 
     @property
     def _place(self) -> int:

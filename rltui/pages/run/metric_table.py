@@ -83,7 +83,7 @@ def metric_heads(
     return columns.heads(words) if columns["spark"] else []
 
 
-def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
+def columns_of(rows: Sequence[TagRow], width: int) -> Table:
     """The columns of a pane with these rows. Names that are too long get the cells that limits
     leave blank and some of those of a wide sparkline."""
     columns = columns_for(width)
@@ -91,7 +91,7 @@ def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
         return columns
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
     wanted = max(map(cell_width, titles)) - columns["name"]
-    healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
+    healthy = max(cell_width(healthy_words(r, columns)) for r in rows)
     least = columns["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
     limits = max(0, min(wanted, columns["healthy"] - max(healthy, least)))
     spark = max(0, min(wanted - limits, columns["spark"] - _LEAST_SPARK))
@@ -99,11 +99,11 @@ def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
     return columns.moved(limits, "healthy", "name").moved(spark, "spark", "name")
 
 
-def row_names(rows: Sequence[TagRow], columns: Table, view: View) -> tuple[str, ...]:
+def row_names(rows: Sequence[TagRow], columns: Table) -> tuple[str, ...]:
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
     if columns["unit"] and any(cell_width(t) > columns["name"] for t in titles):
-        units = [unit_words(r, columns, view) for r in rows]
+        units = [unit_words(r, columns) for r in rows]
         titles = short_titles(
             titles, [u if cell_width(u) <= columns["unit"] else "" for u in units]
         )
@@ -122,22 +122,22 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-def healthy_words(row: TagRow, columns: Table, view: View) -> str:
+def healthy_words(row: TagRow, columns: Table) -> str:
     """The limit in words; narrow columns take the short form."""
     if row.cells is not None and row.cells[1]:
-        return view.text(row.cells[1])
-    words = view.text(sentences.healthy(row.judgement))
+        return row.cells[1]
+    words = sentences.healthy(row.judgement)
     if columns["healthy"] >= 16 and cell_width(words) <= columns["healthy"]:
         return words
-    return view.text(sentences.healthy_short(row.judgement)) or words
+    return sentences.healthy_short(row.judgement) or words
 
 
-def unit_words(row: TagRow, columns: Table, view: View) -> str:
+def unit_words(row: TagRow, columns: Table) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit if row.cells is None else row.cells[0]
     if cell_width(unit) > columns["unit"]:
         unit = _SHORT_UNITS.get(unit, unit)
-    return view.text(unit)
+    return unit
 
 
 def row_line(
@@ -159,14 +159,14 @@ def _row_line(
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     badge = badge_span(row.level, glyphs)
     title_look = TITLE if cursor else STRONG if alarm else TEXT
-    value, unit = _value_and_unit(row, columns, view)
+    value, unit = _value_and_unit(row, columns)
     nonfinite = "NaN" in value or "Inf" in value
     value_look = alarm_look(row.level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
     cells: dict[str, Span | Line] = {
-        "name": (glyphs.text(name), title_look),
+        "name": (name, title_look),
         "value": (value, value_look),
         "unit": (unit, MUTED),
-        "change": (_change(run, row, columns, view), MUTED) if columns["change"] else ("", MUTED),
+        "change": (_change(run, row, columns), MUTED) if columns["change"] else ("", MUTED),
     }
     if zero := _always_zero(run, row, columns):  # there is nothing to see in a sparkline
         return [*columns.line([badge], cells), (zero, MUTED)]
@@ -174,14 +174,14 @@ def _row_line(
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
     if columns["healthy"]:
-        cells["healthy"] = healthy_words(row, columns, view), MUTED
+        cells["healthy"] = healthy_words(row, columns), MUTED
 
     return columns.line([badge], cells)
 
 
-def _value_and_unit(row: TagRow, columns: Table, view: View) -> tuple[str, str]:
+def _value_and_unit(row: TagRow, columns: Table) -> tuple[str, str]:
     """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
-    value, unit = numbers.aligned(row.value), unit_words(row, columns, view)
+    value, unit = numbers.aligned(row.value), unit_words(row, columns)
     number = value.rstrip()
     if columns["unit"] and unit in ("B", "B/s") and number[-1] in "kMGT":
         return number[:-1].ljust(len(value)), number[-1] + unit
@@ -197,7 +197,7 @@ def _always_zero(run: RunView, row: TagRow, columns: Table) -> str:
     return pad(words, room) if len(words) <= room and not run.shown(row.tag).values.any() else ""
 
 
-def _change(run: RunView, row: TagRow, columns: Table, view: View) -> str:
+def _change(run: RunView, row: TagRow, columns: Table) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
     series = run.shown(row.tag)
     if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
@@ -207,7 +207,7 @@ def _change(run: RunView, row: TagRow, columns: Table, view: View) -> str:
         change = trend_of(run, row.tag)
         if change is None:
             return ""
-        forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
+        forms = [numbers.change(0, change)]
 
     return next((x for x in forms if cell_width(x) <= columns["change"]), "")
 
@@ -269,7 +269,7 @@ def row_entries(
     run: RunView, rows: Sequence[TagRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
-    names = row_names(rows, columns, view)
+    names = row_names(rows, columns)
 
     def draw(row: TagRow, name: str, cursor: bool) -> Line:
         line = row_line(run, row, columns, view, cursor=cursor, name=name)
@@ -281,7 +281,7 @@ def row_entries(
         return line
 
     return [
-        row_entry(row.tag, partial(draw, row, name), columns.width, margin, view)
+        row_entry(row.tag, partial(draw, row, name), columns.width, margin)
         for row, name in zip(rows, names, strict=True)
     ]
 
@@ -339,9 +339,9 @@ def titled_chart(
 ) -> Block:
     """A chart under its title, with unit and tag; ``options``: see
     :func:`~rltui.draw.metric_chart.chart_lines`."""
-    info, words = run.infos[tag], view.text
+    info = run.infos[tag]
     note = spaced(info.unit, tag, by="   ")
-    if cell_width(words(f"{info.title}{note}")) + 4 > width:
+    if cell_width(f"{info.title}{note}") + 4 > width:
         note = info.unit
     chart = chart_lines(run, tag, view, width, height - 1, **options)
     return [heading(info.title, width, view, note), *chart]

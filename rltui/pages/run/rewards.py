@@ -52,7 +52,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     shown = parts[: max(2, height // _SHARE - 3)]
     columns = table_for(_LAYOUTS, width - 2)  # room for the badge of the heading
     columns = columns.moved(max(0, width - _WIDE) // 3, "spark", "name")
-    titles = tuple(view.text(run.infos[p.tag].title) for p in shown)
+    titles = tuple(run.infos[p.tag].title for p in shown)
     title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
     heads = columns.heads(_HEADS | {"spark": spark_head(run, columns["spark"])})
     lines = [heading(title, width, view, level=max(level.values()), heads=heads)]
@@ -62,7 +62,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
     alarming = (p for p in parts if level[p.tag] >= Level.WATCH)
     words = next(filter(None, (_bought(run, p) for p in alarming)), "")
-    lines += [fit_line([(f"  {view.text(words)}", TEXT)], width)] if words else []
+    lines += [fit_line([(f"  {words}", TEXT)], width)] if words else []
 
     return [*lines, []]
 
@@ -99,7 +99,7 @@ def _part_line(
     glyphs, alarm = view.glyphs, level >= Level.WATCH
     change = "" if part.moves else "no move"
     if part.moves and part.change:
-        change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
+        change = numbers.change(0, part.change)
     cells: Cells = {
         "name": (name, STRONG if alarm else TEXT),
         "mean": (numbers.short(part.mean), STRONG),

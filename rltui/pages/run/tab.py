@@ -124,7 +124,7 @@ def overview_entries(
         step = step if len(longer) <= len(top) + free else None
         blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
         top = longer
-    columns = columns_of(metrics.rows_in(sections), width, view)
+    columns = columns_of(metrics.rows_in(sections), width)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
 
@@ -143,7 +143,7 @@ def overview_entries(
     if spare - len(lines) >= 2 and run.report is not None:
         from rltui.facts.alarms import blind_words  # heavy
 
-        words = fit(view.text(blind_words(run, width)), width)
+        words = fit(blind_words(run, width), width)
         lines += [[], [(words, MUTED)]] if words else []
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
@@ -287,7 +287,7 @@ def side_lines(
     for tag in linked:  # the last one has the axis of all
         row, last = metrics.make_row(run, tag), tag == linked[-1]
         badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
-        lines.append([badge, (view.text(row.title), STRONG)])
+        lines.append([badge, (row.title, STRONG)])
         rows = _SMALL_CHART - 1 + 2 * last
         lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 
@@ -422,10 +422,9 @@ def _level(run: RunView, tab: metrics.Tab) -> Level:
     return worst((level, *map(run.verdict.tag_level, timers)))
 
 
-def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
+def tab_rule(spots: list[TabSpot], active: str, width: int) -> Line:
     """Line 3: a rule with the active tab underlined."""
-    glyphs = view.glyphs
     start, end = next(((s.start, s.end) for s in spots if s.id == active), (0, 0))
     start, end = max(0, start), min(width, end)
-    rest = glyphs.rule * (width - end)
-    return [(glyphs.rule * start, RULE), (glyphs.heavy * (end - start), ACCENT), (rest, RULE)]
+    rest = "─" * (width - end)
+    return [("─" * start, RULE), ("━" * (end - start), ACCENT), (rest, RULE)]

@@ -149,7 +149,7 @@ def stage_entries(
     entries: list[Entry[str]] = []
     for row in rows:
         draw = partial(stage_line, run, row, columns, view)
-        entry = row_entry(row.tag or "", draw, columns.width, margin, view)
+        entry = row_entry(row.tag or "", draw, columns.width, margin)
         entries.append(entry if row.tag else fixed(*entry.draw(False)))
     return entries
 
@@ -168,11 +168,11 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
     is_material = cost.drift > limit or cost.drift < 1 / limit
     drift_look = alarm_look(level, STRONG if is_material else MUTED)
     cells: dict[str, Span | Line] = {
-        "name": (glyphs.text("  " * row.depth + row.title), look),
+        "name": ("  " * row.depth + row.title, look),
         "now": (numbers.aligned(_or_none(cost.now)), alarm_look(level)),
         "share": (numbers.percent(_or_none(row.share), whole=True), TEXT),
         "usual": (numbers.aligned(_or_none(cost.usual)), MUTED),
-        "drift": (glyphs.text(numbers.factor(_or_none(cost.drift))), drift_look),
+        "drift": (numbers.factor(_or_none(cost.drift)), drift_look),
         "per_token": (_per_token(*row.per_token), MUTED),
     }
     for name, value in zip(SPREAD, row.spread, strict=True):
@@ -236,7 +236,7 @@ def stacked_lines(
     plot = stack_cells(Stack(parts, colours, top, usual), frame.rows, view.glyphs)
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(frame.rows - 1 - n, "")
-        edge = view.glyphs.tick_left if label else view.glyphs.vertical
+        edge = "┤" if label else "│"
         lines.append([(f"{label:>{frame.labels}}", MUTED), (edge, RULE), *cells_of_row])
 
     return [*lines, *frame.below]

@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, Fault, wall
-from rltui.draw.glyph import GlyphSet, ascii_text
+from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     TEXT,
     Block,
@@ -23,6 +23,7 @@ from rltui.draw.line import (
     Id,
     Line,
     Token,
+    ascii_line,
     fit_line,
     heights_of,
     items_of,
@@ -154,7 +155,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def _finished(self, drawn: Line, glyphs: GlyphSet, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
         if glyphs.ascii:
-            drawn = [(ascii_text(text), look) for text, look in drawn]
+            drawn = ascii_line(drawn)
         line = fit_line(drawn, cells)
         if width != cells:
             line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
