@@ -300,6 +300,11 @@ def row_entry(item: Id, draw: Callable[[bool], Line], width: int, margin: int) -
     return Entry(item, lines)
 
 
+def margin_of(width: int) -> int:
+    """Cells before the lines of a page ``width`` cells wide."""
+    return 2 if width >= 110 else 1
+
+
 def indented(lines: Block, margin: int) -> Block:
     """The lines behind a margin."""
     return [[(" " * margin, TEXT), *x] for x in lines]

@@ -368,9 +368,6 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
             self.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 
-    def action_close(self) -> None:
-        self.dismiss()
-
     def copied_text(self) -> str:
         media = self._media
         return "\n".join(plain(x).rstrip() for x in media.lines_at(*media.size))

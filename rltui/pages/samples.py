@@ -483,7 +483,4 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         figures = [f"{name}: {_figure(value)}" for name, value in found.figures]
         return "\n\n".join(["\n".join(figures), *(f"{n}:\n{t}" for n, t in found.texts)]).strip()
 
-    def action_samples(self) -> None:
-        self.dismiss()
-
-    action_close = action_samples
+    action_samples = ListScreen.action_close

@@ -23,6 +23,8 @@ from rltui.draw.line import (
     Line,
     Token,
     fit_line,
+    line_width,
+    with_end,
     with_ground,
 )
 
@@ -336,7 +338,7 @@ def footer_line(keys: Sequence[Key], width: int, right: str = "") -> Line:
         line.append((("  " if i else "") + key, ACCENT_BOLD))
         line.append((f" {word}", TEXT))
     if right:
-        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
+        line = with_end(line, [(fit(right, width), MUTED)], width - 1)
 
     return with_ground(fit_line(line, width), Token.RAISED)
 
@@ -344,9 +346,8 @@ def footer_line(keys: Sequence[Key], width: int, right: str = "") -> Line:
 def filter_line(text: str, width: int, right: str) -> Line:
     """The status line that shows the filter in force, and ``right`` at the right end."""
     line: Line = [(" /", ACCENT), (text, STRONG)]
-    gap = width - sum(cell_width(t) for t, _ in line) - cell_width(right) - 1
-    if gap > 0:
-        line = [*line, (" " * gap, TEXT), (right, MUTED)]
+    if line_width(line) + cell_width(right) + 1 < width:
+        line = with_end(line, [(right, MUTED)], width - 1)
     return with_ground(fit_line(line, width), Token.SEL)
 
 

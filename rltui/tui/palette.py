@@ -160,5 +160,4 @@ class PaletteScreen(Overlay):
         if self.items.cursor is not None:
             self.shell.call_later(self._found[self.items.cursor].call)
 
-    def action_back(self) -> None:
-        self.dismiss()
+    action_back = Overlay.action_close

@@ -312,6 +312,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         one."""
         return super().dismiss(result) if self.shell.screen is self else AwaitComplete()
 
+    def action_close(self) -> None:
+        """Close the screen."""
+        self.dismiss()
+
     def leave_line(self) -> bool:
         """Leave the line of text, or clear the filter. Returns whether there was one."""
         try:

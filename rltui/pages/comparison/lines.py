@@ -32,7 +32,9 @@ from rltui.draw.line import (
     badge_span,
     fit_line,
     indented,
+    line_width,
     longest,
+    margin_of,
     row_entry,
     side_by_side,
     slot_look,
@@ -103,7 +105,7 @@ class ComparisonTable:
         self._chosen = chosen
         self._width = width
         self._view = view
-        self._margin = 2 if width >= 110 else 1
+        self._margin = margin_of(width)
         most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
         words = [*map(comparison.verdict_words, comparison.rows), "verdict"]
         sizes = {"verdict": min(most, longest(words) + 1), "step": 7 if width >= 80 else 0}
@@ -276,7 +278,7 @@ def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
         ends_words(comparison),
     )
     text = spaced(*found, by="; ")
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
 
     return indented(lines, margin)
@@ -382,7 +384,7 @@ def comparison_charts(
 ) -> Block:
     """The chart of the metric ``chosen``, and where there is room that of the next one."""
     metrics = curves.comparison.columns[chosen : chosen + 2]
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     if not metrics:
         return []
     shown = [ShownMetric(curves.comparison, m, here, view) for m in metrics]
@@ -416,8 +418,7 @@ def _title(shown: ShownMetric, banded: int, width: int) -> Line:
         notes.append(f"{who} no {missing_on(view.axis)}")
     note = spaced(*notes)
     line += [(f"{note} ", MUTED)] if note else []
-    used = sum(len(text) for text, _ in line)
-    line.append(("─" * (width - used - 1), RULE))
+    line.append(("─" * (width - line_width(line) - 1), RULE))
 
     return line
 

@@ -18,6 +18,7 @@ from rltui.draw.line import (
     column,
     fixed,
     indented,
+    margin_of,
     row_entry,
     with_end,
 )
@@ -58,7 +59,7 @@ from rltui.tui.widgets.lines import Lines
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
     """The layout of the tab for a list of ``lines`` lines; ``alone``: the list or the finding at
     the cursor (chart) has all of it."""
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     if alone:
         rows, shown = max(1, width - margin - 1), alone == "list"
         return PaneLayout(margin, rows, width if shown else 0, 0, height if shown else 0)

@@ -304,10 +304,9 @@ def log_head(run: RunView, view: View, width: int) -> Block:
     if path is None:
         return title_lines([("Log ", TITLE)], [], width)
     name = clean(str(path)) if path != PIPE else PIPE_NAME
-    shown = fit_middle(name, max(10, width - 26))
+    shown = fit_middle(name, max(10, width - 26)), style(Token.MUTED, link=view.link(path))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
-    look = style(Token.MUTED, link=view.link(path))
-    head = title_lines([("Log ", TITLE), (shown, look)], [size], width)
+    head = title_lines([("Log ", TITLE), shown], [size], width)
     return [*head, *ending_lines(run, view, width)]
 
 
@@ -340,7 +339,7 @@ def log_lines(
         if words_match(line, text):
             is_cause = bool(cause) and bare(line).startswith(cause)
             look = ACCENT_BOLD if at == marked else TEXT
-            look = style(Token.BAD, bold=True) if is_cause else look
+            look = LEVEL_BOLD[Level.BAD] if is_cause else look
             shown.append(fit_line([(line[shift:], look)], width))
 
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]

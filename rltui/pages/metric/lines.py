@@ -23,6 +23,7 @@ from rltui.draw.line import (
     Token,
     column,
     indented,
+    margin_of,
     side_by_side,
     style,
 )
@@ -92,7 +93,7 @@ def metric_lines(
     if tag not in run.infos:
         return [[], [("  this metric is no longer logged", MUTED)]]
     rows = rows_in(tab_sections(run, tab))
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     inner = width - margin - 1
     row = next((r for r in rows if r.tag == tag), make_row(run, tag))
 

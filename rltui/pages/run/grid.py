@@ -79,17 +79,6 @@ class _Frame:
     """Lines of the x axis, which are the lowest."""
 
 
-def _legend_height(run: RunView, cross: int | None, view: View, height: int) -> int:
-    """Lines above the charts: one for names or values of runs; where there is room, with the
-    crosshair a table of them."""
-    runs = {run.key, *(m.run.key for m in view.marked)}
-    if cross is not None and run.reference is not None:
-        runs.add(run.reference.key)
-    if len(runs) < 2 or height < _LEGEND_FROM:
-        return 0
-    return 1 if cross is None or height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
-
-
 def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
     """The cells of the chart at a place, of ``count``."""
     below = layout.axis if place + layout.columns >= count else 0
@@ -313,7 +302,12 @@ class Grid(Lines):
         view = self.view
         if run is not self._run:
             self.cross = None
-        self._legend = _legend_height(run, self.cross, view, size.height)
+        runs, cross = {run.key, *(m.run.key for m in view.marked)}, self.cross
+        if cross is not None and run.reference is not None:
+            runs.add(run.reference.key)
+        # where there is room, with the crosshair a table of what the runs have there
+        high = 1 if cross is None or size.height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
+        self._legend = 0 if len(runs) < 2 or size.height < _LEGEND_FROM else high
         layout = grid_layout(size.width, size.height - self._legend, len(rows))
         slowly = other or run is not self._run or view is not self._view
         if run is not self._run or layout != self.grid_layout:

@@ -32,13 +32,11 @@ from rltui.pages.findings.lines import muted_words
 from rltui.session import Progress, RunView
 from rltui.session.notes import note_on
 
+#: The colours of states; others are muted.
 _STATE_TOKEN = {
     RunState.LIVE: Token.OK,
     RunState.STALLED: Token.WATCH,
-    RunState.FINISHED: Token.MUTED,
-    RunState.STOPPED: Token.MUTED,
     RunState.CRASHED: Token.BAD,
-    RunState.UNKNOWN: Token.MUTED,
 }
 
 
@@ -79,7 +77,7 @@ def state_spans(run: RunView, view: View) -> Line:
     glyph, look, word_look = view.glyphs.unknown, MUTED, MUTED
     if progress is not None:
         state = progress.state
-        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN[state])
+        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN.get(state, Token.MUTED))
         word_look = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
         if crash is not None:
             token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
@@ -209,7 +207,14 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         other = fit_middle(other, _NAME_CELLS)
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
-        return [*parts, *_replay_parts(run, width)]
+        parts.append(_Piece([_REPLAY], 0, 3 if is_wide else 2))
+        if progress is not None and progress.last_step is not None:
+            words = ("as it was at " if is_wide else "", MUTED)
+            parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
+            if progress.elapsed_s is not None and is_wide:
+                elapsed = f"after {numbers.duration(progress.elapsed_s)}"
+                parts.append(_Piece([(elapsed, MUTED)], 70))
+        return parts
     note = fit(note_on(run), width // 3) if is_wide else ""
     parts += [_Piece([(note, STRONG)], 86)] if note else []
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
@@ -236,20 +241,6 @@ def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
     if progress.eta_s is not None and lives and is_wide:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Piece([("ETA ", MUTED), (eta, TEXT)], 60))
-
-    return parts
-
-
-def _replay_parts(run: RunView, width: int) -> list[_Piece]:
-    """The mark of a run that is shown as it was, and at which step that is."""
-    is_wide, progress = width >= 110, run.progress
-    parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
-    if progress is not None and progress.last_step is not None:
-        words = ("as it was at " if is_wide else "", MUTED)
-        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
-        if progress.elapsed_s is not None and is_wide:
-            elapsed = f"after {numbers.duration(progress.elapsed_s)}"
-            parts.append(_Piece([(elapsed, MUTED)], 70))
 
     return parts
 

@@ -23,7 +23,6 @@ from rltui.draw.line import (
     Block,
     Entry,
     Line,
-    Span,
     alarm_look,
     badge_span,
     fixed,
@@ -32,7 +31,7 @@ from rltui.draw.line import (
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, columns_until, spark_of
-from rltui.draw.table import Head, Table, heading, table_for
+from rltui.draw.table import Cells, Head, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
@@ -162,7 +161,7 @@ def _row_line(
     value, unit = _value_and_unit(row, columns)
     nonfinite = "NaN" in value or "Inf" in value
     value_look = alarm_look(row.level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
-    cells: dict[str, Span | Line] = {
+    cells: Cells = {
         "name": (name, title_look),
         "value": (value, value_look),
         "unit": (unit, MUTED),

@@ -24,6 +24,7 @@ from rltui.draw.line import (
     fit_line,
     fixed,
     indented,
+    line_width,
     style,
 )
 from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
@@ -433,7 +434,7 @@ def _wait_line(run: RunView, load: Load, width: int) -> Line:
     if found is not None and found.length > 0:
         share = numbers.percent(load.wait / found.length, whole=True)
         tail = f", {share} of {numbers.duration(found.length, tenths=True)}"
-        if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
+        if line_width(line) + cell_width(tail) <= width:
             line.append((tail, MUTED))
 
     return fit_line(line, width)

@@ -60,9 +60,13 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         lines.append(_part_line(run, part, name, level[part.tag], columns, view))
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
-    alarming = (p for p in parts if level[p.tag] >= Level.WATCH)
-    words = next(filter(None, (_bought(run, p) for p in alarming)), "")
-    lines += [fit_line([(f"  {words}", TEXT)], width)] if words else []
+    for part in parts:
+        verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
+        if verb and part.rise > 0 and level[part.tag] >= Level.WATCH:
+            title = run.infos[part.tag].title
+            words = f"  {title}: {_percent(part.rise)} of the rise; success {verb}"
+            lines.append(fit_line([(words, TEXT)], width))
+            break
 
     return [*lines, []]
 
@@ -75,14 +79,6 @@ def _levels(run: RunView, found: Earned) -> dict[str, Level]:
         if (owner := owners.get(info.family or tag)) is not None:
             levels[owner] = max(levels[owner], run.verdict.tag_level(tag))
     return levels
-
-
-def _bought(run: RunView, part: Part) -> str:
-    """What a part makes of a rise that success does not follow; "" for none."""
-    verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
-    if verb is None or not part.rise > 0:
-        return ""
-    return f"{run.infos[part.tag].title}: {_percent(part.rise)} of the rise; success {verb}"
 
 
 def _known(share: float) -> float:

@@ -25,6 +25,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
     side_by_side,
     style,
 )
@@ -68,7 +69,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
     headed = tab != metrics.OVERVIEW
-    room, margin = max(1, height - headed), 2 if width >= 110 else 1
+    room, margin = max(1, height - headed), margin_of(width)
     if alone == "list":
         return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0

@@ -24,6 +24,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
 )
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
@@ -64,7 +65,7 @@ _LONGER = 6
 def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -> PaneLayout:
     """The layout for a list of ``rows`` lines in ``width`` x ``height``; ``strips``: with lanes,
     which are the picture, and need room."""
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     top = 3 if height >= 24 else 2 if height >= 8 else 0
     left = height - top - 1
     least = (left // 2 if strips else 10) if left >= 18 else 0
@@ -182,7 +183,7 @@ def timing_entries(
             wide = wide.moved(_LONGER, "spark", "name")
         heads = metric_heads(wide, "")
         head = heading(f"Other times {len(others)}", width, view, heads=heads)
-        entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
+        entries.append(fixed([], *indented([head], margin)))
         entries += row_entries(run, others, wide, view, margin)
 
     return entries
