@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rltui.tui.keys import Key
-from rltui.tui.shell import Offer, Result, ShellApp
+from rltui.tui.shell import Offer, Result, ShellApp, kept_screen
 
 
 class FullShell(ShellApp[Result]):
@@ -27,7 +27,7 @@ class FullShell(ShellApp[Result]):
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         from rltui.tui.palette import PaletteScreen  # heavy
 
-        found = self.kept_screen("palette", PaletteScreen).begin(offers, text)
+        found = kept_screen(self, "palette", PaletteScreen).begin(offers, text)
         if found or not text:
             self.push_screen("palette")
         return found

@@ -69,18 +69,8 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
     return found
 
 
-class ShellScreen(OnceScreen[Result], inherit_bindings=False):
-    """A screen of rltui. ``places`` are its ids in the table of keys."""
-
-    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
-    AUTO_FOCUS: ClassVar[str | None] = ""
-    PLACES: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
-        if places:
-            cls.PLACES = places
-            cls.BINDINGS = bindings_for(places, cls)
-        super().__init_subclass__(**options)
+class Page(OnceScreen[Result], inherit_bindings=False):
+    """A screen of the app, which has its view."""
 
     @property
     def shell(self) -> ShellApp[Any]:
@@ -96,6 +86,10 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """The options of the view."""
         return self.shell.view
 
+    def update(self) -> None:
+        """Draw the screen from the present facts."""
+        raise NotImplementedError
+
     def set_view(self, **changes: object) -> None:
         """Change options of the view, and draw the screen with them."""
         self.shell.view = self.view._replace(**changes)  # type: ignore[arg-type]
@@ -109,6 +103,24 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Draw every block of lines again."""
         for lines in self.query(Lines):
             lines.update()
+
+    def action_close(self) -> None:
+        """Close the screen."""
+        self.dismiss()
+
+
+class ShellScreen(Page[Result], inherit_bindings=False):
+    """A screen of rltui. ``places`` are its ids in the table of keys."""
+
+    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    PLACES: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+        if places:
+            cls.PLACES = places
+            cls.BINDINGS = bindings_for(places, cls)
+        super().__init_subclass__(**options)
 
     @property
     def place(self) -> str:
@@ -139,10 +151,6 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         return places is None or (self.place in places and not any(map(self.idle, here)))
 
     # -- painting --------------------------------------------------------------------------
-
-    def update(self) -> None:
-        """Draw the screen from the present facts."""
-        raise NotImplementedError
 
     def refresh_facts(self) -> None:
         """Look the facts up again; called for news only, not when a key changes the view."""
@@ -205,7 +213,6 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
 
     def commands(self) -> Commands:
         """The commands of the line that begins with a colon."""
-
         shell = self.shell
         in_a_run = ("tab", "at", "goto", "now")
         return {
@@ -311,10 +318,6 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
         """Close the screen, unless it has closed or another lies over it: Textual would close that
         one."""
         return super().dismiss(result) if self.shell.screen is self else AwaitComplete()
-
-    def action_close(self) -> None:
-        """Close the screen."""
-        self.dismiss()
 
     def leave_line(self) -> bool:
         """Leave the line of text, or clear the filter. Returns whether there was one."""

@@ -136,12 +136,6 @@ class ShellApp(CellDiffApp[Result]):
         changed = {a: own.get(a) or _NO_KEY for a in shipped if own.get(a) != shipped[a]}
         self.set_keymap(changed)
 
-    def kept_screen(self, name: str, make: Callable[[], Kept]) -> Kept:
-        """The screen of this name; kept, because making one takes time."""
-        if not self.is_screen_installed(name):
-            self.install_screen(make(), name)
-        return cast(Kept, self.get_screen(name))
-
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:
         """Show the palette, for a ``text`` only if that finds anything. Returns whether it did."""
         raise NotImplementedError
@@ -394,6 +388,13 @@ def check_handler(key: Key, owner: type) -> None:
     method = f"action_{key.method.removeprefix('app.')}"
     if not callable(getattr(owner, method, None)):
         raise UsageError(f"key {key.action!r}: {owner.__name__} has no {method}")
+
+
+def kept_screen(shell: ShellApp[Any], name: str, make: Callable[[], Kept]) -> Kept:
+    """The screen of this name; kept, because making one takes time."""
+    if not shell.is_screen_installed(name):
+        shell.install_screen(make(), name)
+    return cast(Kept, shell.get_screen(name))
 
 
 def shell_of(node: DOMNode) -> ShellApp[Any]:

@@ -39,7 +39,7 @@ from rltui.session import RunView, Session
 from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON
 from rltui.tui.screen import LEAST, ChartOptions, ListScreen
-from rltui.tui.shell import ShellApp
+from rltui.tui.shell import ShellApp, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -317,7 +317,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
             self._go_on(run, lambda _screen: None)
             return
         make = partial(MetricScreen, self.session, run)
-        screen = self.shell.kept_screen("compared metric", make)
+        screen = kept_screen(self.shell, "compared metric", make)
         screen.choose(run, run.infos[tag].category.value, tag, "", None)
 
         def come_back(left: Left | None) -> None:
@@ -367,7 +367,7 @@ def open_comparison(
         some = f", {len(passing)} with values" if len(passing) < shown else ""
         shell.say(f"the filter shows {shown} of {total} runs{some}; Esc clears it")
         return
-    screen = shell.kept_screen("comparison", lambda: ComparisonScreen(session))
+    screen = kept_screen(shell, "comparison", lambda: ComparisonScreen(session))
 
     if screen in shell.screen_stack:  # below the metric that it opened
         screen.begin(screen.opens, at, screen.status.filter)

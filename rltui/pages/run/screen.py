@@ -27,6 +27,7 @@ from rltui.session import RunView, Session
 from rltui.tui.crosshair import NO_METRIC
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
+from rltui.tui.shell import kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -314,7 +315,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         from rltui.pages.metric.screen import MetricScreen  # heavy
 
         run = self.run
-        screen = self.shell.kept_screen("metric", lambda: MetricScreen(self.session, run))
+        screen = kept_screen(self.shell, "metric", lambda: MetricScreen(self.session, run))
         screen.choose(run, tab, tag, self.status.filter, step)
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)

@@ -141,11 +141,7 @@ def overview_entries(
         gap: Block = [[]] if layout.side and len(lines) + 1 < spare else []
         lines = [*gap, step, *lines]
 
-    if spare - len(lines) >= 2 and run.report is not None:
-        from rltui.facts.alarms import blind_words  # heavy
-
-        words = fit(blind_words(run, width), width)
-        lines += [[], [(words, MUTED)]] if words else []
+    lines += _blind_lines(run, width, spare - len(lines))
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
 
@@ -169,6 +165,16 @@ def _below_overview(
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
+
+
+def _blind_lines(run: RunView, width: int, room: int) -> Block:
+    """The failures that its names cannot show, if there is room for it."""
+    if room < 2 or run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = fit(blind_words(run, width), width)
+    return [[], [(words, MUTED)]] if words else []
 
 
 def _lines_of(sections: Sequence[metrics.Section]) -> int:

@@ -30,7 +30,7 @@ from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_
 from rltui.session import RunView, Session
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, Commands, ListScreen
-from rltui.tui.shell import Offer
+from rltui.tui.shell import Offer, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
@@ -186,7 +186,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
             return
         run = self.session.views[key]
         make = partial(RunScreen, self.session, run, self._from_picker)
-        screen = self.shell.kept_screen("run", make)  # which knows where the user was
+        screen = kept_screen(self.shell, "run", make)  # which knows where the user was
         screen.turn_to(run)
         self.items.chosen = key
         self.status.leave(keep=True)
