@@ -168,7 +168,7 @@ def trouble_line(
     path = notes[-1].path
     called = str(path) if whole else path.name or str(path)
     name = fit_middle(clean(called), max(12, width // 3))
-    text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
+    text = (f"{name}: {clean(notes[-1].message)}", style(Token.WATCH))
 
     return with_end([badge_span(Level.WATCH, glyphs), text], [(more, MUTED)], width)
 

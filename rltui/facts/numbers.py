@@ -132,9 +132,7 @@ def plain(x: SupportsFloat) -> str:
     return f"{number:.0f}" if a >= 99.95 else f"{number:.3g}"
 
 
-def change(
-    old: SupportsFloat | None, new: SupportsFloat | None, *, up: str = "↑", down: str = "↓"
-) -> str:
+def change(old: SupportsFloat | None, new: SupportsFloat | None) -> str:
     """How far ``new`` is from ``old``; the arrow is the sign. Empty when it did not change.
 
     >>> change(0.4468, 0.428)
@@ -143,7 +141,7 @@ def change(
     before, after = _finite(old), _finite(new)
     if isinstance(before, str) or isinstance(after, str) or before == after:
         return ""
-    return f"{up if after > before else down} {value(abs(after - before))}"
+    return f"{'↑' if after > before else '↓'} {value(abs(after - before))}"
 
 
 def signed(difference: float) -> str:

@@ -49,7 +49,7 @@ from rltui.draw.line import (
     style,
 )
 
-_NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
+_NAN, _NAN_REST = LEVEL_BOLD[Level.BAD], style(Token.BAD)
 _OUTSIDE = TITLE
 #: Share of the height that a value may leave the plot by without a mark.
 _SLACK = 0.03

@@ -75,7 +75,6 @@ class _Detail:
         self._view = view
         self._width = width
         self._height = height
-        self._words = view.text
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
@@ -96,7 +95,7 @@ class _Detail:
         return lines
 
     def _text(self, text: str, look: Style = TEXT) -> Block:
-        return paragraph(self._words(text), self._width, look)
+        return paragraph(text, self._width, look)
 
     def _chart(self, tag: str | None, lines: Block) -> Block:
         """The lines, and where there is room a blank line, the title and the chart of a tag."""
@@ -165,13 +164,12 @@ class _Detail:
         width = self._width
         told = dict(story_words.parts(story, self._view.glyphs.badge))
         named = [(part.value, told.get(part, "")) for part in (Part.CHECKPOINT, Part.LOG_SAYS)]
-        step = [(Part.NEXT.value, self._words(story_words.action(story)))]
+        step = [(Part.NEXT.value, story_words.action(story))]
         lines = fact_table(step, width, _NAMES, STRONG)
-        rest = ((name, self._words(text)) for name, text in (*named, *facts))
-        lines += fact_table(rest, width, _NAMES)
+        lines += fact_table((*named, *facts), width, _NAMES)
         if story.lead is None:
             return lines
-        causes = [(Part.CAUSES.value, self._words(story.lead.symptom.causes))]
+        causes = [(Part.CAUSES.value, story.lead.symptom.causes)]
         table = check_table(story, self._view, width)
         lines += [[], *table, *fact_table(causes, width, _NAMES)]
         room = min(7, self._height - len(lines) - _BELOW)
@@ -189,8 +187,7 @@ class _Detail:
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         story = story_of(run, finding)
         if story is None or finding.error is not None:
-            words = ((name, self._words(text)) for name, text in facts)
-            lines += fact_table(words, self._width, _NAMES)
+            lines += fact_table(facts, self._width, _NAMES)
         else:
             lines += self._told(story, facts)
         return self._chart(finding.tag, lines)
@@ -207,10 +204,10 @@ def check_table(story: Story, view: View, width: int) -> Block:
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
         line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
-        line.append(column(glyphs.text(item.title), name, STRONG))
+        line.append(column(item.title, name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
-        words = glyphs.text(spaced(*_said(item, room), item.hint))
+        words = spaced(*_said(item, room), item.hint)
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))

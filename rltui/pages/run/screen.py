@@ -420,8 +420,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if tag is None:
             self.say("nothing to explain at the cursor")
             return
-        shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
-        self.shell.push_screen(shown)
+        self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
 
     def copied_text(self) -> str:
         if self.tag is not None:

@@ -25,6 +25,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
     side_by_side,
     style,
 )
@@ -68,7 +69,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
     headed = tab != metrics.OVERVIEW
-    room, margin = max(1, height - headed), 2 if width >= 110 else 1
+    room, margin = max(1, height - headed), margin_of(width)
     if alone == "list":
         return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
@@ -124,7 +125,7 @@ def overview_entries(
         step = step if len(longer) <= len(top) + free else None
         blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
         top = longer
-    columns = columns_of(metrics.rows_in(sections), width, view)
+    columns = columns_of(metrics.rows_in(sections), width)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
 
@@ -140,20 +141,9 @@ def overview_entries(
         has_gap = bool(layout.side) and len(lines) + 1 < spare
         lines = [*[[]] * has_gap, step, *lines]
 
-    if spare - len(lines) >= 2:
-        lines += _blind_lines(run, view, width)
+    lines += _blind_lines(run, width, spare - len(lines))
     entries += [fixed(x) for x in indented(lines, layout.margin)]
     return entries
-
-
-def _blind_lines(run: RunView, view: View, width: int) -> Block:
-    """The line of what nothing watches here, once there is a verdict."""
-    if run.report is None:
-        return []
-    from rltui.facts.alarms import blind_words  # heavy
-
-    words = fit(view.text(blind_words(run, width)), width)
-    return [[], [(words, MUTED)]] if words else []
 
 
 def _below_overview(
@@ -175,6 +165,16 @@ def _below_overview(
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
+
+
+def _blind_lines(run: RunView, width: int, room: int) -> Block:
+    """The failures that its names cannot show, if there is room for it."""
+    if room < 2 or run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = fit(blind_words(run, width), width)
+    return [[], [(words, MUTED)]] if words else []
 
 
 def _lines_of(sections: Sequence[metrics.Section]) -> int:
@@ -294,7 +294,7 @@ def side_lines(
     for tag in linked:  # the last one has the axis of all
         row, last = metrics.make_row(run, tag), tag == linked[-1]
         badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
-        lines.append([badge, (view.text(row.title), STRONG)])
+        lines.append([badge, (row.title, STRONG)])
         rows = _SMALL_CHART - 1 + 2 * last
         lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 
@@ -429,10 +429,9 @@ def _level(run: RunView, tab: metrics.Tab) -> Level:
     return worst((level, *map(run.verdict.tag_level, timers)))
 
 
-def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
+def tab_rule(spots: list[TabSpot], active: str, width: int) -> Line:
     """Line 3: a rule with the active tab underlined."""
-    glyphs = view.glyphs
     start, end = next(((s.start, s.end) for s in spots if s.id == active), (0, 0))
     start, end = max(0, start), min(width, end)
-    rest = glyphs.rule * (width - end)
-    return [(glyphs.rule * start, RULE), (glyphs.heavy * (end - start), ACCENT), (rest, RULE)]
+    rest = "─" * (width - end)
+    return [("─" * start, RULE), ("━" * (end - start), ACCENT), (rest, RULE)]

@@ -15,7 +15,6 @@ from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, PASSING, reported
-from rltui.draw.glyph import ascii_text
 from rltui.draw.line import (
     TEXT,
     Block,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     Id,
     Line,
     Token,
+    ascii_line,
     fit_line,
     heights_of,
     items_of,
@@ -157,7 +157,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def _finished(self, drawn: Line, in_ascii: bool, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
         if in_ascii:
-            drawn = [(ascii_text(text), look) for text, look in drawn]
+            drawn = ascii_line(drawn)
         line = fit_line(drawn, cells)
         if width != cells:
             line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
