@@ -128,8 +128,8 @@ def read_session(
 
 
 @contextmanager
-def running(reader: Reading) -> Iterator[None]:
-    """A reader that has started, while the block runs."""
+def running(reader: "Reading | Session") -> Iterator[None]:
+    """A reader or session that has started, while the block runs."""
     reader.start()
     try:
         yield

@@ -27,7 +27,6 @@ class Inbox(HTTPServer):
 class _PostHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        assert isinstance(self.server, Inbox)
         self.server.bodies.append((self.headers["Content-Type"], body))
         self.send_response(self.server.answer)
         if self.server.location:
@@ -35,7 +34,6 @@ class _PostHandler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        assert isinstance(self.server, Inbox)
         self.server.gets += 1
         self.send_response(200)
         self.end_headers()
@@ -62,7 +60,6 @@ class _MailHandler(StreamRequestHandler):
             if verb == b"DATA":
                 self.wfile.write(b"354 go on\r\n")
                 lines = list(iter(self.rfile.readline, b".\r\n"))
-                assert isinstance(self.server, MailSink)
                 self.server.mails.append(b"".join(lines).decode())
             self.wfile.write(b"221 bye\r\n" if verb == b"QUIT" else b"250 ok\r\n")
             if verb == b"QUIT":

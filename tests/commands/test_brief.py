@@ -90,6 +90,10 @@ def test_check_gives_the_same_text_and_code(cli: Cli) -> None:
     assert cli("check", LABELLED, "--format", "brief", "--follow").code == 2
 
 
+def test_several_processes_say_the_same(cli: Cli) -> None:
+    assert cli("brief", LABELLED, "-j", "2").out == cli("brief", LABELLED).out
+
+
 def test_only_what_changed_is_told(cli: Cli, tmp_path: Path) -> None:
     sick, calm = grpo_tags(60, collapse=30), grpo_tags(60)
     for name, tags, rows in (("a", sick, 25), ("b", calm, 60), ("c", calm, 50), ("d", calm, 60)):

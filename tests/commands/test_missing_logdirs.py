@@ -18,6 +18,7 @@ from rltui.config.records import WatchConfig
 from rltui.core.address import parse_logdir
 from rltui.session import Session
 from rltui.session.session import Choice
+from tests.builders import running
 from tests.commands.conftest import Cli, write_jsonl
 from tests.formats.encode import event, header, simple
 from tests.remote.ssh.far_host import PATIENCE_S, FarHost, far_host
@@ -119,14 +120,11 @@ def test_a_live_session_shows_the_others_and_waits(
         (logdirs[1], "no such file or directory")
     ]
     assert session.reach.notes == session.reader.state.unread
-    session.start()
-    try:
+    with running(session):
         write_jsonl(missing / "b.jsonl", {"loss": [1.0, 2.0]})
         while len(session.views) < 2:
             assert session.reader.wait(PATIENCE_S)
             session.drain()
-    finally:
-        session.stop()
     assert [r.key.name for r in session.runs()] == ["a", "b"]
     assert not session.reader.state.unread
     assert not session.reader.state.out_of_reach

@@ -121,7 +121,6 @@ def test_the_app_is_there_before_the_other_host_answers(
 
     async def look(pilot: Pilot[Any]) -> None:
         app = pilot.app
-        assert isinstance(app, RltuiApp)
         while not app.session.reach.searching:
             await pilot.pause(0.01)
         seen.append(str(app.session.reach.searching[0].logdir))

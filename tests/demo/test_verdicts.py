@@ -14,7 +14,6 @@ from rltui.core.errors import UsageError
 from rltui.core.installation import shipped
 from rltui.core.level import Level, RunState
 from rltui.demo import SCENARIOS, DemoRun, demo_runs
-from rltui.health.model import Report
 from rltui.session import RunView, Session
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
@@ -41,7 +40,6 @@ def judged(logdir: Path, scenario: str, history: int, total: int) -> list[RunVie
 
 
 def fired(run: RunView) -> dict[str, Level]:
-    assert isinstance(run.report, Report)
     return {f.rule: f.level for f in run.report.firing()}
 
 

@@ -21,8 +21,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rltui.core.errors import UsageError
-from rltui.draw.line import Token
-from rltui.draw.theme import load_theme, rgb
 from rltui.output.html_report import html_report
 from rltui.session import Session
 from tests.blocks import make_block
@@ -258,21 +256,6 @@ def test_restarts_and_what_they_superseded_are_drawn() -> None:
     looks = [a.get("class") for a in checked(html_report(a_session(first, later))).all("path")]
     assert looks.count("c") == 1
     assert looks.count("b") == 1
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_text_has_the_contrast_that_wcag_asks_for(theme: str) -> None:
-    colours = load_theme(theme).colours
-
-    def luminance(token: Token) -> float:
-        parts = [c / 255 for c in rgb(colours[token])]
-        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-    ground = luminance(Token.BG)
-    for token in (Token.MUTED, Token.TEXT, Token.ACCENT, Token.OK, Token.WATCH, Token.BAD):
-        low, high = sorted((luminance(token), ground))
-        assert (high + 0.05) / (low + 0.05) >= 4.5
 
 
 def test_a_report_is_written_whole_or_not_at_all(

@@ -14,7 +14,6 @@ from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.log_digest import line_at
 from rltui.pages.findings.lines import log_head, log_lines
-from rltui.pages.log import LogScreen
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
@@ -62,7 +61,6 @@ async def test_the_tail_follows_until_one_scrolls_back() -> None:
         await hand.feed(a_console(*lines[10:60], first=61, rows=1))
         assert "line 59" in hand.text
         screen = hand.app.screen
-        assert isinstance(screen, LogScreen)
         screen._to_end()  # a new row is painted while the key arrives
         screen.action_move_to_end(-1)
         await hand.feed(a_console(*lines[10:70], first=62, rows=1))

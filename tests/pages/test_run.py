@@ -13,7 +13,6 @@ from rltui.pages.findings.lines import HeadId
 from rltui.pages.log import LogScreen
 from rltui.pages.run.chart_screen import TabBar
 from rltui.tui.overlay import ExplainScreen, HelpScreen
-from rltui.tui.screen import ShellScreen
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import FakeReader, a_session, blown_up_tags, grpo_batch, grpo_clock
 from tests.tui.driving import driving
@@ -319,7 +318,6 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
         for keys in ([], ["enter"]):
             await hand.press(*keys)
             screen = hand.app.screen
-            assert isinstance(screen, ShellScreen)
             names = {c.title: c.call for c in screen.palette()}
             assert {"Tab Timing", "Go to a step", "Explain the selection", "Quit"} <= set(names)
             assert "Row up" not in names

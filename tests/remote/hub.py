@@ -38,7 +38,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
-        assert isinstance(self.server, _Hub)
         place, repository = unquote(urlsplit(self.path).path), self.server.repository
         api = f"/api/models/{repository}"
         listed = self._below(place, f"{api}/tree/main")
@@ -54,12 +53,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _below(self, place: str, above: str) -> Path | None:
         """The path in the repository that an address names."""
-        assert isinstance(self.server, _Hub)
         rest = place.removeprefix(above)
         return None if rest == place else self.server.folder / rest.strip("/")
 
     def _entry(self, path: Path) -> dict[str, object]:
-        assert isinstance(self.server, _Hub)
         kind, size = ("directory", 0) if path.is_dir() else ("file", path.stat().st_size)
         name = str(path.relative_to(self.server.folder))
         return {"type": kind, "path": name, "size": size, "oid": f"{size:040}"}

@@ -236,7 +236,6 @@ class SecondReader(Reader):
 def test_a_reader_that_begins_after_the_end_is_stopped(tmp_path: Path) -> None:
     group = group_of(0, tmp_path, BareReader)
     bare = group.reader
-    assert isinstance(bare, BareReader)
     bare.leave = group.stop
     assert isinstance(group.scan(), UnreachableError)
     assert bare.second.calls == ("stop",)

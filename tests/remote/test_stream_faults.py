@@ -118,7 +118,6 @@ class DistantMachine(FaultMachine):
 
     @rule(share=st.floats(0, 1))
     def lose_connection(self, share: float) -> None:
-        assert isinstance(self.monitor, DistantMonitor)
         with self.disk.failing():
             self.monitor.lose(share)
 

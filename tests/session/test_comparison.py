@@ -9,7 +9,7 @@ from rltui.core.level import Level
 from rltui.facts.sentences import summary
 from rltui.session import Session
 from rltui.session.session import Choice
-from tests.builders import a_batch, read_session
+from tests.builders import a_batch, read_session, running
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_tags
 
@@ -100,10 +100,7 @@ def test_a_reference_that_is_not_there(logs: Path) -> None:
 def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> None:
     session = Session([logs], choice=Choice(reference="goood"))
     session.scan()
-    session.start()
-    try:
+    with running(session):
         while session.reading() is not None or not session.views:
             session.drain()
         assert any("goood: no run of this name" in n.message for n in session.troubles())
-    finally:
-        session.stop()

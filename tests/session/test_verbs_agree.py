@@ -20,6 +20,7 @@ from rltui.session import Session
 from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from rltui.store import RunData, Store
+from tests.builders import running
 from tests.commands.conftest import Cli, cli
 from tests.places import CORPORA, FIXTURES
 
@@ -92,12 +93,9 @@ def drain(session: Session) -> None:
 
 def watched(path: Path) -> Rows:
     session = session_of(path)
-    session.start()
-    try:
+    with running(session):
         drain(session)
         return rows_of(run.data for run in session.runs())
-    finally:
-        session.stop()
 
 
 def sent(path: Path) -> Rows:
@@ -127,8 +125,7 @@ def while_it_grows(path: Path, into: Path, expected: Rows) -> Rows:
     size = len(data)
     log.write_bytes(data[: size // 3])
     session = session_of(log)
-    session.start()
-    try:
+    with running(session):
         for part in range(3, 9):
             with log.open("ab") as file:
                 file.write(data[part * size // 9 : (part + 1) * size // 9])
@@ -138,8 +135,6 @@ def while_it_grows(path: Path, into: Path, expected: Rows) -> Rows:
                 if found == expected or session.reader.progress()[0] >= log.stat().st_size:
                     break
         return found
-    finally:
-        session.stop()
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda p: f"{p.parent.name}-{p.name}"[:40])

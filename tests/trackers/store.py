@@ -14,7 +14,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
-from rltui.core.block import Block
 from rltui.trackers import Followed, Follower, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
 from rltui.trackers.sqlite.tracker import MlflowStore, TrackioStore
@@ -319,7 +318,6 @@ def points_of(*polls: Followed) -> Points:
         if followed.restarted:
             points = {}
         for block in followed.decoded.items:
-            assert isinstance(block, Block)
             for column, tag in enumerate(block.tags):
                 for row, step in enumerate(block.steps.tolist()):
                     if block.absent is None or not block.absent[row, column]:

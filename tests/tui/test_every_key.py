@@ -38,7 +38,6 @@ from rltui.tui.keys import (
     elsewhere,
     keys_of,
 )
-from rltui.tui.screen import ShellScreen
 from rltui.tui.widgets.status import Status
 from tests.fakes import grpo_batch
 from tests.pages.test_picker_screen import picking, some
@@ -90,7 +89,6 @@ async def at(place: str, logdir: Path) -> AsyncIterator[Hand]:
 
 def place_of(hand: Hand) -> str:
     screen = hand.app.screen
-    assert isinstance(screen, ShellScreen)
     return screen.place
 
 
@@ -130,7 +128,6 @@ async def test_a_key_of_the_screen_is_never_dead(place: str, tmp_path: Path) -> 
                 hand.app.clear_notifications()
                 await hand.settle()
                 before, screen = hand.lines, hand.app.screen
-                assert isinstance(screen, ShellScreen)
                 await hand.press(name)
                 silent = hand.app.screen is screen and not hand.notices
                 assert not silent or hand.lines != before, name

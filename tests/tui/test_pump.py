@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import pytest
 
-from rltui.pages.app import RltuiApp
 from rltui.store import Changes
 from rltui.tui.pump import Collector, InputTimes, PaintLimiter
 from rltui.tui.widgets.lines import Lines
@@ -149,9 +148,7 @@ def test_few_new_objects_are_left_alone(collecting: Collector) -> None:
 async def test_garbage_goes_without_a_timer_of_its_own() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app = hand.app
-        assert isinstance(app, RltuiApp)
         clock = app.session.clock
-        assert isinstance(clock, ManualClock)
         work = Work()
         for happens in (app.pump.pull, app.pump.age):
             lost = work.do()
@@ -163,7 +160,6 @@ async def test_garbage_goes_without_a_timer_of_its_own() -> None:
 async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app = hand.app
-        assert isinstance(app, RltuiApp)
         session = app.session
         slices = []
         session.drain = lambda **_: slices.append(1) or Changes()  # type: ignore[method-assign]
@@ -183,7 +179,6 @@ async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever()
 async def test_a_verdict_in_slices_is_painted_with_the_next_step() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app, painted = hand.app, list[bool]()
-        assert isinstance(app, RltuiApp)
         judge, changed = app.session.judge, Changes(frozenset(app.session.views))
 
         def drain(**_: object) -> Changes:
@@ -209,7 +204,6 @@ async def test_a_verdict_in_slices_is_painted_with_the_next_step() -> None:
 async def test_a_row_does_not_wait_for_a_verdict_that_was_painted_alone() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app, painted = hand.app, list[bool]()
-        assert isinstance(app, RltuiApp)
         clock, changed = app.session.clock, Changes(frozenset(app.session.views))
         app.session.drain = lambda **_: changed  # type: ignore[method-assign]
         app.pump._show = painted.append

@@ -25,7 +25,7 @@ from rltui.sources.follow.queued import MOST_BATCHES, ReaderState, ThreadedReade
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.options import Choose, Intervals
 from rltui.store import RunData
-from tests.builders import a_batch
+from tests.builders import a_batch, running
 from tests.clock import ManualClock
 from tests.remote.ray.conftest import log
 from tests.remote.ray.simulated_cluster import Rig, SimulatedCluster, helper_threads
@@ -85,11 +85,8 @@ class Follower(Watched):
 def following(choose: Choose | None = None) -> Iterator[Follower]:
     options = ReaderOptions(choose=choose, watch=FAST)
     follower = Follower(open_reader([parse_logdir("ray:///runs")], options))
-    follower.reader.start()
-    try:
+    with running(follower.reader):
         yield follower
-    finally:
-        follower.reader.stop()
 
 
 def read_once(choose: Choose | None = None) -> dict[str, int]:
@@ -273,7 +270,6 @@ def test_a_connection_that_ends_leaves_no_stream_on_the_nodes(rig: Rig) -> None:
         follower.until_true(lambda: streams() == 2)
         follower.reload("n1/a")
         assert streams() > 2
-        assert isinstance(follower.reader, StreamReader)
         follower.reader._rereading.close()
         follower.until_true(lambda: streams() == 2)
 

@@ -31,7 +31,7 @@ from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
 from tests.builders import running
 from tests.clock import ManualClock
-from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
+from tests.remote.ssh.far_host import FAST, PATIENCE_S, FarHost, Watched, append, reader_of
 
 SAMPLE = '{"prompt": "p", "response": "r", "reward": 1.0}\n'
 HOST = RemotePath("ssh:", "node7")
@@ -227,6 +227,9 @@ def test_leaving_ends_a_connection_that_is_being_made(
         reading.wait(0.01)
     assert [str(p) for p in reading.state.connecting] == [f"node7:{tmp_path}"]
     reading.stop()
+    for thread in threading.enumerate():
+        if thread.name == "rltui-search":
+            thread.join(PATIENCE_S)  # which reaps what was killed
     with pytest.raises(ProcessLookupError):
         os.killpg(int(begun.read_text()), 0)
 

@@ -18,7 +18,6 @@ from rltui.core.errors import SourceError
 from rltui.files.disk import hang_up, hold_on_host
 from rltui.remote import host_script
 from rltui.remote.conversation import NO_RLTUI
-from rltui.remote.joined import JoinedReader
 from rltui.remote.ssh.files import HostStore
 from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
@@ -57,7 +56,6 @@ def live(logs: Path, bare: FarHost) -> Iterator[Watched]:
 
 
 def test_runs_are_followed(logs: Path, live: Watched) -> None:
-    assert isinstance(live.reader, JoinedReader)
     assert live.reader.state.instead == {parse_logdir(f"127.0.0.1:{logs}"): NO_RLTUI}
     for step in range(20, 60, 10):
         append(logs / "run" / "metrics.jsonl", step, 10)
