@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import TYPE_CHECKING
@@ -76,6 +76,8 @@ class RunView:
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: dict[str, list[str]] = {}
         """Metric key -> its tags that have points, in display order."""
+        self._chosen: dict[tuple[str, ...], list[str]] = {}
+        """Keys that were asked for -> the tags that they choose."""
         self._sorted_at: tuple[dict[str, TagInfo], int | None] | None = None
         """The infos that they were sorted by, and the version; None where every tag has points:
         it keeps them until the set of tags changes."""
@@ -178,8 +180,9 @@ class RunView:
 
         return self._negated.get(series, Series.negated)
 
-    def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
-        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
+    def tags_of_metrics(self, keys: tuple[str, ...]) -> Sequence[str]:
+        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`). Callers
+        share them."""
         at = self._sorted_at
         if at is None or at[0] is not self.infos or at[1] not in (None, self.version):
             found: dict[str, list[str]] = {}
@@ -192,9 +195,13 @@ class RunView:
                 else:
                     version = self.version
             self._tags_by_metric, self._sorted_at = found, (self.infos, version)
+            self._chosen = {}
 
-        known = self._tags_by_metric
-        return [t for k in select(keys, known.keys()) for t in known[k]]
+        chosen, known = self._chosen.get(keys), self._tags_by_metric
+        if chosen is None:
+            chosen = [t for k in select(keys, known.keys()) for t in known[k]]
+            self._chosen[keys] = chosen
+        return chosen
 
     def headline(self) -> str | None:
         """Tag of the most meaningful curve: the first headline metric that the run has."""

@@ -151,19 +151,21 @@ def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
     margin = span.width - span.left - span.cells
     row, newest = _newest_value(plot, shown) if margin else (0, [])
     newest = [(text[: margin - 1], look) for text, look in newest]
-    lines = []
+    beside = {row: fit_line(newest, margin)}
+    blank, lines = [(" " * margin, TEXT)], list[Line]()
     for y, cells in enumerate(plot.canvas.rows()):
         line: Line = []
         if span.left:
             label = labels.get(plot.canvas.height - 1 - y)
-            text = glyphs.text(label or "")[: span.left - 1].rjust(span.left - 1)
+            text = glyphs.text(label) if label else ""
+            text = text[: span.left - 1].rjust(span.left - 1)
             if text:
                 line.append((text, MUTED))
             tick = ticked and label is not None
             line.append((glyphs.tick_left if tick else glyphs.vertical, RULE))
         line += cells
         if margin:
-            line += fit_line(newest if y == row else [], margin)
+            line += beside.get(y, blank)
         lines.append(line)
 
     return lines

@@ -8,7 +8,7 @@ from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.draw.line import (
     LEVEL_BOLD,
-    LEVEL_TOKEN,
+    LEVEL_LOOK,
     MUTED,
     RULE,
     STRONG,
@@ -215,16 +215,17 @@ def check_table(story: Story, view: View, width: int) -> Block:
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
-        look = style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
+        look = (LEVEL_BOLD if item.level >= Level.WATCH else LEVEL_LOOK)[item.level]
         line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
         line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
-        room = width - line_width(line) - line_width(right) - 1
+        left = width - line_width(right)
+        room = left - line_width(line) - 1
         words = glyphs.text("  ".join(x for x in (*_said(item, room), item.hint) if x))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, max(0, room)), look))
-        lines.append([*fit_line(line, width - line_width(right)), *right])
+        lines.append([*fit_line(line, left), *right])
 
     return lines
 
@@ -232,10 +233,10 @@ def check_table(story: Story, view: View, width: int) -> Block:
 def _said(item: CheckItem, room: int) -> tuple[str, str]:
     """The question, and what the metric was; that stands first where the badge is about it, or
     where it would be cut, and is left out where it has no room at all."""
-    was = then_words(item)
+    was, ask = then_words(item) if item.then is not None else "", item.ask
     was = was if cell_width(was) <= room else ""
-    is_first = item.level >= Level.WATCH or cell_width(f"{item.ask}  {was}") > room
-    return (was, item.ask) if is_first else (item.ask, was)
+    is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
+    return (was, ask) if is_first else (ask, was)
 
 
 def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:

@@ -319,7 +319,8 @@ def story_lines(
 
 def _named(name: str, body: Block) -> Block:
     """The lines of a fact behind its name."""
-    return [[(pad("" if n else name, STORY_NAMES), MUTED), *line] for n, line in enumerate(body)]
+    names = [pad(name, STORY_NAMES), *[" " * STORY_NAMES] * len(body)]
+    return [[(shown, MUTED), *line] for shown, line in zip(names, body, strict=False)]
 
 
 def log_head(run: RunView, view: View, width: int) -> Block:

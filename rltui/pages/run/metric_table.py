@@ -99,7 +99,8 @@ def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
     wanted = longest(titles) - room["name"]
     if wanted <= 0:
         return columns
-    healthy = longest(healthy_words(r, columns, view) for r in rows)
+    glyphs = view.glyphs
+    healthy = longest([healthy_words(r, columns, glyphs) for r in rows])
     least = room["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
     limits = max(0, min(wanted, room["healthy"] - max(healthy, least)))
     spark = max(0, min(wanted - limits, room["spark"] - _LEAST_SPARK))
@@ -111,7 +112,8 @@ def row_names(rows: Sequence[TagRow], columns: Table, view: View) -> tuple[str, 
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
     if columns["unit"] and longest(titles) > columns["name"]:
-        units = [unit_words(r, columns, view) for r in rows]
+        glyphs = view.glyphs
+        units = [unit_words(r, columns, glyphs) for r in rows]
         titles = short_titles(
             titles, [u if cell_width(u) <= columns["unit"] else "" for u in units]
         )
@@ -130,23 +132,27 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-def healthy_words(row: TagRow, columns: Table, view: View) -> str:
+def healthy_words(row: TagRow, columns: Table, glyphs: GlyphSet) -> str:
     """The limit in words; narrow columns take the short form."""
-    words, room = view.glyphs.text, columns["healthy"]
     if row.cells is not None and row.cells[1]:
-        return words(row.cells[1])
-    said = words(sentences.healthy(row.judgement))
-    if not said or (room >= 16 and cell_width(said) <= room):
+        return glyphs.text(row.cells[1])
+    judgement, room = row.judgement, columns.cells.get("healthy", 0)
+    if not judgement.limits:
+        return ""
+    said = glyphs.text(sentences.healthy(judgement)) if room >= 16 else ""
+    if said and cell_width(said) <= room:
         return said
-    return words(sentences.healthy_short(row.judgement)) or said
+    return glyphs.text(sentences.healthy_short(judgement) or sentences.healthy(judgement))
 
 
-def unit_words(row: TagRow, columns: Table, view: View) -> str:
+def unit_words(row: TagRow, columns: Table, glyphs: GlyphSet) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit if row.cells is None else row.cells[0]
-    if unit and cell_width(unit) > columns["unit"]:
+    if not unit:
+        return ""
+    if cell_width(unit) > columns.cells.get("unit", 0):
         unit = _SHORT_UNITS.get(unit, unit)
-    return view.glyphs.text(unit)
+    return glyphs.text(unit)
 
 
 class _Course(NamedTuple):
@@ -175,8 +181,6 @@ class _Row(NamedTuple):
     """The limit in words."""
     level: Level
     judged: bool
-    newest: int | None
-    """Newest step of the run."""
     course: _Course
     rooms: tuple[int, ...]
     """Cells of the columns."""
@@ -192,20 +196,19 @@ def row_line(
 
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
-    metric, level = row.info.metric, row.judgement.level
+    metric, level, glyphs = row.info.metric, row.judgement.level, view.glyphs
     facts = _Row(
         name or row.title,
         row.value,
-        unit_words(row, columns, view),
+        unit_words(row, columns, glyphs),
         metric.zero if metric is not None and level < Level.WATCH else "",
-        healthy_words(row, columns, view),
+        healthy_words(row, columns, glyphs),
         level,
         bool(row.judgement.rules) or level is not Level.UNKNOWN,
-        run.points.last_step,
         _course_of(run, row.tag),
         tuple(columns.cells.values()),
         cursor,
-        view.glyphs,
+        glyphs,
     )
     line = _LINES.of(run).get(
         run.shown(row.tag), lambda series: _row_line(run, series, facts, columns), name=facts
@@ -259,9 +262,8 @@ def _always_zero(series: Series, row: _Row, room: Mapping[str, int]) -> str:
 
 def _change(run: RunView, series: Series, row: _Row, cells: int) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
-    only = int(series.steps[0]) if series.count == 1 else None
-    if only is not None and row.newest not in (None, only):
-        step = numbers.step(only)
+    if series.count == 1 and series.steps[0] != row.course.last:
+        step = numbers.step(int(series.steps[0]))
         forms = [f"at {step}", f"@{step}"]
     else:
         change = trend_of(run, series)
@@ -344,8 +346,9 @@ def row_entries(
             line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
         return line
 
+    width = columns.width
     return [
-        row_entry(row.tag, partial(draw, row, name), columns.width, margin, view)
+        row_entry(row.tag, partial(draw, row, name), width, margin, view)
         for row, name in zip(rows, names, strict=True)
     ]
 
