@@ -290,4 +290,4 @@ def side_by_side(left: Block, right: Block, width: int, gap: int, rows: int) -> 
 
 def longest(texts: Iterable[str], least: int = 0) -> int:
     """Cells of the longest text."""
-    return max((cell_width(t) for t in texts), default=least)
+    return max([len(t) if t.isascii() else cell_width(t) for t in texts], default=least)

@@ -84,7 +84,6 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> 
     wrong = (t for t in tags if run.verdict.tag_level(t) >= Level.WATCH)
     tag, onset = max(wrong, key=run.verdict.tag_level, default=tags[0]), diagnosis.since_step
     info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
-    newest = series.last
     hint = _standing_out(run, check, row, told)
     level, then = _past(run, tag, diagnosis)
     # what did not stand out at the onset already shows an effect, not the cause
@@ -105,7 +104,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> 
         tag,
         max(row.level, level),
         row.value,
-        None if newest is None else newest[0],
+        int(series.steps[-1]) if series.count else None,
         hint,
         then,
         is_effect=is_effect,

@@ -32,8 +32,7 @@ _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
 def newest_of(run: RunView, series: Series) -> float | None:
     """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
-    last = series.last
-    value = None if last is None else last[2]
+    value = float(series.values[-1]) if series.count else None
     if value is None or not 0 < abs(value) < _TINY:
         return value
     return numbers.on_scale(value, extent_of(run, series).size)

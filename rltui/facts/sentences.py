@@ -229,8 +229,6 @@ def _filled(
     template: str, values: Mapping[str, Fact], number: Callable[[float], str] = numbers.plain
 ) -> str:
     """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
-    if "{" not in template:
-        return template
     return "".join(
         part if isinstance(part, str) else _shown(values.get(part.name), part.spec, number)
         for part in parts_of(template)

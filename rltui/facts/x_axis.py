@@ -390,10 +390,8 @@ def _settings(run: RunView) -> Sequence[int]:
     if run.report is None:  # the first paint does not wait for what rules know
         return ()
     for tag, info in run.infos.items():
-        if info.category is not Category.HYPER:
-            continue
-        key = info.key
-        if key and key not in knowledge().by_design:
+        is_setting = info.category is Category.HYPER and info.key
+        if is_setting and info.key not in knowledge().by_design:
             jumps = _search(run, tag, _jumped_rows)
             steps.update(jumps if len(jumps) <= _MOST else ())
     return sorted(steps)

@@ -211,15 +211,13 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
     return out
 
 
-def found_in(
-    signals: Mapping[Level, Signal], *, ever: bool = False
-) -> tuple[list[Span], list[Span]]:
+def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Filter :func:`episodes`: without those of either level that are over and were none. What rose
     later did rise, and what scatters about its own usual value was there by chance if it is short
-    beside the run; not if ``ever``, as it was told while it lasted."""
+    beside the run."""
     found, bad = episodes(signals)
     counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
-    single = ever or any(s.certain or s.event for s in signals.values())
+    single = any(s.certain or s.event for s in signals.values())
     least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
     lasted = (s for s in found if s.open or s.worth >= least)
     return [s for s in lasted if s.open or not _is_forgotten(signals, s, bad)], bad

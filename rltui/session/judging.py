@@ -358,7 +358,7 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
 
     custom, silent = config.rules, open_stall_rule(config).rules
     override = {k: v for k, v in custom.override.items() if k != silent[0].id}
-    rules = load_rules(config.rule_files, (), override, catalogue.metrics, custom.add)
+    rules = load_rules(config.rule_files, override, catalogue.metrics, custom.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
     known += [rule.id for rule in silent]
     for name in custom.mute:

@@ -6,7 +6,7 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -27,7 +27,6 @@ from rltui.draw.line import (
     fit_line,
     with_ground,
 )
-from rltui.draw.view import View
 
 #: Screens on which a key can work; the Findings tab has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
@@ -322,26 +321,19 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
     return found
 
 
-def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
-    """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
-    glyphs = view.glyphs
-    right = glyphs.text(right)
-    room = width - (cell_width(right) + 3 if right else 1) - 1
-    line = list(_footer_keys(tuple(k for k in keys if k.footer), room, glyphs))
-    if right:
-        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
-
-    return with_ground(fit_line(line, width), Token.RAISED)
-
-
 @lru_cache(maxsize=64)
-def _footer_keys(keys: tuple[Key, ...], room: int, glyphs: GlyphSet) -> Line:
-    """Keys and words of the footer in ``room`` cells, help first and quit last."""
+def footer_line(keys: tuple[Key, ...], glyphs: GlyphSet, width: int, right: str = "") -> Line:
+    """The footer words of ``keys`` as far as they fit, and ``right`` at the right end; callers
+    share it."""
     words = glyphs.text
+    right = words(right)
     # action, key, word, rank in the footer
     shown = [
-        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank) for k in keys
+        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank)
+        for k in keys
+        if k.footer
     ]
+    room = width - (cell_width(right) + 3 if right else 1) - 1
     while len(shown) > 2 and sum(cell_width(k + w) + 3 for _, k, w, _ in shown) > room:
         shown.remove(max(shown, key=lambda row: row[3]))
     shown.sort(key=lambda row: (row[0] != "help", row[0] == "quit", row[3]))
@@ -349,7 +341,10 @@ def _footer_keys(keys: tuple[Key, ...], room: int, glyphs: GlyphSet) -> Line:
     for i, (_, key, word, _) in enumerate(shown):
         line.append((("  " if i else "") + key, ACCENT_BOLD))
         line.append((f" {word}", TEXT))
-    return line
+    if right:
+        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
+
+    return with_ground(fit_line(line, width), Token.RAISED)
 
 
 def filter_line(text: str, width: int, right: str) -> Line:

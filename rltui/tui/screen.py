@@ -152,7 +152,7 @@ class ShellScreen(OnceScreen[Result], inherit_bindings=False):
             keys = [k for k in keys if k.action not in REPLAYED]
         if self.leads_back:
             keys = [replace(k, footer="close") if k.action == "quit" else k for k in keys]
-        return footer_line(keys, self.shell.view, width, self.state_words())
+        return footer_line(tuple(keys), self.shell.view.glyphs, width, self.state_words())
 
     @property
     def leads_back(self) -> bool:

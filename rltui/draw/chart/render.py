@@ -151,8 +151,7 @@ def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
     margin = span.width - span.left - span.cells
     row, newest = _newest_value(plot, shown) if margin else (0, [])
     newest = [(text[: margin - 1], look) for text, look in newest]
-    beside = {row: fit_line(newest, margin)}
-    blank, lines = [(" " * margin, TEXT)], list[Line]()
+    lines = []
     for y, cells in enumerate(plot.canvas.rows()):
         line: Line = []
         if span.left:
@@ -165,7 +164,7 @@ def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
             line.append((glyphs.tick_left if tick else glyphs.vertical, RULE))
         line += cells
         if margin:
-            line += beside.get(y, blank)
+            line += fit_line(newest, margin) if y == row else [(" " * margin, TEXT)]
         lines.append(line)
 
     return lines

@@ -19,6 +19,7 @@ from rltui.draw.line import (
     column,
     fit_line,
     line_width,
+    longest,
     style,
 )
 from rltui.draw.metric_chart import chart_lines
@@ -210,17 +211,18 @@ def check_table(story: Story, view: View, width: int) -> Block:
     run, glyphs, items = story.run, view.glyphs, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
-    name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
+    name = min(19, longest([i.title for i in items])) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
+    end = numbers.ALIGNED_WIDTH + (spark + 1 if spark else 0)
+    left = width - end
+    room = left - name - 9  # beside the word, the badge and a blank
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
         look = (LEVEL_BOLD if item.level >= Level.WATCH else LEVEL_LOOK)[item.level]
         line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
         line.append(column(glyphs.text(item.title), name, STRONG))
-        right = _value(run, item, view, spark)
-        left = width - line_width(right)
-        room = left - line_width(line) - 1
+        right = _value(run, item, view, spark, end)
         words = glyphs.text("  ".join(x for x in (*_said(item, room), item.hint) if x))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
@@ -234,15 +236,16 @@ def _said(item: CheckItem, room: int) -> tuple[str, str]:
     """The question, and what the metric was; that stands first where the badge is about it, or
     where it would be cut, and is left out where it has no room at all."""
     was, ask = then_words(item) if item.then is not None else "", item.ask
-    was = was if cell_width(was) <= room else ""
+    if not was or cell_width(was) > room:
+        return ask, ""
     is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
     return (was, ask) if is_first else (ask, was)
 
 
-def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
-    """The newest value, and a sparkline of ``spark`` cells; 0 for none."""
+def _value(run: RunView, item: CheckItem, view: View, spark: int, cells: int) -> Line:
+    """The newest value, and a sparkline of ``spark`` of the ``cells``; 0 for none."""
     if item.tag is None:
-        return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
+        return [("not logged".rjust(cells), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
     look = LEVEL_BOLD[now] if now >= Level.WATCH else STRONG
     line: Line = [(numbers.aligned(item.value), look)]

@@ -28,7 +28,7 @@ from rltui.draw.line import (
     line_width,
     style,
 )
-from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
+from rltui.draw.prose import fact_table, named, paragraph, whole_clauses, wrap
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -311,16 +311,11 @@ def story_lines(
         if part not in beside and part is not Part.CAUSES:
             body = paragraph(glyphs.text(text), room, TEXT, limit=min(2, spare))
             spare -= len(body)
-            lines += _named(part.value, body)
+            lines += named(part.value, body, STORY_NAMES)
     free = max(height, tallest) - len(lines)
     first = whole_clauses(step, room, max(most, free)) if step else []
-    return [*_named(Part.NEXT.value, [[(x, STRONG)] for x in first]), *lines]
-
-
-def _named(name: str, body: Block) -> Block:
-    """The lines of a fact behind its name."""
-    names = [pad(name, STORY_NAMES), *[" " * STORY_NAMES] * len(body)]
-    return [[(shown, MUTED), *line] for shown, line in zip(names, body, strict=False)]
+    steps: Block = [[(x, STRONG)] for x in first]
+    return [*named(Part.NEXT.value, steps, STORY_NAMES), *lines]
 
 
 def log_head(run: RunView, view: View, width: int) -> Block:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from types import MappingProxyType
-from typing import NamedTuple
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
@@ -155,37 +154,13 @@ def unit_words(row: TagRow, columns: Table, glyphs: GlyphSet) -> str:
     return glyphs.text(unit)
 
 
-class _Course(NamedTuple):
-    """What a sparkline depends on besides the points of its tag."""
-
-    first: int
-    last: int
-    end: float
-    """First step, newest step and end of the x range."""
-    episodes: tuple[Episode, ...]
+#: First step, newest step and end of the x range; the episodes: what a sparkline depends on besides
+#: its points.
+_Course = tuple[tuple[int, int, float], tuple[Episode, ...]]
 
 
 def _course_of(run: RunView, tag: str) -> _Course:
-    return _Course(*span_of(run, tag), tuple(episodes(run, tag)))
-
-
-class _Row(NamedTuple):
-    """What the line of a row depends on besides the points of its tag."""
-
-    name: str
-    value: float | None
-    unit: str
-    zero: str
-    """Why it may be 0 all the time; "" where that says nothing."""
-    healthy: str
-    """The limit in words."""
-    level: Level
-    judged: bool
-    course: _Course
-    rooms: tuple[int, ...]
-    """Cells of the columns."""
-    cursor: bool
-    glyphs: GlyphSet
+    return span_of(run, tag), tuple(episodes(run, tag))
 
 
 def row_line(
@@ -196,80 +171,65 @@ def row_line(
 
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
-    metric, level, glyphs = row.info.metric, row.judgement.level, view.glyphs
-    facts = _Row(
-        name or row.title,
-        row.value,
-        unit_words(row, columns, glyphs),
-        metric.zero if metric is not None and level < Level.WATCH else "",
-        healthy_words(row, columns, glyphs),
-        level,
-        bool(row.judgement.rules) or level is not Level.UNKNOWN,
-        _course_of(run, row.tag),
-        tuple(columns.cells.values()),
-        cursor,
-        glyphs,
-    )
-    line = _LINES.of(run).get(
-        run.shown(row.tag), lambda series: _row_line(run, series, facts, columns), name=facts
-    )
-    return list(line)
+    glyphs, level, room = view.glyphs, row.judgement.level, columns.cells
+    name = glyphs.text(name or row.title)
+    unit, healthy = unit_words(row, columns, glyphs), healthy_words(row, columns, glyphs)
+    judged = bool(row.judgement.rules) or level is not Level.UNKNOWN
+    course, alarm, look = _course_of(run, row.tag), level >= Level.WATCH, LEVEL_BOLD[level]
+
+    def draw(series: Series) -> Line:
+        badge = f"{glyphs.badge(level)} ", look if alarm else LEVEL_LOOK[level]
+        value, unit_shown = _value_and_unit(row.value, unit, has_unit="unit" in room)
+        nonfinite = "NaN" in value or "Inf" in value
+        cells: dict[str, Span | Line] = {
+            "name": (name, TITLE if cursor else STRONG if alarm else TEXT),
+            "value": (value, look if alarm else _NAN if nonfinite else STRONG),
+            "unit": (unit_shown, MUTED),
+        }
+        if "change" in room:
+            is_old = series.count == 1 and series.steps[0] != course[0][1]
+            cells["change"] = _change(run, series, glyphs, room["change"], is_old=is_old), MUTED
+        if zero := _always_zero(row, series, room):  # there is nothing to see in a sparkline
+            return [*columns.line([badge], cells), (zero, MUTED)]
+        if "spark" in room:
+            cells["spark"] = _spark(run, series, course, room["spark"], glyphs, judged)
+        cells["healthy"] = healthy, MUTED
+        return columns.line([badge], cells)
+
+    about = row.value, row.info.key, level, judged, course
+    key = name, unit, healthy, about, tuple(room.values()), cursor, glyphs
+    return list(_LINES.of(run).get(run.shown(row.tag), draw, name=key))
 
 
-def _row_line(run: RunView, series: Series, row: _Row, columns: Table) -> Line:
-    glyphs, room, alarm = row.glyphs, columns.cells, row.level >= Level.WATCH
-    look = LEVEL_BOLD[row.level]
-    badge = f"{glyphs.badge(row.level)} ", look if alarm else LEVEL_LOOK[row.level]
-    title_look = TITLE if row.cursor else STRONG if alarm else TEXT
-    value, unit = _value_and_unit(row, has_unit="unit" in room)
-    if "NaN" in value or "Inf" in value:
-        value_look = look if alarm else _NAN
-    else:
-        value_look = look if alarm else STRONG
-    change = _change(run, series, row, room["change"]) if "change" in room else ""
-    cells: dict[str, Span | Line] = {
-        "name": (glyphs.text(row.name), title_look),
-        "value": (value, value_look),
-        "unit": (unit, MUTED),
-        "change": (change, MUTED),
-    }
-    if zero := _always_zero(series, row, room):  # there is nothing to see in a sparkline
-        return [*columns.line([badge], cells), (zero, MUTED)]
-    if "spark" in room:
-        cells["spark"] = _spark(run, series, row.course, room["spark"], glyphs, row.judged)
-    cells["healthy"] = row.healthy, MUTED
-
-    return columns.line([badge], cells)
-
-
-def _value_and_unit(row: _Row, *, has_unit: bool) -> tuple[str, str]:
+def _value_and_unit(value: float | None, unit: str, *, has_unit: bool) -> tuple[str, str]:
     """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
-    value, unit = numbers.aligned(row.value), row.unit
-    number = value.rstrip()
+    text = numbers.aligned(value)
+    number = text.rstrip()
     if has_unit and unit in ("B", "B/s") and number[-1] in "kMGT":
-        return number[:-1].ljust(len(value)), number[-1] + unit
-    return value, unit
+        return number[:-1].ljust(len(text)), number[-1] + unit
+    return text, unit
 
 
-def _always_zero(series: Series, row: _Row, room: Mapping[str, int]) -> str:
+def _always_zero(row: TagRow, series: Series, room: Mapping[str, int]) -> str:
     """What it means that a value never was anything but 0, where that says something and fits."""
-    cells = sum(room.get(name, 0) for name in ("spark", "healthy")) + ("healthy" in room)
-    if row.value != 0 or not row.zero:
+    metric = row.info.metric
+    if row.value != 0 or metric is None or not metric.zero or row.level >= Level.WATCH:
         return ""
-    words = f"always 0: {row.zero}"
+    words = f"always 0: {metric.zero}"
+    cells = room.get("spark", 0) + room.get("healthy", -1) + 1
     return pad(words, cells) if len(words) <= cells and not series.values.any() else ""
 
 
-def _change(run: RunView, series: Series, row: _Row, cells: int) -> str:
+def _change(run: RunView, series: Series, glyphs: GlyphSet, cells: int, *, is_old: bool) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
-    if series.count == 1 and series.steps[0] != row.course.last:
+    if is_old:
         step = numbers.step(int(series.steps[0]))
         forms = [f"at {step}", f"@{step}"]
     else:
         change = trend_of(run, series)
         if change is None:
             return ""
-        forms = [numbers.change(0, change, up=row.glyphs.up, down=row.glyphs.down)]
+        forms = [numbers.change(0, change, up=glyphs.up, down=glyphs.down)]
 
     return next((x for x in forms if cell_width(x) <= cells), "")
 
@@ -287,13 +247,14 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
 def _spark(
     run: RunView, series: Series, course: _Course, width: int, glyphs: GlyphSet, judged: bool
 ) -> Line:
-    known = columns_until(course.first, course.last, course.end, width, narrowest=1.0)
+    (first, last, end), found = course
+    known = columns_until(first, last, end, width, narrowest=1.0)
     # the binned points: only new ones are added
     digest = _DIGESTS.of(run).get(
         series, lambda _: Digest(*known), name=known, extend=lambda d, _: d
     )
-    digest.extend(series.steps, series.values, course.last)
-    return spark_of(digest, course.last, course.episodes, judged, glyphs)
+    digest.extend(series.steps, series.values, last)
+    return spark_of(digest, last, found, judged, glyphs)
 
 
 def spark_head(run: RunView, cells: int) -> str:

@@ -392,25 +392,18 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         shown.remove(least)
         x -= cells[least.id] + gap
 
-    line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots, x = list[TabSpot](), left
+    for tab in shown:
+        if spots:
+            line.append((" " * gap, TEXT))
+        spots.append(TabSpot(tab.id, x, x + cells[tab.id]))
+        line += labels[tab.id]
+        x += cells[tab.id] + gap
     if len(shown) < len(tabs):
         line.append((" …", MUTED))
 
     return fit_line(line, width), spots
-
-
-def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
-    """The labels of tabs side by side, from the cell ``left`` on, and where each is."""
-    line: Line = [(" " * left, TEXT)] if left else []
-    spots: list[TabSpot] = []
-    for tab, label in labels:
-        if spots:
-            line.append((" " * gap, TEXT))
-        start = spots[-1].end + gap if spots else left
-        spots.append(TabSpot(tab, start, start + line_width(label)))
-        line += label
-
-    return line, spots
 
 
 def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
