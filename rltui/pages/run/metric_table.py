@@ -196,8 +196,8 @@ def row_line(
         cells["healthy"] = healthy, MUTED
         return columns.line([badge], cells)
 
-    about = row.value, row.info.key, level, judged, course
-    key = name, unit, healthy, about, tuple(room.values()), cursor, glyphs
+    about = name, unit, healthy, row.value, row.info.key, level, judged, cursor, glyphs
+    key = course, tuple(room.values()), *about
     return list(_LINES.of(run).get(run.shown(row.tag), draw, name=key))
 
 
