@@ -333,4 +333,4 @@ def apart(*blocks: Block) -> Block:
 
 def longest(texts: Iterable[str], least: int = 0) -> int:
     """Cells of the longest text."""
-    return max((cell_width(t) for t in texts), default=least)
+    return max([len(t) if t.isascii() else cell_width(t) for t in texts], default=least)

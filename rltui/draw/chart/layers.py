@@ -284,9 +284,9 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
 
         right = canvas.width - width
         for begin in (right, *range(right - 1, 0, -1), 0):
-            inner = text if begin == right else text + " "
-            if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + cell_width(inner))):
-                canvas.text(row, begin, inner, style(limit.token))
+            gap = begin != right
+            if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + width + gap)):
+                canvas.text(row, begin, text + " " * gap, style(limit.token))
                 canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
 

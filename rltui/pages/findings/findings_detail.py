@@ -17,10 +17,9 @@ from rltui.draw.line import (
     alarm_look,
     badge_span,
     column,
-    line_width,
+    fit_line,
     longest,
     style,
-    with_end,
 )
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.table import heading
@@ -198,20 +197,21 @@ def check_table(story: Story, view: View, width: int) -> Block:
     run, glyphs, items = story.run, view.glyphs, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
-    name = min(19, longest(i.title for i in items)) + 1
+    name = min(19, longest([i.title for i in items])) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
+    end = numbers.ALIGNED_WIDTH + (spark + 1 if spark else 0)
+    left = width - end
+    room = left - name - 9  # beside the word, the badge and a blank
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
         line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
         line.append(column(item.title, name, STRONG))
-        right = _value(run, item, view, spark)
-        room = width - line_width(line) - line_width(right) - 1
         words = spaced(*_said(item, room), item.hint)
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))
-        lines.append(with_end(line, right, width))
+        lines.append([*fit_line(line, left), *_value(run, item, view, spark, end)])
 
     return lines
 
@@ -219,16 +219,17 @@ def check_table(story: Story, view: View, width: int) -> Block:
 def _said(item: CheckItem, room: int) -> tuple[str, str]:
     """The question, and what the metric was; that stands first where the badge is about it, or
     where it would be cut, and is left out where it has no room at all."""
-    was = then_words(item)
-    was = was if cell_width(was) <= room else ""
-    is_first = item.level >= Level.WATCH or cell_width(f"{item.ask}  {was}") > room
-    return (was, item.ask) if is_first else (item.ask, was)
+    was, ask = then_words(item) if item.then is not None else "", item.ask
+    if not was or cell_width(was) > room:
+        return ask, ""
+    is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
+    return (was, ask) if is_first else (ask, was)
 
 
-def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
-    """The newest value, and a sparkline of ``spark`` cells; 0 for none."""
+def _value(run: RunView, item: CheckItem, view: View, spark: int, cells: int) -> Line:
+    """The newest value, and a sparkline of ``spark`` of the ``cells``; 0 for none."""
     if item.tag is None:
-        return [("not logged".rjust(10 + spark + bool(spark)), MUTED)]
+        return [("not logged".rjust(cells), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
     line: Line = [(numbers.aligned(item.value), alarm_look(now))]
     if spark:

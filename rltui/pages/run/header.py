@@ -266,9 +266,11 @@ def _width(parts: list[_Piece]) -> int:
 
 def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
     """The parts that have room."""
-    kept = list(parts)
-    while len(kept) > 1 and _width(kept) > room:
-        kept.remove(max(kept, key=lambda p: p.drop))
+    kept, taken = list(parts), _width(parts)
+    while len(kept) > 1 and taken > room:
+        last = max(kept, key=lambda p: p.drop)
+        kept.remove(last)
+        taken -= _width([last])
     return kept
 
 

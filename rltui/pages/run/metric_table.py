@@ -191,8 +191,8 @@ def row_line(
         cells["healthy"] = healthy, MUTED
         return columns.line([badge], cells)
 
-    about = row.value, row.info.key, level, judged, course
-    key = name, unit, healthy, about, tuple(room.values()), cursor, glyphs
+    about = name, unit, healthy, row.value, row.info.key, level, judged, cursor, glyphs
+    key = course, tuple(room.values()), *about
     return list(_LINES.of(run).get(run.shown(row.tag), draw, name=key))
 
 
@@ -302,8 +302,9 @@ def row_entries(
             line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
         return line
 
+    width = columns.width
     return [
-        row_entry(row.tag, partial(draw, row, name), columns.width, margin)
+        row_entry(row.tag, partial(draw, row, name), width, margin)
         for row, name in zip(rows, names, strict=True)
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -100,7 +100,7 @@ class MetricsPane(RunPane):
         self._arrangement = Arrangement()
         self._top: Block = []
         """The lines above the list."""
-        self._tells: Collection[Part] = ()
+        self._tells: tuple[Part, ...] = ()
         """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""

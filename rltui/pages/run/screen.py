@@ -191,7 +191,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     @property
     def tab(self) -> str:
         """The tab that is shown: the chosen one, or Overview while the run has nothing for it."""
-        return self._chosen if TAB_BY_ID[self._chosen] in tabs_of(self.run) else OVERVIEW
+        chosen = self._chosen
+        return chosen if chosen == OVERVIEW or TAB_BY_ID[chosen] in tabs_of(self.run) else OVERVIEW
 
     @property
     def place(self) -> str:

@@ -99,11 +99,13 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        top, frame, changed = self.top, self._frame, []
+        top, changed = self.top, list[Region]()
+        frame: tuple[bool, int, int] | None = None
         for y, (drawn, old, _) in list(self._painted.items()):
             line = self.line_of(top + y)
             if line == drawn:
                 continue  # to finish a line takes ten times as long as to compare it
+            frame = frame or self._frame
             new = self._finished(line, *frame)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
