@@ -411,8 +411,8 @@ def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
     line: Line = []
     cut = distinct(tuple(r.what.name for r in shown), max(1, room))
     for row, name, value in zip(shown, cut, values, strict=True):
-        line += [*_sample(row, view), (f"{view.text(name)} ", TEXT)]
-        line.append((view.text(value) + "   ", STRONG))
+        line += [*_sample(row, view), (f"{name} ", TEXT)]
+        line.append((value + "   ", STRONG))
     line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
     return fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)
 
@@ -421,7 +421,7 @@ def _table(
     rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
 ) -> Block:
     own, origin = rows[0], next(r for r in rows if r.what.run is base)
-    more, run, text = len(rows) - len(shown), rows[0].what.run, view.text
+    more, run = len(rows) - len(shown), rows[0].what.run
     title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
     names = [r.what.name + " (ref.)" * (r is origin is not own) for r in shown]
     columns = table_for(_LAYOUTS, width, _SAMPLE)
@@ -443,7 +443,7 @@ def _table(
         for setting in settings:
             cells[f"={setting}"] = setting_of(row.what.run, setting), MUTED
         lines.append(columns.line(_sample(row, view), cells))
-    return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
+    return [fit_line(line, width) for line in lines]
 
 
 def _cells(row: _Row, origin: _Row, view: View) -> Cells:

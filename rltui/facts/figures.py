@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from rltui.core.level import Level
 from rltui.core.medians import median
 from rltui.facts import numbers
-from rltui.facts.cache import RunSeriesCache
+from rltui.facts.cache import RunSeriesCache, per_version
 from rltui.session import RunView
 from rltui.store import Series
 from rltui.store.series import mean_of
@@ -23,32 +24,42 @@ _MATERIAL = 0.02
 #: Only values below this are compared with the scale of their series.
 _TINY = 1e-9
 
+#: (since step, until step or None for now, level).
+Episode = tuple[int, int | None, Level]
+
 _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
 
 def newest_of(run: RunView, series: Series) -> float | None:
     """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
-    value = None if series.last is None else series.last[2]
+    value = float(series.values[-1]) if series.count else None
     if value is None or not 0 < abs(value) < _TINY:
         return value
     return numbers.on_scale(value, extent_of(run, series).size)
 
 
-def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
-    """(since, until or None for now, level) of what the rules found on this tag, and since when
-    it is the cause of what fires."""
-    report = run.report
-    if report is None:
-        return []
-    diagnosed = report.diagnosed
-    if diagnosed.cause is not None and diagnosed.cause.tag == tag:
-        return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
+def episodes(run: RunView, tag: str) -> Sequence[Episode]:
+    """The episodes of what the rules found on this tag, and since when it is the cause of what
+    fires."""
+    return _episodes(run).get(tag, ())
 
-    return [
-        (f.since_step, f.until_step, f.level)
-        for f in report.findings
-        if f.is_about(tag) and f.since_step is not None
-    ]
+
+@per_version
+def _episodes(run: RunView) -> Mapping[str | None, Sequence[Episode]]:
+    """Tag -> its episodes, for the tags that have some."""
+    report, found = run.report, dict[str | None, list[Episode]]()
+    if report is None:
+        return found
+    for finding in report.findings:
+        since = finding.since_step
+        if since is None:
+            continue
+        for tag in {finding.tag, *finding.evidence.others}:
+            found.setdefault(tag, []).append((since, finding.until_step, finding.level))
+    cause = report.diagnosed.cause
+    if cause is not None:
+        found[cause.tag] = [(cause.step, None, report.diagnosed.diagnoses[0].level)]
+    return found
 
 
 def trend_of(run: RunView, series: Series) -> float | None:

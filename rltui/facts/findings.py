@@ -82,6 +82,7 @@ def _time(finding: Finding) -> tuple[bool, int]:
     return finding.fires, finding.since_step or 0
 
 
+@per_version
 def marks(run: RunView) -> Counter[Level]:
     """How many marks of each level from watch on stand for what is wrong now: rows that fire,
     settings that are the cause and still set so, and how the run ended."""
@@ -100,16 +101,6 @@ def diagnosed_in(run: RunView) -> Diagnosed:
     """The findings of a run as stories; empty before it is judged."""
     report = run.report
     return report.diagnosed if report else NOTHING_DIAGNOSED
-
-
-def cause_of(run: RunView) -> Move | None:
-    """The setting whose jump began the worst story."""
-    return diagnosed_in(run).cause
-
-
-def suspect_of(run: RunView, tag: str) -> Suspect | None:
-    """Look up what is unusual about a setting that is a likely cause; None for any other tag."""
-    return next((s for s in diagnosed_in(run).suspects if s.tag == tag), None)
 
 
 def onset_of(run: RunView, tag: str) -> Finding | None:

@@ -225,7 +225,7 @@ def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
     return [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing if wanted(f)]
 
 
-def _tags(run: RunView, parts: Parts) -> list[str]:
+def _tags(run: RunView, parts: Parts) -> Sequence[str]:
     """The tags of a run that a condition names: a metric may have several."""
     tag, metric = parts["tag"], parts["metric"] or ""
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)

@@ -74,7 +74,7 @@ def section_of(
 ) -> Section:
     """A section of all these rows."""
     rows = tuple(rows)
-    return Section(title, rows, worst(r.level for r in rows), heads or {})
+    return Section(title, rows, worst([r.level for r in rows]), heads or {})
 
 
 def rows_in(sections: Iterable[Section]) -> list[TagRow]:

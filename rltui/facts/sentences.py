@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from rltui.core.level import Level
-from rltui.core.template import fill
+from rltui.core.template import parts_of
 from rltui.core.text import clean, counted
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
@@ -229,7 +229,10 @@ def _filled(
     template: str, values: Mapping[str, Fact], number: Callable[[float], str] = numbers.plain
 ) -> str:
     """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
-    return fill(template, lambda name, form: _shown(values.get(name), form, number))
+    return "".join(
+        part if isinstance(part, str) else _shown(values.get(part.name), part.spec, number)
+        for part in parts_of(template)
+    )
 
 
 def limit_number(value: float) -> str:

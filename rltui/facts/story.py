@@ -72,7 +72,7 @@ class Story:
         """The symptom that began it, which may be over."""
         return self.diagnoses[0] if self.diagnoses else None
 
-    @property
+    @cached_property
     def setting(self) -> Move | None:
         """The setting whose jump began it."""
         jumped = self.top is not None and self.top.symptom.id == SETTING_CHANGED
@@ -84,7 +84,7 @@ class Story:
         over = self.lead is not None and self.lead.is_over
         return self.setting is not None or (over and self.is_open)
 
-    @property
+    @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
         """Settings that are its likely cause although none of them jumped."""
         return diagnosed_in(self.run).suspects if self.is_worst else ()
@@ -95,7 +95,7 @@ class Story:
         jumped = () if self.setting is None else (self.setting.tag,)
         return (*jumped, *(s.tag for s in self.suspects))
 
-    @property
+    @cached_property
     def moves(self) -> tuple[Move, ...]:
         """Metrics that moved first, in order of time."""
         return diagnosed_in(self.run).moves if self.is_worst else ()

@@ -115,7 +115,12 @@ def is_live(run: RunView) -> bool:
 
 def has_own_axis(run: RunView, tag: str) -> bool:
     """Whether a tag counts something else than the steps of the run."""
-    return tag in run.points.off_axis
+    return tag in _off_axis(run)
+
+
+@per_version
+def _off_axis(run: RunView) -> frozenset[str]:
+    return run.points.off_axis
 
 
 def span_of(run: RunView, tag: str = "") -> tuple[int, int, float]:
@@ -385,8 +390,8 @@ def _settings(run: RunView) -> Sequence[int]:
     if run.report is None:  # the first paint does not wait for what rules know
         return ()
     for tag, info in run.infos.items():
-        key = info.key
-        if info.category is Category.HYPER and key and key not in knowledge().by_design:
+        is_setting = info.category is Category.HYPER and info.key
+        if is_setting and info.key not in knowledge().by_design:
             jumps = _search(run, tag, _jumped_rows)
             steps.update(jumps if len(jumps) <= _MOST else ())
     return sorted(steps)

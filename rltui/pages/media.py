@@ -244,9 +244,9 @@ class MediaView(Lines, Reading, PictureFrame):
     def lines_at(self, width: int, height: int) -> Block:
         """The lines at a size, a picture in letters."""
         view, found = self.view, self._shown
-        head, width, height = self._head_line(width, view), width - _LEFT, height - _HEAD
+        head, width, height = self._head_line(width), width - _LEFT, height - _HEAD
         if isinstance(found, str):
-            lines = [[], *paragraph(view.text(found), width - _LEFT, MUTED)]
+            lines = [[], *paragraph(found, width - _LEFT, MUTED)]
         elif isinstance(found, PrecisionRecall):
             lines = [[], *curve_lines(*found, view.glyphs, width - _LEFT)]
         elif isinstance(found, Histogram):
@@ -256,11 +256,11 @@ class MediaView(Lines, Reading, PictureFrame):
             lines = [[("".join(_RAMP[int(x)] for x in row), TEXT)] for row in grey.tolist()]
         return [head, *indented(lines, _LEFT)]
 
-    def _head_line(self, width: int, view: View) -> Line:
-        keys, at, words = self.run.data.media.keys, self.at, view.text
-        line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (words(self.key.tag), STRONG)]
+    def _head_line(self, width: int) -> Line:
+        keys, at = self.run.data.media.keys, self.at
+        line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (self.key.tag, STRONG)]
         if self._named and len(keys) > 1 and self.key in keys:
-            line.append((f"   {words('↑ ↓')}  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
+            line.append((f"   ↑ ↓  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
         right: Line = []
         if self.count > 1:
             number = f"{self.number % self.count + 1} of {self.count}"
@@ -368,9 +368,6 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
             self.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 
-    def action_close(self) -> None:
-        self.dismiss()
-
     def copied_text(self) -> str:
         media = self._media
         return "\n".join(plain(x).rstrip() for x in media.lines_at(*media.size))
@@ -386,7 +383,7 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
         steps = run.data.media.steps(key, run.as_of)
         last = f"{run.step_word} {numbers.step(steps[-1].step)}" if steps else "later"
         row: Cells = {
-            "name": (view.text(key.tag), STRONG if cursor else TEXT),
+            "name": (key.tag, STRONG if cursor else TEXT),
             "kind": (key.kind.value, MUTED),
             "steps": (f"{numbers.exact(len(steps)):>3} to {last}", MUTED),
         }
@@ -394,5 +391,5 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
 
     columns = table_for(_LAYOUT, cells)
     head = heading("Histograms and pictures", cells, view, f"{len(keys)}, Enter opens")
-    rows = [row_entry(k.id, partial(draw, k), cells, margin, view) for k in keys]
+    rows = [row_entry(k.id, partial(draw, k), cells, margin) for k in keys]
     return [fixed([], [(" " * margin, TEXT), *head]), *rows]

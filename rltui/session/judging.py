@@ -15,7 +15,7 @@ from rltui.core.clock import Clock
 from rltui.core.level import RunState
 from rltui.core.yaml_document import complain_of
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report, Words
-from rltui.health.stalled import StallRule, WarnsRule, stall_rule, with_override
+from rltui.health.stalled import StallRule, StoppedRule, WarnsRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
 from rltui.session.run import RunList, RunView
@@ -288,14 +288,14 @@ def with_warning(
 
     every = (c for tail in tails for c in complaints(tail))
     often = (c for c in every if c.times >= known.least and known.fits(c.text))
-    said = None if known.rule.id in mute else next(often, None)
+    said = None if known.id in mute else next(often, None)
     if said is None:
         return report
     facts: Numbers = {"said": shorten(said.text, _QUOTED), "times": said.times}
     evidence = Evidence("times", said.times, known.least, 0, 0, facts)
     words = Words(known.summary, known.summary, "", "")
     finding = Finding(
-        *(known.rule.id, known.rule.title, known.level, FindingState.FIRING, None, None),
+        *(known.id, known.title, known.level, FindingState.FIRING, None, None),
         *(None, None, None, evidence, words, known.advice),
     )
     return _with_findings(report, [*report.findings, finding])
@@ -311,7 +311,7 @@ def with_stall(
     """``report`` with the finding that the run is stalled or stopped too early, or without when it
     is neither; the same object when nothing changes. It stands behind all that fires: the state of
     the run shows it already, and it must not hide what went wrong before."""
-    ids = [known.rule.id, known.stopped.rule.id]
+    ids = [known.id, known.stopped.id]
     held = next((f for f in report.findings if f.rule in ids), None)
     found = _finding(progress, known, mute)
     if found == held:
@@ -337,18 +337,18 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
         if progress.phase is not None:
             pace |= {"phase": progress.phase.words, "phase_usual_s": progress.phase.usual_s}
         evidence = Evidence("seconds since the newest row", age, limit, step, step, pace)
-        rule, level, advice = known.rule, known.level, known.advice
+        rule: StallRule | StoppedRule = known
     elif progress.state is RunState.STOPPED and total and progress.held is False:
         evidence = Evidence("last step", step, total, step, step, {"total_steps": total})
-        rule, level, advice = known.stopped.rule, known.stopped.level, known.stopped.advice
+        rule = known.stopped
     else:
         return None
     if rule.id in mute:
         return None
 
     return Finding(
-        *(rule.id, rule.title, level, FindingState.FIRING, None, None),
-        *(progress.last_step, progress.written_at, None, evidence, None, advice),
+        *(rule.id, rule.title, rule.level, FindingState.FIRING, None, None),
+        *(progress.last_step, progress.written_at, None, evidence, None, rule.advice),
     )
 
 
@@ -358,7 +358,7 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
 
     custom, silent = config.rules, open_stall_rule(config).rules
     override = {k: v for k, v in custom.override.items() if k != silent[0].id}
-    rules = load_rules(config.rule_files, (), override, catalogue.metrics, custom.add)
+    rules = load_rules(config.rule_files, override, catalogue.metrics, custom.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
     known += [rule.id for rule in silent]
     for name in custom.mute:

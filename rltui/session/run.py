@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue, select
@@ -67,15 +68,12 @@ class RunView:
         """Grows with every change of points, meaning, report or progress."""
         self.faults: dict[str, Fault] = {}
         """Internal errors of rltui in working on this run, by what could not be done."""
-        self.readings: dict[str, tuple[Judgement, Judgement]] = {}
-        """Tag -> its judgement in the report, and what rows that are younger leave of it."""
-        self.judged: tuple[int, dict[str, Judgement]] = (-1, {})
-        """A version, and the judgement of each tag that was asked for in it."""
-        self.levels: tuple[int, dict[Category, Level]] = (-1, {})
-        """The level of each category that it has, and the version that it was found for."""
+        self._verdict = Verdict(self)
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: dict[str, list[str]] = {}
         """Metric key -> its tags that have points, in display order."""
+        self._chosen: dict[tuple[str, ...], list[str]] = {}
+        """Keys that were asked for -> the tags that they choose."""
         self._sorted_at: tuple[dict[str, TagInfo], int | None] | None = None
         """The infos that they were sorted by, and the version; None where every tag has points:
         it keeps them until the set of tags changes."""
@@ -106,7 +104,7 @@ class RunView:
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that fire now."""
-        return tuple(f for f in self.findings if f.fires)
+        return self.report.firing() if self.report else ()
 
     @property
     def points(self) -> RunData:
@@ -154,8 +152,11 @@ class RunView:
 
     @property
     def verdict(self) -> Verdict:
-        """The levels to show."""
-        return Verdict(self)
+        """The levels to show, of this version."""
+        known = self._verdict
+        if known.version != self.version or known.run is not self:
+            known = self._verdict = Verdict(self)
+        return known
 
     @property
     def is_readable(self) -> bool:
@@ -178,8 +179,9 @@ class RunView:
 
         return self._negated.get(series, Series.negated)
 
-    def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
-        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
+    def tags_of_metrics(self, keys: tuple[str, ...]) -> Sequence[str]:
+        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`). Callers
+        share them."""
         at = self._sorted_at
         if at is None or at[0] is not self.infos or at[1] not in (None, self.version):
             found: dict[str, list[str]] = {}
@@ -192,9 +194,12 @@ class RunView:
                 else:
                     version = self.version
             self._tags_by_metric, self._sorted_at = found, (self.infos, version)
+            self._chosen = {}
 
-        known = self._tags_by_metric
-        return [t for k in select(keys, known.keys()) for t in known[k]]
+        if keys not in self._chosen:
+            known = self._tags_by_metric
+            self._chosen[keys] = [t for k in select(keys, known.keys()) for t in known[k]]
+        return self._chosen[keys]
 
     def headline(self) -> str | None:
         """Tag of the most meaningful curve: the first headline metric that the run has."""
@@ -227,12 +232,14 @@ class Verdict:
     """Verdict on a run: what the rules found, and how it ended."""
 
     def __init__(self, run: RunView) -> None:
-        self._run = run
+        self.run, self.version = run, run.version
+        self._judgements: dict[str, Judgement] = {}
+        """Judgements of the tags that were asked for."""
 
     @property
     def level(self) -> Level:
         """The worst of the firing findings and the exit; UNKNOWN when nothing is known."""
-        report = self._run.report
+        report = self.run.report
         return max(report.level if report else Level.UNKNOWN, self.exit_level)
 
     @property
@@ -244,7 +251,7 @@ class Verdict:
     @property
     def crash(self) -> ExitStatus | None:
         """How a run ended that crashed or was cancelled, where the logs show it; else None."""
-        known = self._run.progress
+        known = self.run.progress
         return None if known is None or known.state is not RunState.CRASHED else known.exit_status
 
     @property
@@ -253,7 +260,7 @@ class Verdict:
         usual pace), stalled, finished, stopped, crashed, cancelled; what else is known of a run
         whose state is not: not read, no points, log deleted; unreachable where its host is and it
         may go on."""
-        known = self._run.progress
+        known = self.run.progress
         if known is None:
             return "not read"
         if self.crash is not None:
@@ -274,55 +281,39 @@ class Verdict:
     def exit_level(self) -> Level:
         """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
         another one that was cancelled; else UNKNOWN."""
-        crash, known = self.crash, self._run.progress
+        crash, known = self.crash, self.run.progress
         if crash is None or known is None:
             return Level.UNKNOWN
         logged = known.last_step is not None
         return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
-    @property
+    @cached_property
     def categories(self) -> Mapping[Category, Level]:
         """Level of each category that the run has, by the badges of its tags; empty without a
         report."""
-        run = self._run
-        if run.report is None:
-            return {}
-        if run.levels[0] != run.version:
-            found: dict[Category, Level] = {}
-            for tag, info in run.infos.items():
-                level = self.tag_level(tag)
-                for category in filter(None, (info.category, info.also)):
-                    found[category] = max(found.get(category, Level.UNKNOWN), level)
-            run.levels = run.version, found
-        return run.levels[1]
+        found: dict[Category, Level] = {}
+        for tag, info in self.run.infos.items() if self.run.report else ():
+            level = self.tag_level(tag)
+            for category in filter(None, (info.category, info.also)):
+                found[category] = max(found.get(category, Level.UNKNOWN), level)
+        return found
 
     def judgement(self, tag: str) -> Judgement:
         """Judgement that badge, range and words of a tag show: that of the rules, unsure where rows
         speak against it that are younger than the verdict."""
-        run = self._run
-        version, known = run.judged
-        if version != run.version:
-            known = {}
-            run.judged = run.version, known
-        found = known.get(tag)
-        if found is None:
-            found = known[tag] = self._judgement(tag)
-        return found
+        known = self._judgements
+        if tag not in known:
+            known[tag] = self._judgement(tag)
+        return known[tag]
 
     def _judgement(self, tag: str) -> Judgement:
-        run = self._run
+        run = self.run
         report, info = run.report, run.infos.get(tag)
         judged = _NOT_JUDGED if report is None else report.tags.get(tag, _NOT_JUDGED)
         if judged.level > Level.OK or info is None or judged is _NOT_JUDGED:
             return judged
-        series, kept = run.points.series(tag), run.readings.get(tag)
-        count = series.count
-        if count == judged.rows:
-            return judged
-        if kept is None or kept[0] is not judged or kept[1].rows != count:
-            kept = run.readings[tag] = judged, reading(info, series, judged)
-
-        return kept[1]
+        series = run.points.series(tag)
+        return judged if series.count == judged.rows else reading(info, series, judged)
 
     def tag_level(self, tag: str) -> Level:
         """The badge of a tag."""

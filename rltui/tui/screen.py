@@ -69,8 +69,8 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
     return found
 
 
-class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
-    """A screen of the app that is drawn by the options of its view."""
+class Page(OnceScreen[Result], inherit_bindings=False):
+    """A screen of the app, which has its view."""
 
     @property
     def shell(self) -> ShellApp[Any]:
@@ -86,6 +86,10 @@ class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
         """The options of the view."""
         return self.shell.view
 
+    def update(self) -> None:
+        """Draw the screen from the present facts."""
+        raise NotImplementedError
+
     def set_view(self, **changes: object) -> None:
         """Change options of the view, and draw the screen with them."""
         self.shell.view = self.view._replace(**changes)  # type: ignore[arg-type]
@@ -100,12 +104,12 @@ class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
         for lines in self.query(Lines):
             lines.update()
 
-    def update(self) -> None:
-        """Draw the screen from the present facts."""
-        raise NotImplementedError
+    def action_close(self) -> None:
+        """Close the screen."""
+        self.dismiss()
 
 
-class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
+class ShellScreen(Page[Result], inherit_bindings=False):
     """A screen of rltui. ``places`` are its ids in the table of keys."""
 
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
@@ -182,7 +186,7 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
             keys = [k for k in keys if k.action not in REPLAYED]
         if self.leads_back:
             keys = [replace(k, footer="close") if k.action == "quit" else k for k in keys]
-        return footer_line(keys, self.view, width, self.state_words())
+        return footer_line(tuple(keys), width, self.state_words())
 
     @property
     def leads_back(self) -> bool:
@@ -209,7 +213,6 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
 
     def commands(self) -> Commands:
         """The commands of the line that begins with a colon."""
-
         shell = self.shell
         in_a_run = ("tab", "at", "goto", "now")
         return {

@@ -390,15 +390,15 @@ def check_handler(key: Key, owner: type) -> None:
         raise UsageError(f"key {key.action!r}: {owner.__name__} has no {method}")
 
 
-def shell_of(node: DOMNode) -> ShellApp[Any]:
-    """The app of a widget or screen."""
-    app = node.app
-    assert isinstance(app, ShellApp)
-    return app
-
-
 def kept_screen(shell: ShellApp[Any], name: str, make: Callable[[], Kept]) -> Kept:
     """The screen of this name; kept, because making one takes time."""
     if not shell.is_screen_installed(name):
         shell.install_screen(make(), name)
     return cast(Kept, shell.get_screen(name))
+
+
+def shell_of(node: DOMNode) -> ShellApp[Any]:
+    """The app of a widget or screen."""
+    app = node.app
+    assert isinstance(app, ShellApp)
+    return app

@@ -70,7 +70,7 @@ def test_what_stands_for_all_environments_is_none_and_groups_are_told_beside_the
     sections = tab_sections(run, "turns")
     rows = [r for s in sections for r in s.rows]
     for width, head in ((92, "none/some/all"), (78, "0/some/all"), (69, "solved")):
-        columns = columns_of(rows, width, View())
+        columns = columns_of(rows, width)
         lines = [
             plain(e.draw(False)[0]) for e in section_entries(run, sections, columns, View(), 0)
         ]

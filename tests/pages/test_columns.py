@@ -89,28 +89,27 @@ def test_columns_of_a_metric_never_touch(
     )
     line = row_line(run, row, columns, view, cursor=False)
     assert line_width(line) == columns.width == width
-    check_row(cells(line), row, width, view)
+    check_row(cells(line), row, width)
 
 
-def check_row(found: list[str], row: TagRow, width: int, view: View) -> None:
-    columns, text = columns_for(width), view.glyphs.text
-    shown = {}
+def check_row(found: list[str], row: TagRow, width: int) -> None:
+    columns, shown = columns_for(width), {}
     for name in COLUMNS:
         size = columns[name]
         if size:
             start = columns.start(name)
             assert found[start - 1] == " ", (name, "".join(found))
             shown[name] = "".join(found[start : start + size]).strip()
-    assert whole_or_marked(shown["name"], {text(row.title)})
+    assert whole_or_marked(shown["name"], {row.title})
     assert shown["value"] == numbers.value(row.value)
     if "unit" in shown:
-        assert whole_or_marked(shown["unit"], {text(row.info.unit)})
+        assert whole_or_marked(shown["unit"], {row.info.unit})
     if shown.get("change"):
         whole = {"at 123,456", "@123,456", *(f"{a} {n}" for a in "↑↓^v" for n in _CHANGES)}
         assert shown["change"] in whole
     if "healthy" in shown:
         limits = {sentences.healthy(row.judgement), sentences.healthy_short(row.judgement)}
-        assert whole_or_marked(shown["healthy"], {text(x) for x in limits})
+        assert whole_or_marked(shown["healthy"], limits)
 
 
 _CHANGES = (numbers.value(1.3e-10), numbers.value(1.3e300), numbers.value(12_344.0))
@@ -251,7 +250,7 @@ def test_the_first_section_has_its_badge_beside_the_narrowest_limits() -> None:
     run = a_session(a_batch(steps(1, tags)), choice=Choice(framework="trl")).runs()[0]
     sections = tab_sections(run, "rollout")
     rows = [r for s in sections for r in s.rows]
-    columns = columns_of(rows, 69, VIEW)
+    columns = columns_of(rows, 69)
     head = plain(list_head(run, sections, columns, VIEW, (0, len(rows))))
     assert head.endswith(f"healthy  {VIEW.glyphs.badge(sections[0].level)}")
 

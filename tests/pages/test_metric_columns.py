@@ -41,11 +41,11 @@ def test_a_title_does_without_the_unit_that_stands_beside_it() -> None:
 
 def test_names_take_what_the_other_columns_leave_blank() -> None:
     _, rows = validation()
-    usual, columns = columns_for(92), columns_of(rows, 92, View())
+    usual, columns = columns_for(92), columns_of(rows, 92)
     assert columns.width == usual.width == 92
     assert columns["name"] > usual["name"]
     assert columns["spark"] >= 16
-    names = row_names(rows, columns, View())
+    names = row_names(rows, columns)
     assert not [n for n in names if "…" in n]
     assert len({(n, r.info.unit) for n, r in zip(names, rows, strict=True)}) == len(rows)
 

@@ -190,7 +190,7 @@ def check_limits(session: Session) -> None:
             judgement = run.verdict.judgement(tag)
             known, row = values_of(judgement.limits), make_row(run, tag)
             assert all(limit.unit in ("", info.unit) for limit in judgement.limits)
-            said = [healthy_words(row, columns_for(w), VIEW) for w in (50, 69, 92, 120)]
+            said = [healthy_words(row, columns_for(w)) for w in (50, 69, 92, 120)]
             said.append(metrics[tag]["healthy"])
             drawn = [x.text for x in chart_of(run, tag, VIEW).limits]
             explained = of_block(explain_tag(run, tag, VIEW, 4_000))

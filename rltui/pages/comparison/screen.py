@@ -8,7 +8,7 @@ from typing import Any
 from textual.app import ComposeResult
 
 from rltui.core.text import spaced
-from rltui.draw.line import Block, indented
+from rltui.draw.line import Block, indented, margin_of
 from rltui.facts.comparison import (
     ORDERS,
     Comparison,
@@ -197,12 +197,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
     def _draw_header(self, width: int, _: int) -> Block:
         session = self.session
         label, total = ", ".join(session.naming.labels), len(session.views)
-        return [comparison_header(self._comparison, total, label, self.view, width)]
+        return [comparison_header(self._comparison, total, label, width)]
 
     def _draw_chart(self, width: int, height: int) -> Block:
         shown = self._charted_metric
         if self._setting and shown is not None:
-            margin = 2 if width >= 110 else 1
+            margin = margin_of(width)
             lines = scatter_lines(shown, self._setting, width - margin - 1, height)
             return indented(lines, margin)
         return comparison_charts(self._curves, self._chosen, self._here, self.view, width, height)

@@ -18,6 +18,7 @@ from rltui.draw.line import (
     column,
     fixed,
     indented,
+    margin_of,
     row_entry,
     with_end,
 )
@@ -58,7 +59,7 @@ from rltui.tui.widgets.lines import Lines
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
     """The layout of the tab for a list of ``lines`` lines; ``alone``: the list or the finding at
     the cursor (chart) has all of it."""
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     if alone:
         rows, shown = max(1, width - margin - 1), alone == "list"
         return PaneLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
@@ -96,7 +97,7 @@ class _Entries(list[Entry[ItemId]]):
 
     def item(self, item: ItemId, line: Line) -> None:
         """An item of one line."""
-        self.append(row_entry(item, lambda _: line, self._width, self._margin, self._view))
+        self.append(row_entry(item, lambda _: line, self._width, self._margin))
 
     def ending(self, story: Story) -> None:
         """How the run ended."""
@@ -141,15 +142,14 @@ class _Entries(list[Entry[ItemId]]):
     def rest(self, report: Report) -> None:
         """Projections, files that cannot be read, rules that could not judge."""
         run, glyphs, width = self._run, self._view.glyphs, self._width
-        words = glyphs.text
         if projected := projections(run):
             self.head("Ahead", "if the trend continues")
 
         for projection in projected:
             title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
-            arrow = glyphs.down if projection.falling else glyphs.up
-            left: Line = [(f"{arrow} ", MUTED), (words(title), TEXT)]
-            self.item(ProjectedId(projection.tag), with_end(left, [(words(right), MUTED)], width))
+            arrow = "↓" if projection.falling else "↑"
+            left: Line = [(f"{arrow} ", MUTED), (title, TEXT)]
+            self.item(ProjectedId(projection.tag), with_end(left, [(right, MUTED)], width))
         if troubles := run.troubles:
             self.head("Trouble reading", str(len(troubles)))
             self.lines(note_lines(troubles, width))
@@ -157,8 +157,8 @@ class _Entries(list[Entry[ItemId]]):
             self.head("Not judged", str(len(report.skipped)))
 
         for skipped in report.skipped:
-            name = column(words(skipped.title), 23, MUTED)
-            why = pad(words(why_skipped(run, skipped)), width - 25, right=True)
+            name = column(skipped.title, 23, MUTED)
+            why = pad(why_skipped(run, skipped), width - 25, right=True)
             line = [(f"{glyphs.unknown} ", MUTED), name, (why, MUTED)]
             self.item(SkippedId(skipped.rule), line)
 
@@ -271,7 +271,7 @@ def _listed(
             waiting = sum(r.id in bad for r in later_rows)
             look = TEXT if row.is_firing else MUTED
             limit = max(2 if spare > waiting + 1 else 1, spare - 2 * len(later_rows))
-            text = view.text(sentences.summary(row.finding))
+            text = sentences.summary(row.finding)
             body = paragraph(text, width, look, indent=2, limit=limit)
             spare -= len(body)
             lines += body

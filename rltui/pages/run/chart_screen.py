@@ -272,7 +272,7 @@ class TabBar(Lines):
         run, tab = self._shown()
         view = self.view
         line, self.spots = tab_line(run, tab, view, width)
-        return [line, tab_rule(self.spots, tab, view, width)][:height]
+        return [line, tab_rule(self.spots, tab, width)][:height]
 
     def on_click(self, event: events.Click) -> None:
         for spot in self.spots:

@@ -79,17 +79,6 @@ class _Frame:
     """Lines of the x axis, which are the lowest."""
 
 
-def _legend_height(run: RunView, cross: int | None, view: View, height: int) -> int:
-    """Lines above the charts: one for names or values of runs; where there is room, with the
-    crosshair a table of them."""
-    runs = {run.key, *(m.run.key for m in view.marked)}
-    if cross is not None and run.reference is not None:
-        runs.add(run.reference.key)
-    if len(runs) < 2 or height < _LEGEND_FROM:
-        return 0
-    return 1 if cross is None or height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
-
-
 def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
     """The cells of the chart at a place, of ``count``."""
     below = layout.axis if place + layout.columns >= count else 0
@@ -171,7 +160,7 @@ def grid_lines(
             block = [[]] * frame.height
         title = _title(run, row, name, cross, view, layout.width)
         column = columns[place % layout.columns]
-        column.append(with_margin(title, layout.width, MARGIN, view, cursor=row.tag == cursor))
+        column.append(with_margin(title, layout.width, MARGIN, cursor=row.tag == cursor))
         column += [[margin, *line] if line else blank for line in block]
         column += [] if frame.axis else [blank] * layout.gap
     total = sum(layout.heights) + layout.axis
@@ -209,7 +198,7 @@ def _chart(
     # the crosshair gives way to the data
     column, height = span.column(at), frame.height - frame.axis
     lines = [
-        spliced(line, column, view.glyphs.vertical, ACCENT, blank_only=y < height)
+        spliced(line, column, "│", ACCENT, blank_only=y < height)
         for y, line in enumerate(plot.lines[:height])
     ]
     below = plot.lines[height:]
@@ -242,7 +231,7 @@ def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
         last = max(span_of(c.run, c.tag)[1] for c in charted(run, row.tag, view))
         unit = f"own step, to {numbers.step(last)}"
     fits = cell_width(title) + cell_width(unit) + 12 <= width
-    return view.text(unit) if fits else ""
+    return unit if fits else ""
 
 
 def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
@@ -256,10 +245,10 @@ def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, 
         look = ACCENT_BOLD
     if value is not None and not np.isfinite(value) and not alarm:
         look = LEVEL_BOLD[Level.BAD]
-    line = [badge_span(row.level, glyphs), (glyphs.text(name), STRONG if alarm else TEXT)]
+    line = [badge_span(row.level, glyphs), (name, STRONG if alarm else TEXT)]
     unit = _unit(run, row, name, view, width)
     right: Line = [(f"{unit} ", MUTED)] if unit else []
-    right.append((glyphs.text("–" if value is None else numbers.value(value)), look))
+    right.append(("–" if value is None else numbers.value(value), look))
     fill = max(1, width - line_width(line) - line_width(right))
     return fit_line([*line, (" " * fill, TEXT), *right], width)
 
@@ -313,7 +302,12 @@ class Grid(Lines):
         view = self.view
         if run is not self._run:
             self.cross = None
-        self._legend = _legend_height(run, self.cross, view, size.height)
+        runs, cross = {run.key, *(m.run.key for m in view.marked)}, self.cross
+        if cross is not None and run.reference is not None:
+            runs.add(run.reference.key)
+        # where there is room, with the crosshair a table of what the runs have there
+        high = 1 if cross is None or size.height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
+        self._legend = 0 if len(runs) < 2 or size.height < _LEGEND_FROM else high
         layout = grid_layout(size.width, size.height - self._legend, len(rows))
         slowly = other or run is not self._run or view is not self._view
         if run is not self._run or layout != self.grid_layout:
@@ -374,7 +368,7 @@ class Grid(Lines):
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:
             return f"{count} charts" if count != 1 else "1 chart"
-        return self.view.text(f"{first + 1}–{first + shown} of {count}")
+        return f"{first + 1}–{first + shown} of {count}"
 
     @property
     def _place(self) -> int:

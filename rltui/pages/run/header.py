@@ -32,13 +32,11 @@ from rltui.pages.findings.lines import muted_words
 from rltui.session import Progress, RunView
 from rltui.session.notes import note_on
 
+#: The colours of states; others are muted.
 _STATE_TOKEN = {
     RunState.LIVE: Token.OK,
     RunState.STALLED: Token.WATCH,
-    RunState.FINISHED: Token.MUTED,
-    RunState.STOPPED: Token.MUTED,
     RunState.CRASHED: Token.BAD,
-    RunState.UNKNOWN: Token.MUTED,
 }
 
 
@@ -79,7 +77,7 @@ def state_spans(run: RunView, view: View) -> Line:
     glyph, look, word_look = view.glyphs.unknown, MUTED, MUTED
     if progress is not None:
         state = progress.state
-        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN[state])
+        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN.get(state, Token.MUTED))
         word_look = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
         if crash is not None:
             token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
@@ -121,7 +119,7 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
     glyphs, report = view.glyphs, run.report
     if report is None and run.verdict.crash is None:
-        what = glyphs.text("judging…") if run.infos else "not judged"
+        what = "judging…" if run.infos else "not judged"
         return [(f"{glyphs.badge(Level.UNKNOWN)} {what}", MUTED)]
     found, exit_level = marks(run), run.verdict.exit_level
     bad = found[Level.BAD] - (exit_level is Level.BAD)
@@ -210,7 +208,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
-    note = fit(view.text(note_on(run)), width // 3) if is_wide else ""
+    note = fit(note_on(run), width // 3) if is_wide else ""
     parts += [_Piece([(note, STRONG)], 86)] if note else []
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
@@ -268,9 +266,11 @@ def _width(parts: list[_Piece]) -> int:
 
 def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
     """The parts that have room."""
-    kept = list(parts)
-    while len(kept) > 1 and _width(kept) > room:
-        kept.remove(max(kept, key=lambda p: p.drop))
+    kept, taken = list(parts), _width(parts)
+    while len(kept) > 1 and taken > room:
+        last = max(kept, key=lambda p: p.drop)
+        kept.remove(last)
+        taken -= _width([last])
     return kept
 
 

@@ -52,7 +52,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     shown = parts[: max(2, height // _SHARE - 3)]
     columns = table_for(_LAYOUTS, width - 2)  # room for the badge of the heading
     columns = columns.moved(max(0, width - _WIDE) // 3, "spark", "name")
-    titles = tuple(view.text(run.infos[p.tag].title) for p in shown)
+    titles = tuple(run.infos[p.tag].title for p in shown)
     title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
     heads = columns.heads(_HEADS | {"spark": spark_head(run, columns["spark"])})
     lines = [heading(title, width, view, level=max(level.values()), heads=heads)]
@@ -60,9 +60,13 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         lines.append(_part_line(run, part, name, level[part.tag], columns, view))
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
-    alarming = (p for p in parts if level[p.tag] >= Level.WATCH)
-    words = next(filter(None, (_bought(run, p) for p in alarming)), "")
-    lines += [fit_line([(f"  {view.text(words)}", TEXT)], width)] if words else []
+    for part in parts:
+        verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
+        if verb and part.rise > 0 and level[part.tag] >= Level.WATCH:
+            title = run.infos[part.tag].title
+            words = f"  {title}: {_percent(part.rise)} of the rise; success {verb}"
+            lines.append(fit_line([(words, TEXT)], width))
+            break
 
     return [*lines, []]
 
@@ -75,14 +79,6 @@ def _levels(run: RunView, found: Earned) -> dict[str, Level]:
         if (owner := owners.get(info.family or tag)) is not None:
             levels[owner] = max(levels[owner], run.verdict.tag_level(tag))
     return levels
-
-
-def _bought(run: RunView, part: Part) -> str:
-    """What a part makes of a rise that success does not follow; "" for none."""
-    verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
-    if verb is None or not part.rise > 0:
-        return ""
-    return f"{run.infos[part.tag].title}: {_percent(part.rise)} of the rise; success {verb}"
 
 
 def _known(share: float) -> float:
@@ -99,7 +95,7 @@ def _part_line(
     glyphs, alarm = view.glyphs, level >= Level.WATCH
     change = "" if part.moves else "no move"
     if part.moves and part.change:
-        change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
+        change = numbers.change(0, part.change)
     cells: Cells = {
         "name": (name, STRONG if alarm else TEXT),
         "mean": (numbers.short(part.mean), STRONG),

@@ -191,7 +191,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     @property
     def tab(self) -> str:
         """The tab that is shown: the chosen one, or Overview while the run has nothing for it."""
-        return self._chosen if TAB_BY_ID[self._chosen] in tabs_of(self.run) else OVERVIEW
+        chosen = self._chosen
+        return chosen if chosen == OVERVIEW or TAB_BY_ID[chosen] in tabs_of(self.run) else OVERVIEW
 
     @property
     def place(self) -> str:
@@ -420,8 +421,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if tag is None:
             self.say("nothing to explain at the cursor")
             return
-        shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
-        self.shell.push_screen(shown)
+        self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
 
     def copied_text(self) -> str:
         if self.tag is not None:

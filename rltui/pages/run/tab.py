@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
@@ -25,6 +25,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
     side_by_side,
     style,
 )
@@ -34,6 +35,7 @@ from rltui.draw.prose import note_lines
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
+from rltui.facts.cache import kept
 from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
 from rltui.facts.story import main_story, stories
@@ -68,7 +70,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
     headed = tab != metrics.OVERVIEW
-    room, margin = max(1, height - headed), 2 if width >= 110 else 1
+    room, margin = max(1, height - headed), margin_of(width)
     if alone == "list":
         return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
@@ -100,7 +102,7 @@ def chart_alone(
 class OverviewEntries(list[Entry[str]]):
     """The list of Overview."""
 
-    tells: Collection[Part] = ()
+    tells: tuple[Part, ...] = ()
     """Parts of a story that it tells: the findings beside it need not."""
 
 
@@ -124,7 +126,7 @@ def overview_entries(
         step = step if len(longer) <= len(top) + free else None
         blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
         top = longer
-    columns = columns_of(metrics.rows_in(sections), width, view)
+    columns = columns_of(metrics.rows_in(sections), width)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
 
@@ -140,25 +142,15 @@ def overview_entries(
         has_gap = bool(layout.side) and len(lines) + 1 < spare
         lines = [*[[]] * has_gap, step, *lines]
 
-    if spare - len(lines) >= 2:
-        lines += _blind_lines(run, view, width)
-    entries += [fixed(x) for x in indented(lines, layout.margin)]
+    lines += _blind_lines(run, width, spare - len(lines))
+    if lines:
+        entries.append(fixed(*indented(lines, layout.margin)))
     return entries
-
-
-def _blind_lines(run: RunView, view: View, width: int) -> Block:
-    """The line of what nothing watches here, once there is a verdict."""
-    if run.report is None:
-        return []
-    from rltui.facts.alarms import blind_words  # heavy
-
-    words = fit(view.text(blind_words(run, width)), width)
-    return [[], [(words, MUTED)]] if words else []
 
 
 def _below_overview(
     run: RunView, view: View, width: int, room: int
-) -> tuple[Block, Collection[Part]]:
+) -> tuple[Block, tuple[Part, ...]]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
     which parts of the story these are."""
     story = main_story(run)
@@ -175,6 +167,16 @@ def _below_overview(
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
+
+
+def _blind_lines(run: RunView, width: int, room: int) -> Block:
+    """The failures that its names cannot show, if there is room for it."""
+    if room < 2 or run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = fit(blind_words(run, width), width)
+    return [[], [(words, MUTED)]] if words else []
 
 
 def _lines_of(sections: Sequence[metrics.Section]) -> int:
@@ -263,7 +265,7 @@ def side_lines(
     width: int,
     height: int,
     *,
-    beside: Collection[Part] = (),
+    beside: tuple[Part, ...] = (),
 ) -> Block:
     """The pane at the right: findings on Overview, and the chart of the tag ``cursor``.
     ``beside``: what the list says of the story."""
@@ -271,8 +273,14 @@ def side_lines(
     if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
         pane = max(4, height * share // 100)
-        lines = findings_pane(run, width, pane, view, tallest=height, beside=beside)
-        lines.append([])
+        # it does not depend on the cursor: a key shows it as it was drawn
+        key = "findings", width, pane, height, view, beside, len(run.faults)
+        found = kept(
+            run,
+            key,
+            lambda: findings_pane(run, width, pane, view, tallest=height, beside=beside),
+        )
+        lines = [*found, []]
     room = height - len(lines)
 
     if room < 7 or cursor not in run.infos:
@@ -294,7 +302,7 @@ def side_lines(
     for tag in linked:  # the last one has the axis of all
         row, last = metrics.make_row(run, tag), tag == linked[-1]
         badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
-        lines.append([badge, (view.text(row.title), STRONG)])
+        lines.append([badge, (row.title, STRONG)])
         rows = _SMALL_CHART - 1 + 2 * last
         lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 
@@ -337,7 +345,7 @@ def _side_by_side(
 def companions(run: RunView, cursor: str) -> list[str]:
     """The other vital signs than that at the cursor: the worst first, then in their order."""
     rows = [r for r in metrics.rows_in(metrics.overview_sections(run)) if r.tag != cursor]
-    return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
+    return [r.tag for r in sorted(rows, key=lambda r: -max(r.judgement.level, Level.OK))]
 
 
 @record
@@ -360,35 +368,29 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         if gap == 3 and width < 150:
             continue
         labels = {t.id: _tab_label(run, t, t.id == active, view, form) for t in tabs}
-        needed = [line_width(labels[t.id]) + gap for t in tabs if t.is_main or t.id == active]
+        cells = {tab: line_width(label) for tab, label in labels.items()}
+        needed = [cells[t.id] + gap for t in tabs if t.is_main or t.id == active]
         if left + sum(needed) - gap + _MORE <= width:
             break
 
-    shown, x = list(tabs), left + sum(line_width(x) + gap for x in labels.values()) - gap
+    shown, x = list(tabs), left + sum(cells.values()) + gap * (len(cells) - 1)
     while len(shown) > 1 and x + _MORE * (len(shown) < len(tabs)) > width:
         least = min(reversed(shown), key=lambda tab: _weight(run, tab, active))
         shown.remove(least)
-        x -= line_width(labels[least.id]) + gap
+        x -= cells[least.id] + gap
 
-    line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots, x = list[TabSpot](), left
+    for tab in shown:
+        if spots:
+            line.append((" " * gap, TEXT))
+        spots.append(TabSpot(tab.id, x, x + cells[tab.id]))
+        line += labels[tab.id]
+        x += cells[tab.id] + gap
     if len(shown) < len(tabs):
         line.append((" …", MUTED))
 
     return fit_line(line, width), spots
-
-
-def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
-    """The labels of tabs side by side, from the cell ``left`` on, and where each is."""
-    line: Line = [(" " * left, TEXT)] if left else []
-    spots: list[TabSpot] = []
-    for tab, label in labels:
-        if spots:
-            line.append((" " * gap, TEXT))
-        start = spots[-1].end + gap if spots else left
-        spots.append(TabSpot(tab, start, start + line_width(label)))
-        line += label
-
-    return line, spots
 
 
 def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
@@ -429,10 +431,9 @@ def _level(run: RunView, tab: metrics.Tab) -> Level:
     return worst((level, *map(run.verdict.tag_level, timers)))
 
 
-def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
+def tab_rule(spots: list[TabSpot], active: str, width: int) -> Line:
     """Line 3: a rule with the active tab underlined."""
-    glyphs = view.glyphs
     start, end = next(((s.start, s.end) for s in spots if s.id == active), (0, 0))
     start, end = max(0, start), min(width, end)
-    rest = glyphs.rule * (width - end)
-    return [(glyphs.rule * start, RULE), (glyphs.heavy * (end - start), ACCENT), (rest, RULE)]
+    rest = "─" * (width - end)
+    return [("─" * start, RULE), ("━" * (end - start), ACCENT), (rest, RULE)]

@@ -104,13 +104,13 @@ class RunRows:
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
-        columns, rule = self._columns, self._view.glyphs.rule
+        columns = self._columns
         over = "over the run" if columns.spark >= 12 else "run"
         over = "headline" if columns.chosen and columns.spark >= 8 else over
         over = "finding, or the run" if columns.says and not columns.parted else over
 
         def titled(head: str, room: int, look: Style = MUTED) -> Line:
-            return [(f"{head} ", look), (rule * max(0, room - len(head) - 2), RULE)]
+            return [(f"{head} ", look), ("─" * (room - len(head) - 2), RULE)]
 
         cells: Cells = {
             "framework": titled("framework", columns.framework),
@@ -177,7 +177,7 @@ class RunRows:
             if height > 1:
                 room, said = cells - columns.mark - 5, list[Span]()
                 if note := note_on(listed.run):
-                    said = [(fit(view.text(note), room // 2), STRONG)]
+                    said = [(fit(note, room // 2), STRONG)]
                     room -= line_width(said) + 3
                 if listed.run is self._reference:
                     said += [("   ", TEXT)] if said else []
@@ -187,7 +187,7 @@ class RunRows:
                 gap = [("   ", TEXT)] if said and more else []
                 lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
 
-            return [with_margin(x, cells, left, view, cursor=cursor) for x in lines]
+            return [with_margin(x, cells, left, cursor=cursor) for x in lines]
 
         return Entry(listed.key, draw, height)
 
@@ -214,14 +214,14 @@ def _line(run: RunView, name: str, columns: RunColumns, view: View, here: bool) 
         step = f"{run.step_word} {step}"
     cells: Cells = {
         "name": (name, STRONG if alarm or here else TEXT),
-        "framework": (glyphs.text(" · ".join(kinds)), MUTED),
+        "framework": (" · ".join(kinds), MUTED),
         "state": state_spans(run, view),
         "step": (step, TEXT),
         "age": (numbers.age(progress.age_s if progress else None), MUTED),
     }
     for chosen in columns.chosen:
         value = column_of(chosen).value(run)
-        text = glyphs.text(value) if isinstance(value, str) else numbers.aligned(value)
+        text = value if isinstance(value, str) else numbers.aligned(value)
         cells[f"={chosen}"] = text, STRONG if value is not None else MUTED
 
     return columns.table.line(signs, cells | _headline(run, columns, view))
@@ -235,7 +235,7 @@ def _headline(run: RunView, columns: RunColumns, view: View) -> Cells:
     before: Line = [(" ", TEXT)]
     if columns.value:
         value = numbers.aligned(newest_of(run, run.shown(tag)))
-        title, number = view.text(run.infos[tag].title), value.lstrip()
+        title, number = run.infos[tag].title, value.lstrip()
         if columns.title:  # a long title reaches up to the value
             before.append(column(title, columns.title + len(value) - len(number), MUTED))
         cells["headline"] = [*before, (number if columns.title else value, STRONG)]
@@ -254,10 +254,10 @@ def said_more(run: RunView, view: View, width: int, share: float | None) -> Line
     story = main_story(run)
     line: Line = []
     if story is not None:
-        words = view.text(run_words(run))
+        words = run_words(run)
         line = [(words, LEVEL_BOLD[story.level] if story.crash else LEVEL_LOOK[story.level])]
         if story.crash is not None and story.crash.line:
-            line.append((f"  {view.text(story.crash.line)}", STRONG))
+            line.append((f"  {story.crash.line}", STRONG))
     if line and troubles:
         count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
         room = min(max(0, width - line_width([count]) - 3), line_width(line))
@@ -397,5 +397,5 @@ def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
 
 def _preview_title(run: RunView, view: View, room: int) -> Line:
     note = "Enter opens it"
-    name = fit(view.text(run.name), room - len(note) - 2)
+    name = fit(run.name, room - len(note) - 2)
     return heading(name, room, view, note)

@@ -13,7 +13,6 @@ from rltui.draw.line import (
     ACCENT_BOLD,
     Block,
     Entry,
-    Line,
     Token,
     fit_line,
     heights_of,
@@ -155,8 +154,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
     def _header(self, width: int, _: int) -> Block:
         session = self.session
         if not session.views:
-            line: Line = [(" rltui", ACCENT_BOLD)]
-            return [with_ground(fit_line(line, width), Token.RAISED)]
+            return [with_ground(fit_line([(" rltui", ACCENT_BOLD)], width), Token.RAISED)]
         label = ", ".join(session.naming.labels)
         return [runs_header(self._listed.counts, label, self.view, width, session.run_count)]
 

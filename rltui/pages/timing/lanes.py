@@ -115,10 +115,8 @@ def lane_strips(
         count = each + (at < more)
         for n, cells in enumerate(stack_cells(stack, count - (count > 2), view.glyphs)):
             label = lane.name if n == 0 else ceiling if n == 1 and not at else ""
-            lines.append(
-                [(f"{label:>{frame.labels}}", MUTED), (view.glyphs.vertical, RULE), *cells]
-            )
+            lines.append([(f"{label:>{frame.labels}}", MUTED), ("│", RULE), *cells])
         if count > 2:
-            lines.append([(" " * frame.labels, MUTED), (view.glyphs.vertical, RULE)])
+            lines.append([(" " * frame.labels, MUTED), ("│", RULE)])
 
     return [*lines, *frame.below]

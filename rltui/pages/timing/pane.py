@@ -24,6 +24,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
 )
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
@@ -64,7 +65,7 @@ _LONGER = 6
 def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -> PaneLayout:
     """The layout for a list of ``rows`` lines in ``width`` x ``height``; ``strips``: with lanes,
     which are the picture, and need room."""
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     top = 3 if height >= 24 else 2 if height >= 8 else 0
     left = height - top - 1
     least = (left // 2 if strips else 10) if left >= 18 else 0
@@ -82,20 +83,20 @@ def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
     """The time of a step now and usually, and a bar of its stages."""
     newest = f"median of the newest {min(session_limits().stages.recent, len(found.steps))}"
     line: Line = [("One step", TITLE)]
-    for text, look in [*_step_words(run, found, view), (newest, MUTED)]:
+    for text, look in [*_step_words(run, found), (newest, MUTED)]:
         if line_width(line) + cell_width(text) + 2 > width:
             break
         line += [("  ", TEXT), (text, look)]
     bar = bar_line(_shares(run, found), width, view.glyphs)
-    idle, hours, leaf = map(view.text, waste(run))
+    idle, hours, leaf = waste(run)
     hours = hours if cell_width(idle + hours + leaf) <= width else ""
     return [line, fit_line([(idle + hours + leaf, TEXT)], width), bar] if idle else [line, bar]
 
 
-def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False) -> Line:
+def _step_words(run: RunView, found: Anatomy, *, short: bool = False) -> Line:
     """The time of a step now, its usual time (not when ``short``), and which stage lengthened it
     since when."""
-    whole, words = found.whole, view.text
+    whole = found.whole
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
     line: Line = [(numbers.duration(whole.now, tenths=True), alarm_look(level))]
 
@@ -106,12 +107,12 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
         as_usual = session_limits().stages.as_usual
         if 1 / as_usual < whole.drift < as_usual:
             text = f"as usual ({steps})"
-        line.append((words(text), MUTED))
+        line.append((text, MUTED))
     if found.slowed is not None:
         stage, since = found.slowed
         factor = numbers.factor(found.costs[stage.tag].drift)
         text = f"slower by {title_of(run, stage.tag)} {factor} since {run.step_word} "
-        line.append((words(text + numbers.step(since)), TEXT))
+        line.append((text + numbers.step(since), TEXT))
 
     return line
 
@@ -140,7 +141,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
     found = anatomy(run)
     if found is None or math.isnan(found.whole.now):
         return None
-    time, *slowed = _step_words(run, found, view, short=True)
+    time, *slowed = _step_words(run, found, short=True)
     line: Line = [("One step  ", TITLE), time]
 
     for span in slowed:
@@ -150,7 +151,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
         return [*line, ("  ", TEXT), *bar_line(_shares(run, found), width - begin - 2, view.glyphs)]
 
     for label, share, _ in _shares(run, found):
-        text = view.text(("  " if line_width(line) == begin else ", ") + label)
+        text = ("  " if line_width(line) == begin else ", ") + label
         if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
             break
         line.append((text, MUTED if slowed else TEXT))
@@ -182,7 +183,7 @@ def timing_entries(
             wide = wide.moved(_LONGER, "spark", "name")
         heads = metric_heads(wide, "")
         head = heading(f"Other times {len(others)}", width, view, heads=heads)
-        entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
+        entries.append(fixed([], *indented([head], margin)))
         entries += row_entries(run, others, wide, view, margin)
 
     return entries

@@ -27,7 +27,6 @@ from rltui.draw.line import (
     Block,
     Entry,
     Line,
-    Span,
     alarm_look,
     badge_span,
     fixed,
@@ -35,7 +34,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.metric_chart import chart_of
-from rltui.draw.table import Table, heading, table_for
+from rltui.draw.table import Cells, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
@@ -149,7 +148,7 @@ def stage_entries(
     entries: list[Entry[str]] = []
     for row in rows:
         draw = partial(stage_line, run, row, columns, view)
-        entry = row_entry(row.tag or "", draw, columns.width, margin, view)
+        entry = row_entry(row.tag or "", draw, columns.width, margin)
         entries.append(entry if row.tag else fixed(*entry.draw(False)))
     return entries
 
@@ -167,13 +166,17 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
     limit = session_limits().stages.slower
     is_material = cost.drift > limit or cost.drift < 1 / limit
     drift_look = alarm_look(level, STRONG if is_material else MUTED)
-    cells: dict[str, Span | Line] = {
-        "name": (glyphs.text("  " * row.depth + row.title), look),
+    value, logged = row.per_token
+    per_token = numbers.aligned(_or_none(value))
+    if not (logged or math.isnan(value)):
+        per_token = f"{'~' + per_token.lstrip():>{len(per_token.rstrip())}}"
+    cells: Cells = {
+        "name": ("  " * row.depth + row.title, look),
         "now": (numbers.aligned(_or_none(cost.now)), alarm_look(level)),
         "share": (numbers.percent(_or_none(row.share), whole=True), TEXT),
         "usual": (numbers.aligned(_or_none(cost.usual)), MUTED),
-        "drift": (glyphs.text(numbers.factor(_or_none(cost.drift))), drift_look),
-        "per_token": (_per_token(*row.per_token), MUTED),
+        "drift": (numbers.factor(_or_none(cost.drift)), drift_look),
+        "per_token": (per_token, MUTED),
     }
     for name, value in zip(SPREAD, row.spread, strict=True):
         cells[name] = "" if math.isnan(value) else numbers.aligned(value), TEXT
@@ -182,14 +185,6 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
         cells["spark"] = spark_line(run, row.tag, columns["spark"], view, judged=judged)
 
     return columns.line([swatch, badge], cells)
-
-
-def _per_token(value: float, logged: bool) -> str:
-    """Milliseconds, with a "~" before the number if they were not logged."""
-    text = numbers.aligned(_or_none(value))
-    if logged or math.isnan(value):
-        return text
-    return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(numbers.ALIGNED_WIDTH)
 
 
 def _or_none(number: float) -> float | None:
@@ -236,7 +231,7 @@ def stacked_lines(
     plot = stack_cells(Stack(parts, colours, top, usual), frame.rows, view.glyphs)
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(frame.rows - 1 - n, "")
-        edge = view.glyphs.tick_left if label else view.glyphs.vertical
+        edge = "┤" if label else "│"
         lines.append([(f"{label:>{frame.labels}}", MUTED), (edge, RULE), *cells_of_row])
 
     return [*lines, *frame.below]

@@ -15,7 +15,6 @@ from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, PASSING, reported
-from rltui.draw.glyph import ascii_text
 from rltui.draw.line import (
     TEXT,
     Block,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     Id,
     Line,
     Token,
+    ascii_line,
     fit_line,
     heights_of,
     items_of,
@@ -99,11 +99,13 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        top, frame, changed = self.top, self._frame, []
+        top, changed = self.top, list[Region]()
+        frame: tuple[bool, int, int] | None = None
         for y, (drawn, old, _) in list(self._painted.items()):
             line = self.line_of(top + y)
             if line == drawn:
                 continue  # to finish a line takes ten times as long as to compare it
+            frame = frame or self._frame
             new = self._finished(line, *frame)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
@@ -157,7 +159,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def _finished(self, drawn: Line, in_ascii: bool, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
         if in_ascii:
-            drawn = [(ascii_text(text), look) for text, look in drawn]
+            drawn = ascii_line(drawn)
         line = fit_line(drawn, cells)
         if width != cells:
             line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
