@@ -12,7 +12,7 @@ from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosed, Diagnosis
 from rltui.health.symptoms import Check
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: A past value is worth naming when it differs from the present one by this share of the larger.
 _OTHER = 0.25
@@ -61,7 +61,7 @@ class CheckItem(NamedTuple):
         return bool(self.hint) and not self.is_effect
 
 
-def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+def check_items(run: JudgedRun, diagnosis: Diagnosis) -> list[CheckItem]:
     """List what to check, each metric once: what stands out by itself, then in the order of the
     symptom, last what the log answers."""
     items: dict[str | int, CheckItem] = {}
@@ -72,7 +72,7 @@ def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     return sorted(items.values(), key=lambda i: (not i.first, not i.leads, bool(i.answer)))
 
 
-def _item(run: RunView, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> CheckItem:
+def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> CheckItem:
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
         key = check.metrics[0].removesuffix(".*")
@@ -113,7 +113,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> 
     )
 
 
-def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
+def _past(run: JudgedRun, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
     """The worst level of the findings of a metric while a symptom lasted, and (step, value) there;
     without a finding that of the onset. None where the value is about the same now."""
     onset, until, series = diagnosis.since_step, diagnosis.until_step, run.shown(tag)
@@ -140,7 +140,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
     return level, (int(series.steps[row]), value)
 
 
-def _standing_out(run: RunView, check: Check, row: TagRow, told: Diagnosed) -> str:
+def _standing_out(run: JudgedRun, check: Check, row: TagRow, told: Diagnosed) -> str:
     """Why to check it first: it jumped before the symptom, or it is far from usual; else ""."""
     cause = told.cause
     suspect = next((s for s in told.suspects if s.tag == row.tag), None)

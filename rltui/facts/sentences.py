@@ -13,7 +13,7 @@ from rltui.core.template import parts_of
 from rltui.core.text import clean, counted
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 Fact = float | int | str | None
 
@@ -254,17 +254,17 @@ def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
     return number(value)
 
 
-def run_text(run: RunView) -> str:
+def run_text(run: JudgedRun) -> str:
     """A run: name, level and path, which may hold any byte."""
     return f"{run.name}\t{run.verdict.level.word}\t{clean(str(run.data.path))}"
 
 
-def finding_text(run: RunView, finding: Finding) -> str:
+def finding_text(run: JudgedRun, finding: Finding) -> str:
     """A finding in one line."""
     return f"{run.name}: {finding.title} ({finding.rule}): {summary(finding)}"
 
 
-def metric_text(run: RunView, tag: str, at: int | None = None) -> str:
+def metric_text(run: JudgedRun, tag: str, at: int | None = None) -> str:
     """The newest value of ``tag`` with full precision, or that at the step ``at``."""
     series = run.series(tag)
     row = -1 if at is None else series.rows_until(at) - 1

@@ -38,7 +38,7 @@ from rltui.facts.settings import (
     settings_changed,
     settings_of,
 )
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.hyperparameters import differing_settings, value_text
 from rltui.sources.side_files.settings_files import FileSettings, read_settings
 from rltui.tui.keys import SETTINGS
@@ -58,7 +58,7 @@ _NOTHING = "–"
 class Settings:
     """The hyperparameters of one run."""
 
-    run: RunView
+    run: JudgedRun
     in_files: FileSettings = field(default_factory=FileSettings)
     """Those in files next to its logs."""
     slot: int | None = None
@@ -270,8 +270,8 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     def __init__(
         self,
         session: Session,
-        run: RunView,
-        among: Sequence[RunView] = (),
+        run: JudgedRun,
+        among: Sequence[JudgedRun] = (),
         text: str = "",
         step: int | None = None,
     ) -> None:
@@ -283,7 +283,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self._text = text
         self._session = session
         self._run = run
-        self._in_files: dict[RunView, FileSettings] = {}
+        self._in_files: dict[JudgedRun, FileSettings] = {}
         """Run -> the hyperparameters in files next to its logs."""
         self._drawn: tuple[object, Block] | None = None
         """The key of the newest lines, and the lines."""
@@ -305,7 +305,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self.read(find)
         super().on_mount()
 
-    def _runs(self) -> list[RunView]:
+    def _runs(self) -> list[JudgedRun]:
         """The run, and those that it is compared with."""
         reference = self._session.reference.run
         others = list(self._among) or [m.run for m in self.view.marked]
@@ -313,7 +313,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
             others = [reference]
         return [self._run, *(r for r in others if r is not self._run)]
 
-    def _settings(self, run: RunView) -> Settings:
+    def _settings(self, run: JudgedRun) -> Settings:
         slot = slot_of(self.view.marked, run)
         step = self._step if run is self._run else None
         return Settings(run, self._in_files.get(run, FileSettings()), slot, step)

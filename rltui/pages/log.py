@@ -23,7 +23,7 @@ from rltui.facts.log_digest import AGAIN_S, LogDigest, line_at
 from rltui.facts.runs import newest_log
 from rltui.facts.samples import root_of
 from rltui.pages.findings.lines import log_head, log_lines
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.keys import LOG
 from rltui.tui.overlay import Overlay
 from rltui.tui.screen import ReadingScreen, Work
@@ -34,7 +34,7 @@ _KIND, _WHEN, _WHO = 7, 22, 14
 
 
 def digest_lines(
-    run: RunView, digest: LogDigest, width: int, text: str = "", shift: int = 0
+    run: JudgedRun, digest: LogDigest, width: int, text: str = "", shift: int = 0
 ) -> Block:
     """The messages after the filter ``text``, without their first ``shift`` characters: how often,
     which steps and ranks, and below it the finding that began then."""
@@ -70,7 +70,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     MOST = 10_000
 
-    def __init__(self, session: Session, run: RunView, step: int | None = None) -> None:
+    def __init__(self, session: Session, run: JudgedRun, step: int | None = None) -> None:
         """``step``: the log begins there, if its last lines hold it."""
         super().__init__()
         self._step = step

@@ -47,10 +47,10 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.media import Pixels, pixels_of, read_media
 from rltui.pages.run.header import run_header
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.store.media import Kept, MediaKey
 from rltui.tui.keys import MEDIA, Key
-from rltui.tui.screen import LEAST, Reading, ShellScreen
+from rltui.tui.screen import LEAST, BackgroundReading, ShellScreen
 from rltui.tui.shell import shell_of
 from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
 from rltui.tui.widgets.lines import Lines
@@ -74,10 +74,10 @@ _READING = "reading"
 _RAMP = " .:-=+*#%@"
 
 
-class MediaView(Lines, Reading, PictureFrame):
+class MediaView(Lines, BackgroundReading, PictureFrame):
     """One tag of a run below its name; read when it is looked at."""
 
-    def __init__(self, run: RunView, key: MediaKey, *, keys: bool = False) -> None:
+    def __init__(self, run: JudgedRun, key: MediaKey, *, keys: bool = False) -> None:
         """``keys``: whether it names those that lead to others of its kind."""
         super().__init__(self.lines_at)
         self.run, self.key, self._named = run, key, keys
@@ -96,7 +96,7 @@ class MediaView(Lines, Reading, PictureFrame):
 
     # -- what is shown ---------------------------------------------------------------------
 
-    def show(self, run: RunView, key: MediaKey) -> None:
+    def show(self, run: JudgedRun, key: MediaKey) -> None:
         """Show another tag from the next update on, at about the same step."""
         if (run, key) != (self.run, self.key):
             self._read, self._decoded = {}, ((), "", "")
@@ -299,7 +299,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
 
     DEFAULT_CSS = "MediaScreen > #header { height: 1; }"
 
-    def __init__(self, session: Session, run: RunView, key: MediaKey) -> None:
+    def __init__(self, session: Session, run: JudgedRun, key: MediaKey) -> None:
         super().__init__()
         self._session, self._run = session, run
         self._media = MediaView(run, key, keys=True)
@@ -373,7 +373,9 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
         return "\n".join(plain(x).rstrip() for x in media.lines_at(*media.size))
 
 
-def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) -> list[Entry[str]]:
+def media_entries(
+    run: JudgedRun, text: str, view: View, cells: int, margin: int
+) -> list[Entry[str]]:
     """A line for each tag of the run that passes the filter, below a heading."""
     keys = [k for k in run.data.media.keys if words_match(f"{k.tag} {k.kind.value}", text)]
     if not keys:

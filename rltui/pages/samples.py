@@ -41,7 +41,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
 from rltui.pages.run.header import run_header
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
 from rltui.tui.keys import SAMPLES
 from rltui.tui.overlay import ExplainScreen
@@ -211,7 +211,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     SampleScreen > #panes.-wide { layout: horizontal; }
     """
 
-    def __init__(self, session: Session, run: RunView, step: int | None) -> None:
+    def __init__(self, session: Session, run: JudgedRun, step: int | None) -> None:
         """``step``: show the samples nearest to it; None for the newest."""
         super().__init__()
         self._session = session

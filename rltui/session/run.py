@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rltui.health.rule import Rule
 
 
-class RunView:
+class JudgedRun:
     """The record of a run: what was logged, what it means, how it is judged.
 
     Screens and documents read it, only the session writes it. Owned by the session, main thread
@@ -58,7 +58,7 @@ class RunView:
         self.facts = NO_FACTS
         """Facts from files beside its logs, as far as they have been read."""
         self.progress: Progress | None = None
-        self.reference: RunView | None = None
+        self.reference: JudgedRun | None = None
         """The run that it is compared with; None for that run itself."""
         self.pins = Pins()
         """The metrics that the user wants to see first."""
@@ -132,11 +132,11 @@ class RunView:
         own = [Note(self.data.path, None, Level.WATCH, f.text) for f in self.faults.values()]
         return [*own, *lasting(self.data.files.notes)]
 
-    def blank(self) -> RunView:
+    def blank(self) -> JudgedRun:
         """Empty copy of the run, as if it had logged nothing."""
-        return RunView(RunData(self.key, self.data.path), self._naming, self.catalogue)
+        return JudgedRun(RunData(self.key, self.data.path), self._naming, self.catalogue)
 
-    def walled(self, what: str) -> AbstractContextManager[None]:
+    def isolate_faults(self, what: str) -> AbstractContextManager[None]:
         """A context in which an internal error becomes a fault of this run instead of being
         raised."""
         return wall(what, self.failed)
@@ -231,7 +231,7 @@ _GOES_ON = ("live", "waiting", "stalled", "no points")
 class Verdict:
     """Verdict on a run: what the rules found, and how it ended."""
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         self.run, self.version = run, run.version
         self._judgements: dict[str, Judgement] = {}
         """Judgements of the tags that were asked for."""
@@ -323,7 +323,7 @@ class Verdict:
 class Mutes:
     """Names of findings that are muted in all runs of a session."""
 
-    def __init__(self, runs: Callable[[], Iterable[RunView]]) -> None:
+    def __init__(self, runs: Callable[[], Iterable[JudgedRun]]) -> None:
         """``runs`` returns the records of all runs, shown or not."""
         self._runs = runs
         self.names: frozenset[MutedFinding] = frozenset()
@@ -345,7 +345,7 @@ class RunList:
     """The runs of a session. Owned by it; main thread only."""
 
     def __init__(self, naming: Naming, catalogue: Catalogue) -> None:
-        self.all: dict[RunKey, RunView] = {}
+        self.all: dict[RunKey, JudgedRun] = {}
         """Every run that was read, in its current state; copies while those on screen are
         frozen."""
         self.pins = Pins()
@@ -357,17 +357,17 @@ class RunList:
         self._text_limit = TextLimit()
         self._unchosen: set[RunKey] = set()
         """Runs that were not chosen by their names when they appeared."""
-        self._frozen: Mapping[RunKey, RunView] | None = None
+        self._frozen: Mapping[RunKey, JudgedRun] | None = None
         """The runs on screen while they are frozen; :attr:`all` has a copy of each then."""
-        self._sorted: dict[bool, tuple[Mapping[RunKey, RunView], list[RunView]]] = {}
+        self._sorted: dict[bool, tuple[Mapping[RunKey, JudgedRun], list[JudgedRun]]] = {}
         """Whether the runs are frozen -> runs by key, and the same in order."""
 
-    def add(self, data: RunData) -> RunView:
+    def add(self, data: RunData) -> JudgedRun:
         """Make the record of a run that appears."""
         self._naming.add(data.key)
         if not self._naming.is_chosen(data.key):
             self._unchosen.add(data.key)
-        view = self.all[data.key] = RunView(data, self._naming, self._catalogue)
+        view = self.all[data.key] = JudgedRun(data, self._naming, self._catalogue)
         view.pins, view.mutes = self.pins, self.mutes.names
         view.texts = Texts(self._text_limit)
         return view
@@ -378,20 +378,20 @@ class RunList:
         return {key for key in self._unchosen if not self._naming.is_chosen(key)}
 
     @property
-    def shown(self) -> Mapping[RunKey, RunView]:
+    def shown(self) -> Mapping[RunKey, JudgedRun]:
         """The runs to show, by key."""
         return self._chosen(self.all if self._frozen is None else self._frozen)
 
-    def _chosen(self, views: Mapping[RunKey, RunView]) -> Mapping[RunKey, RunView]:
+    def _chosen(self, views: Mapping[RunKey, JudgedRun]) -> Mapping[RunKey, JudgedRun]:
         hidden = self.hidden if self._unchosen else ()
         return {k: v for k, v in views.items() if k not in hidden} if hidden else views
 
     @property
-    def now(self) -> Mapping[RunKey, RunView]:
+    def now(self) -> Mapping[RunKey, JudgedRun]:
         """The runs to show in their current state, also while those on screen are frozen."""
         return self._chosen(self.all)
 
-    def in_order(self, *, now: bool = False) -> list[RunView]:
+    def in_order(self, *, now: bool = False) -> list[JudgedRun]:
         """The runs :attr:`shown`, or those of :attr:`now`, in the order of their keys. Sorted only
         when there are others."""
         views, still = (self.now, False) if now else (self.shown, self._frozen is not None)
@@ -426,12 +426,12 @@ class RunList:
         self._frozen = None
         self._sorted.clear()
 
-    def current_of(self, view: RunView) -> RunView:
+    def current_of(self, view: JudgedRun) -> JudgedRun:
         """The copy of a frozen run that goes on being updated; other runs themselves."""
         is_frozen = self._frozen is not None and self._frozen.get(view.key) is view
         return self.all[view.key] if is_frozen else view
 
-    def frozen_of(self, view: RunView) -> RunView:
+    def frozen_of(self, view: JudgedRun) -> JudgedRun:
         """The frozen run on screen of which a run is the current copy; other runs themselves."""
         is_copy = self._frozen is not None and self.all.get(view.key) is view
         return self._frozen.get(view.key, view) if self._frozen is not None and is_copy else view

@@ -21,9 +21,9 @@ from rltui.core.level import choose
 from rltui.core.text import clean
 from rltui.draw.line import Line
 from rltui.draw.view import View
-from rltui.facts.columns import names_in
+from rltui.facts.run_columns import names_in
 from rltui.facts.x_axis import axes_of
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
     KEYS,
@@ -159,7 +159,7 @@ class ShellScreen(Page[Result], inherit_bindings=False):
         """Update after a change of the facts or of the size."""
         # an app that exits removes the children one by one; a screen that opens then has none
         if self.children and self.app.is_running:
-            with self.shell.walled(NOT_SHOWN):
+            with self.shell.isolate_faults(NOT_SHOWN):
                 self.refresh_facts()
                 self.update()
             for widget in self.walk_children(Widget):
@@ -292,11 +292,11 @@ class ShellScreen(Page[Result], inherit_bindings=False):
         """Name of a picture of the screen, in parts."""
         return ["rltui", self.title_words.lower()]
 
-    def charted(self) -> tuple[RunView, str] | None:
+    def charted(self) -> tuple[JudgedRun, str] | None:
         """The run and the tag of the chart on the screen."""
         return None
 
-    def reported(self) -> tuple[Session, RunView | None] | None:
+    def reported(self) -> tuple[Session, JudgedRun | None] | None:
         """Subject of a report: a run, or None for all of the session."""
         return None
 
@@ -382,7 +382,7 @@ def start_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="rltui-files", daemon=True).start()
 
 
-class Reading(Widget):
+class BackgroundReading(Widget):
     """A screen or widget that reads one thing at a time. To be the second base: Textual inherits
     styles from the first one only."""
 
@@ -427,7 +427,7 @@ class Reading(Widget):
         raise NotImplementedError
 
 
-class ReadingScreen(ShellScreen[None], Reading):
+class ReadingScreen(ShellScreen[None], BackgroundReading):
     """A screen that reads one thing at a time. To be the second base, as well."""
 
 
@@ -439,7 +439,7 @@ class ChartOptions(ShellScreen[Any]):
     """A screen with charts."""
 
     @property
-    def charted_runs(self) -> Sequence[RunView]:
+    def charted_runs(self) -> Sequence[JudgedRun]:
         """The runs in the charts."""
         raise NotImplementedError
 

@@ -234,7 +234,7 @@ class ShellApp(CellDiffApp[Result]):
 
     # -- faults --------------------------------------------------------------------------------
 
-    def walled(self, what: str) -> AbstractContextManager[None]:
+    def isolate_faults(self, what: str) -> AbstractContextManager[None]:
         """A block whose faults are shown, each once, instead of ending the app."""
 
         return wall(what, self._tell)
@@ -271,7 +271,7 @@ class ShellApp(CellDiffApp[Result]):
 
     async def run_action(self, *args: Any, **options: Any) -> bool:
         """Carry out what a key asks for."""
-        with self.walled("this key failed"):
+        with self.isolate_faults("this key failed"):
             return await super().run_action(*args, **options)
         return True
 

@@ -7,7 +7,7 @@ from rltui.draw.view import View
 from rltui.facts.environments import environments_of
 from rltui.facts.metrics import Section, tab_sections, tabs_of
 from rltui.pages.run.metric_table import columns_of, section_entries
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, steps
 from tests.fakes import a_session
 
@@ -24,7 +24,7 @@ MATH = {
 }  # fmt: skip
 
 
-def the_run(tags: dict[str, float], framework: str = "verl-agent") -> RunView:
+def the_run(tags: dict[str, float], framework: str = "verl-agent") -> JudgedRun:
     known = {"off_policy_level/all/mean": 1.0} if framework == "prime-rl" else {}
     rows = {tag: [value] * 30 for tag, value in (tags | known).items()}
     (run,) = a_session(a_batch(steps(1, rows))).runs()
@@ -32,7 +32,7 @@ def the_run(tags: dict[str, float], framework: str = "verl-agent") -> RunView:
     return run
 
 
-def agents(run: RunView) -> dict[str, Section]:
+def agents(run: JudgedRun) -> dict[str, Section]:
     return {s.title: s for s in tab_sections(run, "turns")}
 
 

@@ -30,7 +30,7 @@ from rltui.pages.run.tab import (
     tab_rule,
 )
 from rltui.pages.runs.lines import RunRows
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 
 def drawn(entries: Sequence[Entry[Any]]) -> list[Line]:
@@ -45,7 +45,7 @@ def drawn(entries: Sequence[Entry[Any]]) -> list[Line]:
 
 
 def parts_of_run(
-    run: RunView, tab: str, view: View, width: int, height: int, **shown: Any
+    run: JudgedRun, tab: str, view: View, width: int, height: int, **shown: Any
 ) -> Iterator[list[Line]]:
     """The blocks of the screens of one run."""
     yield from parts_of_tab(run, tab, view, width, height, **shown)
@@ -53,7 +53,7 @@ def parts_of_run(
 
 
 def parts_of_tab(
-    run: RunView,
+    run: JudgedRun,
     tab: str,
     view: View,
     width: int,
@@ -94,7 +94,7 @@ def parts_of_tab(
         yield explain_tag(run, tag, view, width)
 
 
-def parts_outside_tabs(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
+def parts_outside_tabs(run: JudgedRun, view: View, width: int, height: int) -> Iterator[list[Line]]:
     """The blocks that are the same in every tab: findings and console log."""
     yield [*log_head(run, view, width), *log_lines(run, width)]
     layout = findings_layout(width, height, 5)

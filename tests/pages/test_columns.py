@@ -32,7 +32,7 @@ from rltui.pages.run.metric_table import columns_for, columns_of, list_head, row
 from rltui.pages.run.tab import side_lines
 from rltui.pages.runs.columns import RunColumns
 from rltui.pages.runs.lines import _line
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
@@ -48,7 +48,7 @@ COLUMNS = ("name", "value", "unit", "change", "spark", "healthy")
 
 
 @lru_cache(maxsize=1)
-def a_run_of_extremes() -> RunView:
+def a_run_of_extremes() -> JudgedRun:
     """Small and huge trends, and a tag with one point that is old."""
     rows = 30
     tags: dict[str, list[float | None]] = {
@@ -198,7 +198,7 @@ def text_of_list(session: Session) -> str:
     return "\n".join(plain(x) for lines in parts_of_runs(session, View(), 120) for x in lines)
 
 
-def text_of_overview(run: RunView) -> str:
+def text_of_overview(run: JudgedRun) -> str:
     return "\n".join(plain(x) for p in parts_of_run(run, "overview", View(), 160, 45) for x in p)
 
 

@@ -21,7 +21,7 @@ from rltui.pages.timing.timing_table import (
     stage_rows,
     stages_head,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import Tags, a_batch, a_block
 from tests.facts.test_lanes import VERL
 from tests.fakes import a_session
@@ -44,7 +44,7 @@ TAGS: Tags = {
 }
 
 
-def the_run(tags: Tags = TAGS) -> RunView:
+def the_run(tags: Tags = TAGS) -> JudgedRun:
     return a_session(a_batch(a_block(tags))).runs()[0]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rltui.core.block import Block
 from rltui.formats.base import Decoder, Format, Options, Refusal, RowSearch
-from rltui.formats.last_line import NO_ROWS, figure_lines
+from rltui.formats.line_decoder import NO_ROWS, figure_lines
 
 if TYPE_CHECKING:
     from rltui.formats.console.console_decoder import ConsoleDecoder

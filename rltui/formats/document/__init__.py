@@ -15,7 +15,7 @@ from rltui.formats.base import Decoder, Format, Options, Refusal
 from rltui.formats.document.document_decoder import DocumentDecoder, TrainerStateDecoder
 from rltui.formats.document.shape import holds_history
 from rltui.formats.jsonl.claim import NO_LOGS, texts_in
-from rltui.formats.last_line import figure_lines
+from rltui.formats.line_decoder import figure_lines
 
 _WORDS = (
     r"(train|training|trainer|eval|evaluation|test|val|validation|log|logs|history|metrics?|info"

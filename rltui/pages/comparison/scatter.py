@@ -25,11 +25,11 @@ from rltui.draw.line import (
 )
 from rltui.draw.table import heading
 from rltui.draw.view import View
-from rltui.facts.columns import as_number
 from rltui.facts.comparison import Comparison, RunRow
 from rltui.facts.groups import setting_of
+from rltui.facts.run_columns import as_number
 from rltui.pages.comparison.lines import ShownMetric
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Values of a hyperparameter that stand side by side; more are put on an axis of numbers, which is
 #: logarithmic from this ratio on.
@@ -46,7 +46,7 @@ class _Point(NamedTuple):
     text: str
     """The value of the hyperparameter."""
     result: float
-    run: RunView
+    run: JudgedRun
 
 
 def settings_to_plot(comparison: Comparison) -> list[str]:
@@ -137,7 +137,7 @@ def _across(texts: Sequence[str], cells: int) -> tuple[list[int], list[tuple[int
     return [place[t] for t in texts], labels
 
 
-def _mark(run: RunView, here: RunRow | None, view: View) -> Span:
+def _mark(run: JudgedRun, here: RunRow | None, view: View) -> Span:
     level, glyphs = run.verdict.level, view.glyphs
     chosen = here is not None and run in here.runs
     glyph = glyphs.badge(level) if level >= Level.WATCH else glyphs.live

@@ -48,7 +48,7 @@ from rltui.pages.run.metric_table import (
     spark_line,
     titled_chart,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Look of what stands out although its metric is ok.
 _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
@@ -56,7 +56,7 @@ _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
 _NAMES, _BELOW = 13, 12
 
 
-def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, height: int) -> Block:
+def detail_lines(run: JudgedRun, item: ItemId | None, view: View, width: int, height: int) -> Block:
     """The item at the cursor: what was found, the next step, what to check, usual causes, a chart.
     What has no room is counted in the last line."""
     lines = _Detail(run, view, width, height).of(item)
@@ -69,7 +69,7 @@ def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, heig
 class _Detail:
     """Makes all lines of an item; charts and tables fill the rest of the height."""
 
-    def __init__(self, run: RunView, view: View, width: int, height: int) -> None:
+    def __init__(self, run: JudgedRun, view: View, width: int, height: int) -> None:
         self._run = run
         self._view = view
         self._width = width
@@ -226,7 +226,7 @@ def _said(item: CheckItem, room: int) -> tuple[str, str]:
     return (was, ask) if is_first else (ask, was)
 
 
-def _value(run: RunView, item: CheckItem, view: View, spark: int, cells: int) -> Line:
+def _value(run: JudgedRun, item: CheckItem, view: View, spark: int, cells: int) -> Line:
     """The newest value, and a sparkline of ``spark`` of the ``cells``; 0 for none."""
     if item.tag is None:
         return [("not logged".rjust(cells), MUTED)]

@@ -52,7 +52,7 @@ from rltui.pages.findings.lines import (
     story_lines,
 )
 from rltui.pages.run_pane import RunPane
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.tui.widgets.lines import Lines
 
 
@@ -78,7 +78,7 @@ def findings_layout(width: int, height: int, lines: int, alone: str = "") -> Pan
 class _Entries(list[Entry[ItemId]]):
     """Builds the list, section by section."""
 
-    def __init__(self, run: RunView, view: View, width: int, margin: int) -> None:
+    def __init__(self, run: JudgedRun, view: View, width: int, margin: int) -> None:
         super().__init__()
         self._run = run
         self._view = view
@@ -163,7 +163,7 @@ class _Entries(list[Entry[ItemId]]):
             self.item(SkippedId(skipped.rule), line)
 
 
-def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
+def finding_entries(run: JudgedRun, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The list: how the run ended, what caused what fires, what is resolved or not judged."""
     entries, report = _Entries(run, view, width, margin), run.report
     for story in stories(run):
@@ -178,7 +178,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     return entries
 
 
-def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
+def tag_at(run: JudgedRun, item: ItemId | None) -> tuple[str, int | None] | None:
     """(tag, step) that the item at the cursor is about."""
     row = row_of(run, item)
     if row is not None and row.finding.tag in run.infos:
@@ -190,7 +190,7 @@ def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
     return item.tag, setting.step if setting is not None and setting.tag == item.tag else None
 
 
-def step_at(run: RunView, item: ItemId | None) -> int | None:
+def step_at(run: JudgedRun, item: ItemId | None) -> int | None:
     """The step at which the finding at the cursor was certain, else began, on the run's axis."""
     row, found = row_of(run, item), tag_at(run, item)
     if row is not None and row.finding.tag not in run.points.off_axis:
@@ -199,7 +199,7 @@ def step_at(run: RunView, item: ItemId | None) -> int | None:
 
 
 def findings_pane(
-    run: RunView,
+    run: JudgedRun,
     width: int,
     height: int,
     view: View,
@@ -216,7 +216,7 @@ def findings_pane(
 
 
 def verdict_lines(
-    run: RunView,
+    run: JudgedRun,
     width: int,
     height: int,
     view: View,
@@ -247,14 +247,14 @@ def verdict_lines(
     return [*above, *story_lines(run, view, width, most, tallest=rest, beside=beside)]
 
 
-def file_lines(run: RunView, width: int, view: View) -> Block:
+def file_lines(run: JudgedRun, width: int, view: View) -> Block:
     """One line about the files of a run that could not be read as they are; empty for none."""
     troubles = run.troubles
     return [trouble_line(troubles, width, view.glyphs)] if troubles else []
 
 
 def _listed(
-    run: RunView, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
+    run: JudgedRun, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
 ) -> Block:
     """The findings in ``room`` lines, with their evidence where it fits."""
     most = len(known) if len(known) <= room else max(0, room - 1)
@@ -288,7 +288,7 @@ class FindingsPane(RunPane):
     FindingsPane.-wide { layout: horizontal; }
     """
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         super().__init__(run, "findings", findings_layout(80, 24, 0))
         self._room = 0, 0, 0
         """(lines of the list, width and height of the pane)."""

@@ -46,7 +46,7 @@ from rltui.facts.story import Story, main_story, stories
 from rltui.facts.story_words import Part
 from rltui.formats.log_sign import bare
 from rltui.health.model import Finding, FindingState
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Below this width there is one word for the change.
 _BOTH_VALUES = 58
@@ -54,7 +54,7 @@ _BOTH_VALUES = 58
 STORY_NAMES, _LEAST_EVIDENCE = 13, 20
 
 
-def counts(run: RunView) -> str:
+def counts(run: JudgedRun) -> str:
     """ "3 bad, 2 watch, 1 resolved", or "none"."""
     if run.report is None:
         return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
@@ -63,7 +63,7 @@ def counts(run: RunView) -> str:
     return spaced(findings.marks_words(run), resolved, muted_words(run), by=", ") or "none"
 
 
-def muted_words(run: RunView) -> str:
+def muted_words(run: JudgedRun) -> str:
     """ "muted 2"; "" for none."""
     count = len(findings.muted_rows(run))
     return f"muted {count}" if count else ""
@@ -76,7 +76,7 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
     return view.glyphs.badge(finding.level), LEVEL_TOKEN[finding.level], True
 
 
-def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
+def span_words(run: JudgedRun, finding: Finding, *, now: bool = False) -> str:
     """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now"; ", bad at 40"
     where it is milder now. "the whole run" for a finding without an onset."""
     if finding.since_step is None:
@@ -116,7 +116,7 @@ class ProjectedId(NamedTuple):
 ItemId = FindingId | CalmId | SkippedId | HeadId | ProjectedId
 
 
-def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
+def row_of(run: JudgedRun, wanted: ItemId | None) -> FindingRow | None:
     """The row of that id."""
     return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
@@ -155,7 +155,7 @@ def title_words(row: findings.FindingRow) -> str:
 
 
 def finding_line(
-    run: RunView,
+    run: JudgedRun,
     row: findings.FindingRow,
     width: int,
     view: View,
@@ -175,13 +175,13 @@ def finding_line(
     return with_end(line, [(f" {right}", MUTED)], width)
 
 
-def no_verdict(run: RunView) -> str:
+def no_verdict(run: JudgedRun) -> str:
     if run.verdict.crash is not None:
         return "died before its first row: no verdict"
     return "judging…" if run.infos else "no verdict before the run has been read"
 
 
-def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) -> Block:
+def calm_lines(run: JudgedRun, width: int, view: View, *, skipped: bool = True) -> Block:
     """The lines for a run without a finding: which rules judged, and if ``skipped`` which could
     not."""
     report, glyphs = run.report, view.glyphs
@@ -205,7 +205,7 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
     return [*lines, *indented(fact_table(facts, width - 2, 12), 2)]
 
 
-def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> Block:
+def finding_block(run: JudgedRun, finding: Finding, view: View, width: int, limit: int) -> Block:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text = sentences.summary(finding)
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
@@ -213,7 +213,7 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
     return [finding_line(run, row, width, view), *evidence]
 
 
-def evidence_facts(run: RunView, finding: Finding, *, whole: bool) -> list[tuple[str, str]]:
+def evidence_facts(run: JudgedRun, finding: Finding, *, whole: bool) -> list[tuple[str, str]]:
     """(name, text): since when, and of the ``whole`` what was compared with which limits, and the
     tag; whether the rule broke."""
     evidence = finding.evidence
@@ -226,7 +226,7 @@ def evidence_facts(run: RunView, finding: Finding, *, whole: bool) -> list[tuple
     return [*facts, ("rule broke", finding.error or "")]
 
 
-def onset_words(run: RunView, finding: Finding) -> str:
+def onset_words(run: JudgedRun, finding: Finding) -> str:
     """ "step 31, certain at 40, 59 steps ago"; when it is resolved, its last step instead."""
     if finding.since_step is None:
         return since_words(run, finding)
@@ -265,7 +265,7 @@ def first_mover_lines(story: Story, view: View, width: int, height: int) -> Bloc
 
 
 def story_lines(
-    run: RunView,
+    run: JudgedRun,
     view: View,
     width: int,
     height: int,
@@ -298,7 +298,7 @@ def story_lines(
     return [*named_lines(Part.NEXT.value, first, STORY_NAMES, STRONG), *lines]
 
 
-def log_head(run: RunView, view: View, width: int) -> Block:
+def log_head(run: JudgedRun, view: View, width: int) -> Block:
     """Above the log: which file it is, and how the run ended."""
     path = newest_log(run)
     if path is None:
@@ -310,14 +310,14 @@ def log_head(run: RunView, view: View, width: int) -> Block:
     return [*head, *ending_lines(run, view, width)]
 
 
-def died_lines(run: RunView, view: View, width: int, height: int) -> Block:
+def died_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """Why a job died before its first row, and the end of its log."""
     head = [*ending_lines(run, view, width), [("no row of metrics; the log ends with", MUTED)], []]
     return [*head, *log_lines(run, width)[-max(1, height - len(head)) :]]
 
 
 def log_lines(
-    run: RunView,
+    run: JudgedRun,
     width: int,
     text: str = "",
     shift: int = 0,
@@ -345,7 +345,7 @@ def log_lines(
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 
-def ending_lines(run: RunView, view: View, width: int) -> Block:
+def ending_lines(run: JudgedRun, view: View, width: int) -> Block:
     """How a run ended that crashed or was cancelled, and what to do about it."""
     for story in stories(run):
         if story.crash is not None:

@@ -52,7 +52,7 @@ from rltui.facts.story import story_blaming, story_of
 from rltui.facts.story_words import Part
 from rltui.facts.x_axis import against_words, axis_of
 from rltui.pages.findings.lines import finding_block
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
 
@@ -78,7 +78,7 @@ _RELATED: RunSeriesCache[_Kept] = RunSeriesCache()
 
 
 def metric_lines(
-    run: RunView,
+    run: JudgedRun,
     tab: str,
     tag: str,
     view: View,
@@ -124,14 +124,14 @@ def metric_lines(
     return indented([*lines, *chart, *below], margin)[:height]
 
 
-def _about(run: RunView, row: TagRow, view: View) -> str:
+def _about(run: JudgedRun, row: TagRow, view: View) -> str:
     """The tag of a row, or the metric that it is plotted against."""
     series = run.shown(row.tag)
     against = against_words(axis_of(run, series, view.axis), series)
     return against or f"{row.tag}{', min, max' if row.band else ''}"
 
 
-def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> Block:
+def _side(run: JudgedRun, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> Block:
     """Judgement, statistics, meaning and related rows, as far as there is room."""
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
     note = "visible" if zoom.window is not None else ""
@@ -150,7 +150,7 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
     return [*lines, [], *related] if related else lines
 
 
-def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
+def _judgement(run: JudgedRun, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     glyphs = view.glyphs
     found = [f for f in run.findings if f.is_about(row.tag)]
@@ -179,7 +179,7 @@ _LOOKS = {
 }
 
 
-def explain_tag(run: RunView, tag: str, view: View, width: int) -> Block:
+def explain_tag(run: JudgedRun, tag: str, view: View, width: int) -> Block:
     """A metric: its meaning, its limits, why it has its badge now, and the next step."""
     info = run.infos[tag]
     unit = f"   {info.unit}"
@@ -197,7 +197,7 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> Block:
     return [*lines, *paragraph(more, width, MUTED)]
 
 
-def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
+def _facts(run: JudgedRun, tag: str) -> Iterator[tuple[str, str]]:
     """(name, text) pairs; the text is "" where there is nothing to say."""
     info, verdict, last = run.infos[tag], run.verdict, run.shown(tag).last
     if last is not None:
@@ -247,7 +247,7 @@ class Related:
     """Whether one common jump links them rather than their movement throughout."""
 
 
-def related(run: RunView, tag: str) -> tuple[Related, ...]:
+def related(run: JudgedRun, tag: str) -> tuple[Related, ...]:
     """The metrics related to ``tag``: linked ones, the closest first, then other relatives that
     the catalogue names."""
 
@@ -260,7 +260,7 @@ def related(run: RunView, tag: str) -> tuple[Related, ...]:
     return _RELATED.of(run).get(run.shown(tag), make, extend=extend)[1]
 
 
-def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
+def related_lines(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Block:
     """A heading, and a line for each related metric: badge, title, correlation, and by how many
     steps it follows or leads. Empty when nothing is related."""
     items, series = related(run, tag), run.shown(tag)
@@ -301,7 +301,7 @@ def _movement(item: Related) -> Line:
     return [(word, TITLE), (by, MUTED)]
 
 
-def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
+def _related(run: JudgedRun, tag: str, series: Series) -> tuple[Related, ...]:
     expected, others = _candidates(run, tag)
     tags = (expected + others)[:_COMPARED]
     linked, unlinked = [], []
@@ -328,7 +328,7 @@ def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
     return tuple(item for _, item in (*linked, *unlinked))
 
 
-def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correlation | None]:
+def _compared(run: JudgedRun, series: Series, tags: Sequence[str]) -> list[Correlation | None]:
     steps = grid(series.steps)
     mine = _sampled(run, series.tag, steps)
     found = [_sampled(run, tag, steps) for tag in tags]
@@ -338,7 +338,7 @@ def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correla
     return [None if s is None else next(compared) for s in found]
 
 
-def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:
+def _sampled(run: JudgedRun, tag: str, steps: IntArray) -> Sample | None:
     key = "sample", tag, hash(steps.tobytes())
     return kept(run, key, lambda: sample(run.shown(tag), steps))
 
@@ -355,7 +355,7 @@ def _least_link(found: Correlation, expected: bool) -> float:
     return min(least, _CLEAR) if expected else least
 
 
-def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
+def _candidates(run: JudgedRun, tag: str) -> tuple[list[str], list[str]]:
     """Relatives of the catalogue; then vital signs, the metrics of the tab, and all others."""
     info = run.infos[tag]
     keys = run.catalogue.relatives(info.key) if info.key else frozenset()

@@ -21,7 +21,7 @@ from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.devices import Device, Devices, devices_of
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]
 #: Cells of a value with its unit, and of a name at most.
@@ -30,7 +30,7 @@ _VALUE, _NAME = 9, 24
 _KEPT, _SHARE = 8, 0.4
 
 
-def device_lines(run: RunView, view: View, width: int, height: int) -> Block:
+def device_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """The devices in a tab ``height`` lines high: the odd ones first where not all fit."""
     lines: Block = []
     for kind in devices_of(run):

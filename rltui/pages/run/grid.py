@@ -53,7 +53,7 @@ from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.tui.widgets.lines import Lines
 
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
@@ -107,7 +107,7 @@ class DrawQueue:
         self.shown: dict[str, Block] = {}
         """Tag -> what is shown until its chart is drawn; what was drawn last comes last."""
 
-    def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
+    def choose(self, run: JudgedRun, keys: dict[str, Hashable], cursor: str | None) -> None:
         """Choose which of the charts that are not drawn yet (tag -> key) wait: never the one at
         the cursor; first those that were drawn most recently."""
         missing = [tag for tag, key in keys.items() if not is_kept(run, key)]
@@ -127,7 +127,7 @@ class DrawQueue:
 
 
 def grid_lines(
-    run: RunView,
+    run: JudgedRun,
     rows: Sequence[TagRow],
     cursor: str | None,
     cross: int | None,
@@ -171,7 +171,7 @@ def grid_lines(
 
 
 def _chart(
-    run: RunView, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
+    run: JudgedRun, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
 ) -> Block:
     """The chart of a metric without its title, with the crosshair where its axis has the step. The
     plot is kept until the run or the view changes, wherever crosshair and cursor are."""
@@ -208,7 +208,7 @@ def _chart(
     return [*lines, *below]
 
 
-def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
+def _names(run: JudgedRun, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
     """The titles, without the unit that follows them, where they fit; else as long as the longest
     unit and value leave room for."""
     titles, rooms = [], []
@@ -224,7 +224,7 @@ def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tupl
     return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
 
 
-def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
+def _unit(run: JudgedRun, row: TagRow, title: str, view: View, width: int) -> str:
     """The unit, of a tag with steps of its own how far these go; it gives way to the title."""
     unit = row.info.unit
     if has_own_axis(run, row.tag) and view.axis not in ("relative", "wall"):
@@ -234,7 +234,9 @@ def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
     return unit if fits else ""
 
 
-def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
+def _title(
+    run: JudgedRun, row: TagRow, name: str, cross: int | None, view: View, width: int
+) -> Line:
     """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     value, look = row.value, alarm_look(row.level)
@@ -266,7 +268,7 @@ class Grid(Lines):
     class Scrolled(Message):
         """Other charts are visible."""
 
-    def __init__(self, run: RunView, cursor: Callable[[], str | None]) -> None:
+    def __init__(self, run: JudgedRun, cursor: Callable[[], str | None]) -> None:
         super().__init__(self._draw_charts, id="grid")
         self.display = False
         self._run, self._cursor = run, cursor
@@ -295,7 +297,7 @@ class Grid(Lines):
         """The step at the crosshair."""
 
     def show(
-        self, run: RunView, rows: Sequence[TagRow], size: Size, *, other: bool = False
+        self, run: JudgedRun, rows: Sequence[TagRow], size: Size, *, other: bool = False
     ) -> None:
         """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
         a few at a time, so that keys are answered in between."""

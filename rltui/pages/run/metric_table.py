@@ -37,11 +37,11 @@ from rltui.draw.table import Cells, Head, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache
-from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
+from rltui.facts.series_stats import episodes, trend_of
 from rltui.facts.x_axis import span_of
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 
 _LINES: RunSeriesCache[Line] = RunSeriesCache()
@@ -152,12 +152,12 @@ def unit_words(row: TagRow, columns: Table) -> str:
 _Course = tuple[tuple[int, int, float], tuple[Episode, ...]]
 
 
-def _course_of(run: RunView, tag: str) -> _Course:
+def _course_of(run: JudgedRun, tag: str) -> _Course:
     return span_of(run, tag), tuple(episodes(run, tag))
 
 
 def row_line(
-    run: RunView, row: TagRow, columns: Table, view: View, *, cursor: bool, name: str = ""
+    run: JudgedRun, row: TagRow, columns: Table, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
     """One row, without the margin that holds the cursor bar; kept until its points or what the
     rules say of them change.
@@ -215,7 +215,7 @@ def _always_zero(row: TagRow, series: Series, room: Mapping[str, int]) -> str:
     return pad(words, cells) if len(words) <= cells and not series.values.any() else ""
 
 
-def _change(run: RunView, series: Series, cells: int, *, is_old: bool) -> str:
+def _change(run: JudgedRun, series: Series, cells: int, *, is_old: bool) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
     if is_old:
         step = numbers.step(int(series.steps[0]))
@@ -229,7 +229,7 @@ def _change(run: RunView, series: Series, cells: int, *, is_old: bool) -> str:
     return next((x for x in forms if cell_width(x) <= cells), "")
 
 
-def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
+def spark_line(run: JudgedRun, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
     course, glyphs = _course_of(run, tag), view.glyphs
     return _SPARKS.of(run).get(
@@ -240,7 +240,7 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
 
 
 def _spark(
-    run: RunView, series: Series, course: _Course, width: int, glyphs: GlyphSet, judged: bool
+    run: JudgedRun, series: Series, course: _Course, width: int, glyphs: GlyphSet, judged: bool
 ) -> Line:
     (first, last, end), found = course
     known = columns_until(first, last, end, width, narrowest=1.0)
@@ -252,7 +252,7 @@ def _spark(
     return spark_of(digest, last, found, judged, glyphs)
 
 
-def spark_head(run: RunView, cells: int) -> str:
+def spark_head(run: JudgedRun, cells: int) -> str:
     """Head of a column of sparklines: the steps of the run, where ``cells`` hold them."""
     first, last, _ = span_of(run)
     steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
@@ -260,7 +260,7 @@ def spark_head(run: RunView, cells: int) -> str:
 
 
 def section_entries(
-    run: RunView,
+    run: JudgedRun,
     sections: Sequence[Section],
     columns: Table,
     view: View,
@@ -288,7 +288,7 @@ def section_entries(
 
 
 def row_entries(
-    run: RunView, rows: Sequence[TagRow], columns: Table, view: View, margin: int
+    run: JudgedRun, rows: Sequence[TagRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
     names = row_names(rows, columns)
@@ -338,7 +338,7 @@ def fitted(
 
 
 def list_head(
-    run: RunView,
+    run: JudgedRun,
     sections: Sequence[Section],
     columns: Table,
     view: View,
@@ -358,7 +358,7 @@ def list_head(
 
 
 def titled_chart(
-    run: RunView, tag: str, view: View, width: int, height: int, **options: Any
+    run: JudgedRun, tag: str, view: View, width: int, height: int, **options: Any
 ) -> Block:
     """A chart under its title, with unit and tag; ``options``: see
     :func:`~rltui.draw.metric_chart.chart_lines`."""

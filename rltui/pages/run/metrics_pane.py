@@ -62,7 +62,7 @@ from rltui.pages.run.tab import (
     tags_beside,
 )
 from rltui.pages.run_pane import RunPane
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 from rltui.tui.widgets.lines import Lines
 
@@ -91,7 +91,7 @@ class MetricsPane(RunPane):
     MetricsPane #head { height: 1; }
     """
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         super().__init__(run, "rows", tab_layout(OVERVIEW, 80, 24, 0))
         self.grid = Grid(run, lambda: self.items.cursor)
         """The charts that can take the place of the list."""
@@ -120,7 +120,7 @@ class MetricsPane(RunPane):
         yield Lines(self._draw_side, id="side")
         yield self.grid
 
-    def turn_to(self, run: RunView) -> None:
+    def turn_to(self, run: JudgedRun) -> None:
         """Show another run from now on, each tab with the cursor where it was."""
         self._chosen[self._tab] = self.items.chosen
         self._left[self._run.key] = self._chosen
@@ -315,7 +315,7 @@ _LOADS = """
 
 
 def below_lines(
-    run: RunView,
+    run: JudgedRun,
     cursor: str | None,
     view: View,
     layout: PaneLayout,
@@ -349,7 +349,7 @@ def below_lines(
     return [[], *lines, *([[]] * (room - len(lines))), *charts]
 
 
-def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
+def _about(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Block:
     """Findings, statistics and meaning of a row, in at most ``height`` lines."""
     info, inner = run.infos[tag], width - 2
     lines: Block = [[("  ", TEXT), *heading(info.title, width, view, tag)]]
@@ -365,13 +365,13 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block
     return [fit_line(x, width + 2) for x in lines[:height]]
 
 
-def tab_of_devices(run: RunView) -> str:
+def tab_of_devices(run: JudgedRun) -> str:
     """The id of the tab above whose metrics GPUs and nodes stand beside each other."""
     found = {tab.id for tab in tabs_of(run)}
     return next((t for t in ("perf", BALANCE, "system") if t in found), "")
 
 
-def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> Block:
+def top_lines(run: JudgedRun, tab: str, view: View, width: int, height: int) -> Block:
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
     and the cost of waiting for the fullest rank, on Perf (else Balance) GPUs and nodes, elsewhere
     what earns the reward, where its parts are."""
@@ -426,7 +426,7 @@ def _load_line(load: Load, scale: tuple[float, float], width: int) -> Line:
     return columns.line([], row)
 
 
-def _wait_line(run: RunView, load: Load, width: int) -> Line:
+def _wait_line(run: JudgedRun, load: Load, width: int) -> Line:
     """What the average rank waits for the fullest one, per step."""
     found = anatomy(run)
     wait = numbers.duration(load.wait, tenths=True) if load.wait > 0 else "0 s"

@@ -19,7 +19,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.reward import Earned, Part, earned
 from rltui.pages.run.metric_table import spark_head, spark_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Lines of the tab, and cells, that leave room for it.
 _LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
@@ -36,7 +36,7 @@ _HEADS = {"mean": "mean", "change": "overall", "level": "of level", "variance": 
 _HEADS |= {"rise": "of rise", "success": "success"}
 
 
-def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def earning_lines(run: JudgedRun, view: View, width: int, height: int) -> list[Line]:
     """Heading, a line for each part, what pays most first, and a sentence about one that buys the
     rise; a blank line at the end. Empty for a run without parts, and without room."""
     if height < _LEAST_HEIGHT or width < _LEAST_WIDTH:
@@ -71,7 +71,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     return [*lines, []]
 
 
-def _levels(run: RunView, found: Earned) -> dict[str, Level]:
+def _levels(run: JudgedRun, found: Earned) -> dict[str, Level]:
     """The worst badge of each part, by its tag: also that of its spread, its maximum, ..."""
     owners = {run.infos[p.tag].family or p.tag: p.tag for p in found.parts}
     levels = {p.tag: run.verdict.tag_level(p.tag) for p in found.parts}
@@ -90,7 +90,7 @@ def _percent(share: float) -> str:
 
 
 def _part_line(
-    run: RunView, part: Part, name: str, level: Level, columns: Table, view: View
+    run: JudgedRun, part: Part, name: str, level: Level, columns: Table, view: View
 ) -> Line:
     glyphs, alarm = view.glyphs, level >= Level.WATCH
     change = "" if part.moves else "no move"

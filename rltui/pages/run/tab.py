@@ -44,7 +44,7 @@ from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdic
 from rltui.pages.findings.lines import calm_lines, died_lines, first_mover_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries, titled_chart
 from rltui.pages.timing.pane import step_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
@@ -91,7 +91,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
 
 
 def chart_alone(
-    run: RunView, tag: str, cross: int | None, view: View, width: int, height: int
+    run: JudgedRun, tag: str, cross: int | None, view: View, width: int, height: int
 ) -> Block:
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
     told, zoom = told_lines(run, tag, cross, view, width, height), Zoom(cross)
@@ -107,7 +107,7 @@ class OverviewEntries(list[Entry[str]]):
 
 
 def overview_entries(
-    run: RunView,
+    run: JudgedRun,
     sections: Sequence[metrics.Section],
     view: View,
     layout: PaneLayout,
@@ -149,7 +149,7 @@ def overview_entries(
 
 
 def _below_overview(
-    run: RunView, view: View, width: int, room: int
+    run: JudgedRun, view: View, width: int, room: int
 ) -> tuple[Block, tuple[Part, ...]]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
     which parts of the story these are."""
@@ -169,7 +169,7 @@ def _below_overview(
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
 
 
-def _blind_lines(run: RunView, width: int, room: int) -> Block:
+def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
     """The failures that its names cannot show, if there is room for it."""
     if room < 2 or run.report is None:
         return []
@@ -184,7 +184,7 @@ def _lines_of(sections: Sequence[metrics.Section]) -> int:
 
 
 def _short_findings(
-    run: RunView, view: View, layout: PaneLayout, least: int, spare: int = 0
+    run: JudgedRun, view: View, layout: PaneLayout, least: int, spare: int = 0
 ) -> Block:
     """The worst findings and what moved first, above the list of a screen without a side pane; in
     more than a few lines where the list leaves ``least``. ``spare``: lines that a next step may
@@ -199,7 +199,7 @@ def _short_findings(
     return [fit_line(line, width) for line in lines[: limit + spare]]
 
 
-def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]) -> str:
+def first_to_look_at(run: JudgedRun, tab: str, sections: Sequence[metrics.Section]) -> str:
     """The row that the cursor is on when a tab opens: on Overview what the worst story is about,
     elsewhere the first bad row, else the first watch row, else the first one."""
     rows = metrics.rows_in(sections)
@@ -209,7 +209,7 @@ def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]
     return max(rows, key=lambda r: r.level if r.level >= Level.WATCH else Level.UNKNOWN).tag
 
 
-def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
+def tag_to_chart(run: JudgedRun, tab: str, chosen: str | None, cursor: str | None) -> str | None:
     """The tag of the chart right of the list: that at the cursor, but on Overview that of the worst
     story as long as the user has ``chosen`` no row."""
     if tab != metrics.OVERVIEW or chosen is not None:
@@ -217,7 +217,7 @@ def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None)
     return _worst_tag(run) or cursor
 
 
-def _worst_tag(run: RunView) -> str | None:
+def _worst_tag(run: JudgedRun) -> str | None:
     """The setting that began the worst story, else the tag of the worst finding."""
     story = main_story(run)
     if story is None:
@@ -229,7 +229,7 @@ def _worst_tag(run: RunView) -> str | None:
     return tag if tag in run.infos else None
 
 
-def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> Block:
+def empty_lines(run: JudgedRun, filtered: bool, view: View, layout: PaneLayout) -> Block:
     """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
@@ -245,7 +245,7 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) ->
     return [*lines, *note_lines(run.data.files.notes, layout.rows)]
 
 
-def hidden_lines(run: RunView, tab: str, text: str, view: View) -> Block:
+def hidden_lines(run: JudgedRun, tab: str, text: str, view: View) -> Block:
     """How many rows the filter ``text`` hides, and how many of them are bad."""
     shown = {r.tag for r in metrics.rows_in(metrics.tab_sections(run, tab, text))}
     hidden = {r.tag for r in metrics.rows_in(metrics.tab_sections(run, tab))} - shown
@@ -258,7 +258,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> Block:
 
 
 def side_lines(
-    run: RunView,
+    run: JudgedRun,
     tab: str,
     cursor: str | None,
     view: View,
@@ -309,12 +309,12 @@ def side_lines(
     return lines
 
 
-def tags_beside(run: RunView, cursor: str, width: int) -> list[str]:
+def tags_beside(run: JudgedRun, cursor: str, width: int) -> list[str]:
     """The tags whose charts stand in a pane of ``width`` right of the list."""
     return [cursor, *(companions(run, cursor)[:3] if width >= _TWO_CHARTS else ())]
 
 
-def _linked(run: RunView, tag: str) -> list[str]:
+def _linked(run: JudgedRun, tag: str) -> list[str]:
     """The two tags that move with a tag most clearly; none for the first paint, which does not wait
     for it: before there is a verdict."""
     if run.report is None:
@@ -325,7 +325,7 @@ def _linked(run: RunView, tag: str) -> list[str]:
 
 
 def _side_by_side(
-    run: RunView,
+    run: JudgedRun,
     view: View,
     width: int,
     height: int,
@@ -342,7 +342,7 @@ def _side_by_side(
     return side_by_side(left, right, each, 3, height)
 
 
-def companions(run: RunView, cursor: str) -> list[str]:
+def companions(run: JudgedRun, cursor: str) -> list[str]:
     """The other vital signs than that at the cursor: the worst first, then in their order."""
     rows = [r for r in metrics.rows_in(metrics.overview_sections(run)) if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -max(r.judgement.level, Level.OK))]
@@ -357,7 +357,7 @@ class TabSpot:
     end: int
 
 
-def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
+def tab_line(run: JudgedRun, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
     """Line 2, and where each tab is on it.
 
     Tabs are shown whole or not at all: the active one, then bad and watch ones and All, then those
@@ -393,13 +393,13 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
     return fit_line(line, width), spots
 
 
-def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
+def _weight(run: JudgedRun, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
     """Sort key of a tab: the one with the least weight is left out first."""
     matters = _level(run, tab) >= Level.WATCH or tab.id == metrics.ALL
     return tab.id == active, matters, tab.is_main, bool(tab.key)
 
 
-def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
+def _tab_label(run: JudgedRun, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
     """Key, name and badge of a tab; ``form``: with its title, its medium or its short name."""
     is_short = form == "short"
     name = {"title": tab.title, "medium": tab.medium, "short": tab.short}[form]
@@ -419,7 +419,7 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     return [*line, (gap + view.glyphs.badge(level), LEVEL_LOOK[level])]
 
 
-def _level(run: RunView, tab: metrics.Tab) -> Level:
+def _level(run: JudgedRun, tab: metrics.Tab) -> Level:
     if tab.id in (metrics.OVERVIEW, metrics.FINDINGS):
         return run.verdict.mark
     if tab.category is None:

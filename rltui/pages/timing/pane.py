@@ -49,7 +49,7 @@ from rltui.pages.timing.timing_table import (
     stage_rows,
     stages_head,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 from rltui.tui.widgets.lines import Lines
 
@@ -79,7 +79,7 @@ def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -
 # -- one step --------------------------------------------------------------------------------
 
 
-def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
+def step_lines(run: JudgedRun, found: Anatomy, view: View, width: int) -> Block:
     """The time of a step now and usually, and a bar of its stages."""
     newest = f"median of the newest {min(session_limits().stages.recent, len(found.steps))}"
     line: Line = [("One step", TITLE)]
@@ -93,7 +93,7 @@ def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
     return [line, fit_line([(idle + hours + leaf, TEXT)], width), bar] if idle else [line, bar]
 
 
-def _step_words(run: RunView, found: Anatomy, *, short: bool = False) -> Line:
+def _step_words(run: JudgedRun, found: Anatomy, *, short: bool = False) -> Line:
     """The time of a step now, its usual time (not when ``short``), and which stage lengthened it
     since when."""
     whole = found.whole
@@ -117,7 +117,7 @@ def _step_words(run: RunView, found: Anatomy, *, short: bool = False) -> Line:
     return line
 
 
-def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
+def _shares(run: JudgedRun, found: Anatomy) -> list[tuple[str, float, int]]:
     """Label, share and colour of the named stages, then of all others together."""
     if lanes(run):
         return lane_shares(run)
@@ -135,7 +135,7 @@ def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
     return [*parts, (f"other {numbers.percent(rest, whole=True)}", rest, OTHER)]
 
 
-def step_line(run: RunView, view: View, width: int) -> Line | None:
+def step_line(run: JudgedRun, view: View, width: int) -> Line | None:
     """One step in one line, for Overview: its time and a bar of its stages, or where that is too
     short for their names the longest of them; None without any."""
     found = anatomy(run)
@@ -159,7 +159,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
     return fit_line(line, width)
 
 
-def rows_of(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
+def rows_of(run: JudgedRun, found: Anatomy, text: str = "") -> list[StageRow]:
     """The rows of the list that pass the filter ``text``: lanes where a run has them, else
     stages."""
     return (lane_rows if lanes(run) else stage_rows)(run, found, text)
@@ -169,7 +169,7 @@ def rows_of(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
 
 
 def timing_entries(
-    run: RunView, found: Anatomy, view: View, width: int, margin: int, text: str
+    run: JudgedRun, found: Anatomy, view: View, width: int, margin: int, text: str
 ) -> list[Entry[str]]:
     """The stages, and below them the other timings as ordinary rows."""
     rows = rows_of(run, found, text)
@@ -197,7 +197,7 @@ class TimingPane(RunPane):
     TimingPane #stages-head { height: 1; }
     """
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         super().__init__(run, "stages", timing_layout(80, 20, 0))
         self._text = ""
         self.shares = False

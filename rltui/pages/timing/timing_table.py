@@ -40,7 +40,7 @@ from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.run.metric_table import spark_head, spark_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
@@ -118,7 +118,7 @@ def by_cost(anatomy: Anatomy) -> list[Stage]:
     return inside("")
 
 
-def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]:
+def stage_rows(run: JudgedRun, anatomy: Anatomy, text: str = "") -> list[StageRow]:
     """The rows whose title or tag passes the filter ``text``."""
     colours, rows = colours_of(anatomy), []
     for stage in by_cost(anatomy):
@@ -133,7 +133,7 @@ def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]
     return with_whole(run, anatomy, rows, text)
 
 
-def with_whole(run: RunView, anatomy: Anatomy, rows: list[StageRow], text: str) -> list[StageRow]:
+def with_whole(run: JudgedRun, anatomy: Anatomy, rows: list[StageRow], text: str) -> list[StageRow]:
     """The rows that pass the filter ``text``, the whole step as the last of them."""
     if anatomy.total:
         level = run.verdict.tag_level(anatomy.total)
@@ -142,7 +142,7 @@ def with_whole(run: RunView, anatomy: Anatomy, rows: list[StageRow], text: str) 
 
 
 def stage_entries(
-    run: RunView, rows: list[StageRow], columns: Table, view: View, margin: int
+    run: JudgedRun, rows: list[StageRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row."""
     entries: list[Entry[str]] = []
@@ -153,7 +153,7 @@ def stage_entries(
     return entries
 
 
-def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
+def stage_line(run: JudgedRun, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar."""
     glyphs, cost, level = view.glyphs, row.cost, row.level
     badge = ("  ", TEXT) if row.tag is None else badge_span(level, glyphs)
@@ -192,7 +192,7 @@ def _or_none(number: float) -> float | None:
 
 
 def stages_head(
-    run: RunView, columns: Table, width: int, view: View, title: str = "Stages", tail: str = ""
+    run: JudgedRun, columns: Table, width: int, view: View, title: str = "Stages", tail: str = ""
 ) -> Line:
     """The heading of the table: the heads of its columns set into the rule. ``tail``: which
     quantile the column of the tail holds."""
@@ -201,7 +201,7 @@ def stages_head(
 
 
 def stacked_lines(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
+    run: JudgedRun, found: Anatomy, view: View, width: int, height: int, *, shares: bool
 ) -> Block:
     """The stages of every step, stacked: seconds, or shares of the step."""
     usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
@@ -251,7 +251,7 @@ class Frame(NamedTuple):
 
 
 def frame_of(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, least: int = _LABELS
+    run: JudgedRun, found: Anatomy, view: View, width: int, height: int, least: int = _LABELS
 ) -> Frame | None:
     """The frame of a plot in ``width`` x ``height`` with a heading; None where that is too small.
     Labels have at least ``least`` cells."""

@@ -79,7 +79,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         """The line ``at`` its place among all lines, of any width."""
         raise NotImplementedError
 
-    def walled(self, draw: Callable[[], Block], height: int | None = None) -> Block:
+    def isolate_faults(self, draw: Callable[[], Block], height: int | None = None) -> Block:
         """The lines that ``draw`` returns; if it fails, the reason in ``height`` lines."""
         try:  # not the context manager: there is one for each line of a list
             return draw()
@@ -201,7 +201,7 @@ class Lines(LinePainter):
 
     def line_of(self, at: int) -> Line:
         if self._lines is None:
-            self._lines = self.walled(lambda: self._draw(self.size.width, self.size.height))
+            self._lines = self.isolate_faults(lambda: self._draw(self.size.width, self.size.height))
         return self._lines[at] if at < len(self._lines) else []
 
     def invalidate(self) -> None:
@@ -332,7 +332,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         here = entry.id is not None and entry.id == self.cursor
         lines = self._drawn.get((index, here))
         if lines is None:
-            drawn = self.walled(lambda: entry.draw(here), entry.height)
+            drawn = self.isolate_faults(lambda: entry.draw(here), entry.height)
             lines = self._drawn[index, here] = drawn
         return lines[at - self._starts[index]]
 

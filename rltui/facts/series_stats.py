@@ -11,7 +11,7 @@ from rltui.core.level import Level
 from rltui.core.medians import median
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 from rltui.store.series import mean_of
 
@@ -30,7 +30,7 @@ Episode = tuple[int, int | None, Level]
 _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
 
-def newest_of(run: RunView, series: Series) -> float | None:
+def newest_of(run: JudgedRun, series: Series) -> float | None:
     """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
     value = float(series.values[-1]) if series.count else None
     if value is None or not 0 < abs(value) < _TINY:
@@ -38,14 +38,14 @@ def newest_of(run: RunView, series: Series) -> float | None:
     return numbers.on_scale(value, extent_of(run, series).size)
 
 
-def episodes(run: RunView, tag: str) -> Sequence[Episode]:
+def episodes(run: JudgedRun, tag: str) -> Sequence[Episode]:
     """The episodes of what the rules found on this tag, and since when it is the cause of what
     fires."""
     return _episodes(run).get(tag, ())
 
 
 @per_version
-def _episodes(run: RunView) -> Mapping[str | None, Sequence[Episode]]:
+def _episodes(run: JudgedRun) -> Mapping[str | None, Sequence[Episode]]:
     """Tag -> its episodes, for the tags that have some."""
     report, found = run.report, dict[str | None, list[Episode]]()
     if report is None:
@@ -62,12 +62,12 @@ def _episodes(run: RunView) -> Mapping[str | None, Sequence[Episode]]:
     return found
 
 
-def trend_of(run: RunView, series: Series) -> float | None:
+def trend_of(run: JudgedRun, series: Series) -> float | None:
     """The trend of a series of a run as shown, kept until its points change."""
     return _TRENDS.of(run).get(series, trend)
 
 
-def change_of(run: RunView, tag: str) -> tuple[float, int] | None:
+def change_of(run: JudgedRun, tag: str) -> tuple[float, int] | None:
     """The trend of a tag, and how many rows before the newest one it is against."""
     series = run.shown(tag)
     change = trend_of(run, series)
@@ -142,7 +142,7 @@ class Extent(NamedTuple):
 _EXTENTS: RunSeriesCache[Extent] = RunSeriesCache()
 
 
-def extent_of(run: RunView, series: Series) -> Extent:
+def extent_of(run: JudgedRun, series: Series) -> Extent:
     """The extent of a whole series of a run."""
     return _EXTENTS.of(run).get(series, Extent().extended, extend=Extent.extended)
 
