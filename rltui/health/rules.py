@@ -111,7 +111,7 @@ def read_rules(path: Path, given: Given) -> list[Rule]:
     def read(node: Node) -> None:
         rule = _read_rule(node, given)
         if rule.id in rules:
-            node.complain(f"rule {rule.id!r} stands twice")
+            node.complain(f"rule {rule.id!r} is defined twice")
         rules[rule.id] = rule
 
     document.need("rules").each(read)
@@ -143,7 +143,7 @@ def _read_rule(node: Node, given: Given) -> Rule:
         own.named(("name", "title", *_OF_VARIANTS))
         variant_id = f"{head.id}.{own.need('name').text()}"
         if variant_id in variants:
-            node.complain(f"variant {variant_id!r} stands twice")
+            node.complain(f"variant {variant_id!r} is defined twice")
         variants[variant_id] = _read_variant(variant_id, head.title, own, table, given)
 
     nodes = table.read("variants", Node.items, ())

@@ -71,7 +71,7 @@ def test_unknown_metric(tmp_path: Path) -> None:
 
 
 def test_rule_twice(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="stands twice"):
+    with pytest.raises(DocumentError, match="is defined twice"):
         load(tmp_path, GOOD + GOOD.split("rules:\n")[1])
 
 
