@@ -3,6 +3,7 @@ project, and for each symptom by itself."""
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ BACK = r"[Gg]o back|[Rr]esume (?:from|before)|[Cc]ontinue from"
 LOGS = sorted(p for d in (DEV, CORPORA / "field") for p in d.glob("*/*" if d == DEV else "*"))
 
 
-def told(path: object) -> Iterator[tuple[frozenset[str], list[Diagnosis], int]]:
+def told(path: Path) -> Iterator[tuple[frozenset[str], list[Diagnosis], int]]:
     """Words for the kind of each run of a log, its open diagnoses, and its first step."""
     store, catalogue, engine = Store(), load_catalogue(), Engine(load_rules())
     for batch in Reader([path]).read_all():
@@ -44,7 +45,7 @@ def told(path: object) -> Iterator[tuple[frozenset[str], list[Diagnosis], int]]:
 
 @pytest.mark.skipif(not LOGS, reason=f"no corpus at {CORPORA}")
 @pytest.mark.parametrize("path", [p for p in LOGS if p.is_dir()], ids=lambda p: p.name)
-def test_what_is_told_of_a_run_speaks_of_what_it_has(path: object) -> None:
+def test_what_is_told_of_a_run_speaks_of_what_it_has(path: Path) -> None:
     for kinds, found, _ in told(path):
         facts = {d.symptom.fact for d in found}
         for diagnosis in found:
