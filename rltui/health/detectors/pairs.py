@@ -199,14 +199,15 @@ def climbs(
     full: float = np.inf,
 ) -> Signal:
     """The value, its sign dropped, grows without end: it is ``factor`` times its start and above
-    ``floor``, or as much again as it has risen takes it to where it is ``full``; and in the newest
-    half of the rows so far, as in all, its rank correlation with their number is ``correlation`` or
-    more: it neither jumps nor settles. Not once what is ``sampled`` has certainly moved: only a
-    policy that changes does that. ``end``: the step at which, at the ``pace`` of that half, it is
-    full, without a limit twice as much."""
+    ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
+    where it is ``full``; and in that half, as in all rows, its rank correlation with their number
+    is ``correlation`` or more: it neither jumps nor settles. Not once what is ``sampled`` has
+    certainly moved: only a policy that changes does that. ``end``: the step at which, at the
+    ``pace`` of that half, it is full, without a limit twice as much."""
     n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
-    far = (x >= np.maximum(floor, factor * start)) | (x - start >= full - x)
+    risen = x - x[np.arange(n) // 2]
+    far = (x >= np.maximum(floor, factor * start)) | (risen >= full - x)
     tied, pace = constant(n, np.nan), constant(n, np.nan)
     for look, following in looks(4 * EARLY, n):
         if far[look - 1 : following - 1].any():
