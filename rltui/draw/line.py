@@ -147,7 +147,8 @@ def badge_span(level: Level, glyphs: GlyphSet) -> Span:
 
 def line_width(line: Iterable[Span]) -> int:
     """Width of the line in cells."""
-    return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
+    text = "".join([text for text, _ in line])
+    return len(text) if text.isascii() else cell_width(text)
 
 
 def plain(line: Iterable[Span]) -> str:

@@ -220,10 +220,10 @@ def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     single = any(s.certain or s.event for s in signals.values())
     least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
     lasted = (s for s in found if s.open or s.worth >= least)
-    return [s for s in lasted if s.open or not _is_forgotten(signals, s, bad)], bad
+    return [s for s in lasted if s.open or not is_forgotten(signals, s, bad)], bad
 
 
-def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
+def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
     """Whether an episode that is over was none."""
     if all(signal.forgotten is None for signal in signals.values()):
         return False

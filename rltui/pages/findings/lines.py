@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, counted, fit_middle, pad, spaced, words_match
+from rltui.core.text import cell_width, clean, counted, fit_middle, spaced, words_match
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -21,14 +21,13 @@ from rltui.draw.line import (
     Line,
     Token,
     badge_span,
-    column,
     fit_line,
     indented,
     style,
     with_end,
 )
 from rltui.draw.prose import fact_table, named_lines, paragraph, whole_clauses, wrap
-from rltui.draw.table import heading, title_lines
+from rltui.draw.table import Cells, heading, table_for, title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -48,8 +47,13 @@ from rltui.formats.log_sign import bare
 from rltui.health.model import Finding, FindingState
 from rltui.session import JudgedRun
 
-#: Below this width there is one word for the change.
-_BOTH_VALUES = 58
+#: What moved first: where there is room the values before and after, else one word for the change.
+_MOVES = """
+    title step change before> arrow after factor
+ 69   18   12    -      9      1     9     *
+ 58   18   12    -      9      1     9     -
+  0   18   12    1*     -      -     -     -
+"""
 #: Cells of the names of the facts, with a blank, and the fewest for evidence in a line.
 STORY_NAMES, _LEAST_EVIDENCE = 13, 20
 
@@ -246,20 +250,20 @@ def first_mover_lines(story: Story, view: View, width: int, height: int) -> Bloc
     note = f"around {run.step_word} {numbers.step(moves[0].step)}"
     lines = [heading("What moved first", width, view, note)]
 
+    columns = table_for(_MOVES, width)
     for rank, move in enumerate(moves[: height - 1], 1):
-        title = run.infos[move.tag].title
         look = LEVEL_BOLD[run.verdict.level] if move.is_setting else TEXT
-        line: Line = [(f"{rank} ", ACCENT), column(title, 19, look)]
-        line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
-        if width < _BOTH_VALUES:
-            line.append((findings.change_words(move), MUTED))
-        else:
-            before, after = numbers.value(move.before), numbers.value(move.after)
-            line.append((pad(before, 9, right=True) + " → ", MUTED))
-            line.append((pad(after, 9) + " ", look if move.is_setting else STRONG))
-        if width >= 69 and move.factor is not None:
-            line.append((numbers.factor(move.factor), MUTED))
-        lines.append(line)
+        cells: Cells = {
+            "title": (run.infos[move.tag].title, look),
+            "step": (f"{run.step_word} {numbers.step(move.step)}", MUTED),
+            "change": (findings.change_words(move), MUTED),
+            "before": (numbers.value(move.before), MUTED),
+            "arrow": ("→", MUTED),
+            "after": (numbers.value(move.after), look if move.is_setting else STRONG),
+        }
+        if move.factor is not None:
+            cells["factor"] = numbers.factor(move.factor), MUTED
+        lines.append(columns.line([(f"{rank} ", ACCENT)], cells))
 
     return lines
 
