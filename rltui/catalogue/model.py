@@ -383,6 +383,11 @@ class Recognition(NamedTuple):
     reasons: tuple[str, ...]
     scope: Scope = Scope()
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Words for its kind of training: scenario, and algorithm in lower case."""
+        return frozenset((self.scenario.id, (self.algorithm or "").lower()))
+
 
 class Explanation(NamedTuple):
     """Answer of ``rltui explain NAME`` for a name."""

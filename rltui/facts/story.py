@@ -190,10 +190,19 @@ def _ended(run: JudgedRun, told: Iterable[Story]) -> Iterator[Story]:
         return
     shown = (s for s in symptoms().values() if run.infos and s.ending and s.ending in crash.reason)
     symptom = next(shown, None)
-    known = next((s for s in told if any(d.symptom is symptom for d in s.diagnoses)), None)
+    known = next(
+        (
+            s
+            for s in told
+            if any(symptom is not None and d.symptom.id == symptom.id for d in s.diagnoses)
+        ),
+        None,
+    )
     if symptom is None or known is not None:
         yield Story(run, crash.kind.value, level, Harm.FATAL, crash=crash, same=known)
         return
+    if run.recognition is not None:
+        symptom = symptom.worded(run.recognition.kinds)
     lead = Diagnosis(symptom, level, (), run.data.last_step, None)
     yield Story(run, symptom.id, level, symptom.harm, diagnoses=(lead,), lead=lead, crash=crash)
 

@@ -42,8 +42,9 @@ class Part(Enum):
 def action(story: Story) -> str:
     """The next step, the same on every surface: what the log itself asks for, where the time of a
     slow step goes, then what helps."""
+    users = "" if story.crash is None else story.crash.users
     if story.same is not None:
-        return action(story.same)
+        return spaced(action(story.same), users, by=" ")
     setting, top = story.setting, story.top
     helps = story.advice
     if setting is not None and top is not None and not top.is_over:
@@ -54,7 +55,7 @@ def action(story: Story) -> str:
         }
         helps = knowledge().restore.format(**known)
     if story.crash is not None:
-        return helps
+        return spaced(helps, users, by=" ")
     asked = dict.fromkeys(c.advice for c in story.complaints if c.advice)
     return spaced(*asked, _slowest(story), helps, by=" ")
 

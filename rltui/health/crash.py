@@ -23,6 +23,7 @@ GOES_ON = 12
 GOES_ON_EARLY = 3
 #: Longest reason and longest quoted line, in characters.
 MAX_REASON, MAX_LINE = 60, 300
+_MOST_USERS = 3
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
 
@@ -41,6 +42,8 @@ class ExitStatus(NamedTuple):
     """False where the process may have caught the error: believe it once the log stays quiet."""
     after: tuple[str, ...] = ()
     """Later reasons why the run stopped, in the words of a reason, oldest first."""
+    users: str = ""
+    """Sentence about the processes that used most of the memory, where the log lists them."""
 
 
 def _weight(node: Node) -> int:
@@ -61,6 +64,8 @@ class Ending(NamedTuple):
     certain: bool = True
     rowless: bool = False
     """Whether it counts only in a log without any row."""
+    users: Patterns = ()
+    """Patterns of lines with the ``size`` in GB and ``name`` of a process that used the memory."""
     says: Patterns = ()
     """Patterns of complaints about this reason while the training goes on."""
 
@@ -170,12 +175,22 @@ def _from_lines(
                 cause.sign.source,
                 certain=failed or any(s.sign.certain for s in seen),
                 after=tuple(dict.fromkeys(r for r in stops if r != cause.sign.reason)),
+                users=_users(cause.sign, lines[cause.at :]),
             )
         if not stops:
             return None
         thrown = []  # the process went on after these; something stopped it later
 
     return None
+
+
+def _users(sign: Ending, lines: list[str]) -> str:
+    """Sentence about the processes that used most of the memory, where the log lists them."""
+    found = (first_match(sign.users, line) for line in lines)
+    sizes = [(float(m["size"]), m["name"]) for m in found if m is not None]
+    largest = sorted(sizes, reverse=True)[:_MOST_USERS]
+    listed = ", ".join(f"{_cut(name, MAX_REASON)} ({size:g} GB)" for size, name in largest)
+    return f"Largest users: {listed}." if listed else ""
 
 
 def _sign_in(

@@ -8,6 +8,7 @@ just before is the cause of all that began then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -53,6 +54,8 @@ class Facts(NamedTuple):
     vital: tuple[str, ...]
     """Metric keys whose moves are worth a line."""
     tags: Mapping[str, Judgement]
+    kinds: frozenset[str] = frozenset()
+    """Scenario and algorithm."""
 
     def by_metric(self) -> dict[str, str]:
         """Metric key -> its first tag that has points."""
@@ -96,7 +99,9 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
-    found = _begun(_folded(_shown(findings, present, pace, facts.gained(present)), pace))
+    found = _folded(_shown(findings, present, pace, facts.gained(present)), pace)
+    kinds = {*facts.kinds, *(d.symptom.fact for d in found if not d.is_over)}
+    found = [d._replace(symptom=d.symptom.worded(kinds)) for d in _begun(found, pace)]
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
@@ -149,7 +154,7 @@ def _shown(
 
 def _own(symptom: Symptom, left: list[Finding], pace: Pace, gained: set[str]) -> list[Finding]:
     """The findings that show a symptom, and what is joined to them."""
-    own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title, gained)]
+    own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title, gained, f.evidence.facts)]
     if symptom.together > 1:
         own = _together(own, symptom.together, pace)
     joined = (f for f in left if f not in own and symptom.is_joined_by(f.rule, f.metric))
@@ -183,7 +188,7 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     out: list[Diagnosis] = []
     for diagnosis in found:
         causes = (d for d in out if _explains(d, diagnosis, pace))
-        cause = min(causes, key=lambda d: d.is_over, default=None)
+        cause = min(causes, key=_as_cause, default=None)
         if cause is not None:
             tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
             diagnosis = diagnosis._replace(explained_by=tops[diagnosis.symptom.id])
@@ -191,13 +196,20 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     return out
 
 
-def _begun(found: list[Diagnosis]) -> list[Diagnosis]:
+def _as_cause(diagnosis: Diagnosis) -> tuple[bool, float]:
+    """The place of a symptom among those that explain one: what holds first, then what began
+    first."""
+    since = diagnosis.since_step
+    return diagnosis.is_over, -math.inf if since is None else since
+
+
+def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     """Each story below the earlier one that began it, where cause and effect can be either way
     round."""
     tops = {d.symptom.id: d.explained_by or d.symptom.id for d in found}
     for top in found:
         known = top.symptom.id
-        earlier = [d for d in found if known in d.symptom.begins and _leads(d, top)]
+        earlier = [d for d in found if _begins(d, top, pace)]
         if earlier and top.explained_by is None:
             first = min(earlier, key=lambda d: d.since_step or 0).symptom.id
             head = tops[first] if tops[first] != known else first
@@ -206,11 +218,17 @@ def _begun(found: list[Diagnosis]) -> list[Diagnosis]:
     return [d._replace(explained_by=None if at == d.symptom.id else at) for d, at in heads]
 
 
-def _leads(one: Diagnosis, other: Diagnosis) -> bool:
-    """Whether ``one`` is the earlier and no milder."""
-    if one.since_step is None or other.since_step is None or one.is_over:
+def _begins(one: Diagnosis, other: Diagnosis, pace: Pace) -> bool:
+    """Whether ``one`` can bring about the ``other`` above it, is the earlier, and no milder."""
+    known, cause = other.symptom.id, one.symptom
+    if known not in (*cause.begins, *cause.brings) or one.since_step is None or one.is_over:
         return False
-    return one.since_step < other.since_step and one.level >= other.level
+    since = other.since_step
+    if known in cause.brings:
+        is_earlier = one.since_step <= (pace.first if since is None else since)
+    else:
+        is_earlier = since is not None and one.since_step < since
+    return is_earlier and one.level >= other.level
 
 
 def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:

@@ -136,7 +136,7 @@ class Engine:
         ]
         memory.version = run.version
         vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        memory.report = make_report(run, infos, answers, vital, memory.unfit)
+        memory.report = make_report(run, infos, answers, vital, memory.unfit, recognition.kinds)
         if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
 

@@ -54,11 +54,12 @@ def make_report(
     answers: Answers,
     vital: tuple[str, ...] = (),
     unfit: Collection[str] = (),
+    kinds: frozenset[str] = frozenset(),
 ) -> Report:
     """The report of a run from the answers of all its tasks.
 
     ``vital``: metric keys whose moves are worth naming beside a finding; ``unfit``: tags whose
-    documented range is not for such a run.
+    documented range is not for such a run; ``kinds``: words for its kind of training.
     """
     answers = _by_harm(run, infos, answers)
     yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
@@ -68,7 +69,7 @@ def make_report(
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit, findings)
-    diagnosed = _diagnosed(run, infos, findings, tags, vital)
+    diagnosed = _diagnosed(run, infos, findings, tags, vital, kinds)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
     rows = 0
@@ -139,6 +140,7 @@ def _diagnosed(
     findings: Iterable[Finding],
     tags: Mapping[str, Judgement],
     vital: tuple[str, ...],
+    kinds: frozenset[str],
 ) -> Diagnosed:
     """The stories of the tags on the main axis: steps of another one have no order with them."""
     elsewhere = run.off_axis
@@ -146,7 +148,7 @@ def _diagnosed(
     judged = {t: j for t, j in tags.items() if t not in elsewhere}
     found = [f for f in findings if f.tag not in elsewhere]
 
-    return diagnose(found, Facts(run, own, vital, judged))
+    return diagnose(found, Facts(run, own, vital, judged, kinds))
 
 
 def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[Finding]:

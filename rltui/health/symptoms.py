@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
 from rltui.core.yaml_document import Node
@@ -67,10 +68,21 @@ class Sign(NamedTuple):
     """Words in the reason of an exit, instead of a rule."""
     gained: tuple[str, ...] = ()
     """Metric keys, one of which must be well and above its start; empty for none."""
+    zero: str = ""
+    """Fact of the detector that must be 0; "" for none."""
 
-    def fits(self, rule: str, metric: str | None, title: str, gained: Collection[str]) -> bool:
-        """Whether a finding of this rule and title on this metric is such a sign beside metrics
-        that ``gained``."""
+    def fits(
+        self,
+        rule: str,
+        metric: str | None,
+        title: str,
+        gained: Collection[str],
+        facts: Mapping[str, object],
+    ) -> bool:
+        """Whether a finding of this rule and title on this metric is such a sign, with the
+        ``facts`` of its evidence, beside metrics that ``gained``."""
+        if self.zero and facts.get(self.zero) != 0:
+            return False
         if self.gained and not set(self.gained) & set(gained):
             return False
         if (
@@ -88,6 +100,16 @@ def _matches(metric: str | None, patterns: tuple[str, ...]) -> bool:
 
 def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
     return lambda node: tuple(read_record(n, Check, first=first) for n in node.items())
+
+
+class Wording(NamedTuple):
+    """Words of a symptom for one kind of run."""
+
+    kinds: Annotated[tuple[str, ...], Keyed("for")]
+    """Scenarios, algorithms and facts, one of which must be true of the run."""
+    causes: str = ""
+    """Usual causes; "" for those of the symptom."""
+    advice: str = ""
 
 
 class Symptom(NamedTuple):
@@ -108,9 +130,21 @@ class Symptom(NamedTuple):
     logged: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
+    brings: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
     at_start: str = ""
+    words: tuple[Wording, ...] = ()
+    fact: str = ""
+    """Fact about a run that has it, for the words of others."""
+
+    def worded(self, kinds: Collection[str]) -> Symptom:
+        """The symptom in the words for a run of these kinds."""
+        other = next((w for w in self.words if set(w.kinds) & set(kinds)), None)
+        if other is None:
+            return self
+        causes, advice = other.causes or self.causes, other.advice or self.advice
+        return self._replace(causes=causes, advice=advice)
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -123,15 +157,20 @@ class Symptom(NamedTuple):
         return next((sign.ending for sign in self.found if sign.ending), "")
 
     def shown_by(
-        self, rule: str, metric: str | None, title: str, gained: Collection[str] = ()
+        self,
+        rule: str,
+        metric: str | None,
+        title: str,
+        gained: Collection[str] = (),
+        facts: Mapping[str, object] = MappingProxyType({}),
     ) -> bool:
-        """Whether a finding of this rule and title on this metric shows the symptom, beside metrics
-        that ``gained``."""
-        return any(sign.fits(rule, metric, title, gained) for sign in self.found)
+        """Whether a finding of this rule and title on this metric shows the symptom, with the
+        ``facts`` of its evidence, beside metrics that ``gained``."""
+        return any(sign.fits(rule, metric, title, gained, facts) for sign in self.found)
 
     def is_joined_by(self, rule: str, metric: str | None) -> bool:
         """Whether a finding of this rule on this metric is a part of it, where others show it."""
-        return any(sign.fits(rule, metric, sign.title or "", ()) for sign in self.joined)
+        return any(sign.fits(rule, metric, sign.title or "", (), {}) for sign in self.joined)
 
     def is_about(self, keys: Collection[str]) -> bool:
         """Whether it counts in a run that logs these metrics."""

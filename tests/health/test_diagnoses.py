@@ -142,6 +142,14 @@ def test_a_usual_schedule_is_no_cause(rate: list[float]) -> None:
     assert diagnosed_of(found, {"lr.actor": rate}).cause is None
 
 
+def test_a_schedule_that_ends_at_0_is_no_cause() -> None:
+    found = [finding("reward_drop", 60, "reward.mean")]
+    ends = [0.01 * (60 - i) for i in range(1, 61)]
+    assert diagnosed_of(found, {"hyper.entropy_coef": ends}).cause is None
+    cut = [0.6] * 58 + [0.0] * 2
+    assert diagnosed_of(found, {"hyper.entropy_coef": cut}).cause is not None
+
+
 def test_a_setting_that_follows_the_symptom_is_no_cause() -> None:
     found = [finding("kl_blowup", 30, "kl.old_new")]
     coefficient = [0.1] * 35 + [0.4] * 25

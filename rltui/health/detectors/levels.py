@@ -185,7 +185,7 @@ def relative(
 
 
 @detector(
-    roles=("second",),
+    roles=("second", "part"),
     facts=("start", "change", "middle"),
     higher=("factor", "floor", "least_second", "always"),
 )
@@ -203,13 +203,15 @@ def grown(
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it. What belongs at ``zero`` is measured from there.
+    is at least that, and never without it. What belongs at ``zero`` is measured from there. A value
+    that a ``part`` of it is as large as, signs dropped, may be nothing else.
     """
     x = rows.x - zero
     x = np.abs(x) if absolute else x
     start = start_median(x, EARLY)
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
     limit = np.fmin(limit, always) if np.isfinite(always) else limit
+    limit = np.where(np.abs(rows.x) <= np.abs(rows.other("part")), np.nan, limit)
     beyond = x >= limit
     if least_second > 0:
         beyond &= rows.other("second") >= least_second

@@ -16,6 +16,7 @@ from rltui.health.detectors.progress import (
     gains,
     gains_of,
     is_short,
+    moved,
     rises,
     wanted,
 )
@@ -184,37 +185,52 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     )
 
 
-@detector(roles=("rate",), facts=("start", "change", "middle", "correlation"))
-def accumulates(rows: Rows, *, factor: float, floor: float, correlation: float) -> Signal:
-    """The value, its sign dropped, grows with the sum of the ``rate`` so far, without one with the
-    number of rows: it is ``factor`` times its start and above ``floor``, and since it left its
-    level its correlation with that sum is ``correlation`` or more: it neither jumps nor settles."""
-    n, x = rows.count, np.abs(rows.x)
-    rate = rows.other("rate", 1.0)
-    total = np.cumsum(np.nan_to_num(np.abs(rate)))
-    start, tied = start_median(x, EARLY), constant(n, np.nan)
-    far = x >= np.maximum(floor, factor * start)
+@detector(
+    roles=("sampled",),
+    facts=("start", "change", "middle", "correlation", "pace", "end"),
+    higher=("factor", "floor", "correlation"),
+)
+def climbs(
+    rows: Rows,
+    *,
+    correlation: float,
+    factor: float = np.inf,
+    floor: float = 0.0,
+    full: float = np.inf,
+) -> Signal:
+    """The value, its sign dropped, grows without end: it is ``factor`` times its start and above
+    ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
+    where it is ``full``; and in that half, as in all rows, its rank correlation with their number
+    is ``correlation`` or more: it neither jumps nor settles. Not once what is ``sampled`` has
+    certainly moved: only a policy that changes does that. ``end``: the step at which, at the
+    ``pace`` of that half, it is full, without a limit twice as much."""
+    n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
+    start = start_median(x, EARLY)
+    risen = x - x[np.arange(n) // 2]
+    far = (x >= np.maximum(floor, factor * start)) | (risen >= full - x)
+    tied, pace = constant(n, np.nan), constant(n, np.nan)
     for look, following in looks(4 * EARLY, n):
         if far[look - 1 : following - 1].any():
-            usual = np.flatnonzero(x[:look] <= 2 * start[look - 1])
-            begin = min(int(usual[-1]) if len(usual) else 0, look - 2 * EARLY)
-            tied[look - 1 : following - 1] = _correlation(total[begin:look], x[begin:look])
-    tied[~far] = np.nan
-    beyond = far & (tied >= correlation)
-    change = np.where(start > 0, x / start, np.nan)
+            half = slice(look // 2, look)
+            both = (rank_correlation(steps[part], x[part]) for part in (slice(look), half))
+            tied[look - 1 : following - 1] = min(both)
+            late, early = slice(look - EARLY, look), slice(look // 2, look // 2 + EARLY)
+            went = steps[late].mean() - steps[early].mean()
+            pace[look - 1 : following - 1] = (x[late].mean() - x[early].mean()) / went
+    tied[~far] = pace[~far] = np.nan
+    beyond = tied >= correlation
+    if beyond.any():
+        beyond &= ~moved(rows, "sampled")
+    left = (full if np.isfinite(full) else 2 * x) - x
     return Signal(
         beyond=beyond,
         statistic=tied,
         threshold=constant(n, correlation),
-        name="correlation with the sum so far",
-        facts={"start": start, "change": change, "middle": rows.x, "correlation": tied},
-    )
-
-
-def _correlation(a: FloatArray, b: FloatArray) -> float:
-    a, b = a - a.mean(), b - b.mean()
-    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / spread if spread > 0 else float("nan")
+        name="rank correlation with the number of rows",
+        facts={"start": start, "change": part_of(x, start), "middle": rows.x,
+               "correlation": tied, "pace": pace, "end": steps + left / pace},
+        forgotten=np.ones(n, dtype=bool),
+    )  # fmt: skip
 
 
 @detector(facts=("start", "change", "middle"), higher=("factor", "floor"))

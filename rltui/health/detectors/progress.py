@@ -64,7 +64,8 @@ def never_rose(
     most actions are random, by the ``exploration`` rate, count only as what a run may rise from:
     what acts at random gains nothing. With ``equal`` only runs of which all rows are the same are
     judged, without it only others; rows that are all equal although a ``spread`` is not zero are no
-    measure: they were normalised.
+    measure: they were normalised. What continues another training, see :func:`continues`, may have
+    risen in that.
     """
     n, (gain, certainty) = rows.count, wanted(sure=sure)
     begins = after_exploring(rows)
@@ -83,6 +84,8 @@ def never_rose(
         beyond &= (change < gain) | (change < certainty * doubt)
     beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
+    is_part = continues(rows)
+    beyond &= ~is_part
     spread = rows.others.get("spread")
     if spread is not None and equal:
         beyond &= np.cumsum(np.abs(spread) > 0) == 0
@@ -101,7 +104,15 @@ def never_rose(
             (size <= -gain, "it got worse"),
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
+        silent=bool(is_part.all()),
     )  # fmt: skip
+
+
+def continues(rows: Rows) -> BoolArray:
+    """(n,) whether the rows so far are the smaller part of a training: more of its steps lie before
+    the first row than behind it."""
+    first = rows.steps[:1]
+    return np.asarray(rows.steps - first < first)
 
 
 @detector(roles=("reward", "explained"), facts=("start", "late", "gain", "count"))
@@ -202,6 +213,14 @@ def _rises(rows: Rows) -> BoolArray:
     return risen
 
 
+def moved(rows: Rows, role: str) -> BoolArray:
+    """(n,) whether another metric has certainly risen or fallen so far; never without it."""
+    if role not in rows.others:
+        return np.zeros(rows.count, dtype=bool)
+    found: BoolArray = rises(rows, role) | fell(_beside(rows, role)).beyond
+    return np.logical_or.accumulate(found)
+
+
 def _beside(rows: Rows, role: str) -> Rows:
     """The rows of a metric that is logged beside, with 0 in its gaps."""
     known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
@@ -244,7 +263,10 @@ def _spread(x: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @detector(
-    anew=True, rising=True, facts=("best", "least", "lost", "middle", "count"), higher=("sure",)
+    anew=True,
+    rising=True,
+    facts=("best", "least", "lost", "middle", "count", "won"),
+    higher=("sure",),
 )
 def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from
@@ -254,7 +276,8 @@ def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     short beside the run is none. The fall must be 4 (6) times what two such means differ by chance,
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
     ones before, as far as these do. A row of a ``held_out`` score is worth two: so means are of
-    half as many.
+    half as many. ``won`` is 1 where the best was certainly above the first rows, or farther above
+    these than the lowest mean is below them; 0 where there was nothing that could be lost.
     """
     least = _LEAST // (1 + held_out)
     key = "fell", sure, least
@@ -263,7 +286,7 @@ def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
 
 def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     n = rows.count
-    out = np.full((6, n), np.nan)
+    out, needed = np.full((6, n), np.nan), np.full(n, np.nan)
     for begin, fall, luck in rows.once(("falls", shortest), lambda: _falls(rows, shortest)):
         end = begin + len(luck)
         part, best, _, mean, _, chance = fall
@@ -272,14 +295,19 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
         errors *= 1 + (errors**2 + 1) / (4 * np.arange(begin + 1, end + 1))
         sure = (part >= lost) & (best - mean >= errors * chance)
         # of two windows at one row the one that lost more, of equal ones the shorter
-        np.copyto(out[:, begin:end], fall, where=sure & ~(part <= out[0, begin:end]))
+        more = sure & ~(part <= out[0, begin:end])
+        np.copyto(out[:, begin:end], fall, where=more)
+        np.copyto(needed[begin:end], errors * chance, where=more)
 
     part, best, least, mean, size, chance = out
     found = np.isfinite(part)
     short = rows.once(("short", shortest), lambda: _means(rows, shortest)[0])
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
+    first = _first_means(rows, size)[origin]
     best, least = best[origin], least[origin]
+    won = best - first
+    risen = (won >= needed[origin]) | (won >= first - least)
     part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
     return Signal(
         beyond=beyond,
@@ -293,8 +321,14 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         held=~found,
         facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
-               "count": np.where(found, size, shortest)},
+               "count": np.where(found, size, shortest), "won": risen * 1.0},
     )  # fmt: skip
+
+
+def _first_means(rows: Rows, size: FloatArray) -> FloatArray:
+    """(n,) mean of so many first rows."""
+    known = np.nan_to_num(size, nan=1.0).astype(np.int64)
+    return np.asarray(_sums_of(rows)[0][known] / known + rows.x[:1])
 
 
 def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]]:

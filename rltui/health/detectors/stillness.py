@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.progress import rises
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
@@ -19,9 +19,15 @@ _OTHER_ROW = -np.inf
 _DIGITS, _EXACT = 3, 1e-6
 
 
-@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
+@detector(roles=("loss",), all_rows=True, finite_is_quiet=True, facts=("count",))
 def non_finite(
-    rows: Rows, *, after_finite: bool = False, lasts: bool = False, patience: int = 0
+    rows: Rows,
+    *,
+    after_finite: bool = False,
+    lasts: bool = False,
+    patience: int = 0,
+    skipped: bool = False,
+    taken: bool = False,
 ) -> Signal:
     """NaN or infinite. What comes a third time comes again and again: it is over once it stays
     away for three times as long as it usually did, else at the first finite row.
@@ -29,6 +35,8 @@ def non_finite(
     ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
+    ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
+    row, so that its update was left out; ``taken``: only where they do not.
     """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
@@ -40,21 +48,50 @@ def non_finite(
         wrong &= (np.cumsum(back) <= 1) | rare
     own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
     wrong &= (seen != 1) | (np.cumsum(seen) > patience)
+    every, stretch = wrong, _stretch(wrong)
+    left_out = _left_out(rows, wrong, stretch)
+    if skipped or taken:
+        wrong = wrong & (left_out == skipped)
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
-    again, sure = times > 2, 2 * CERTAIN[1]
+    again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
     since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
     return Signal(
         certain=True,
         beyond=wrong,
-        onset=np.where(again, int(np.argmax(wrong)), own) if len(wrong) else own,
+        onset=np.where(again, int(np.argmax(wrong)), stretch if skipped else own)
+        if len(wrong)
+        else own,
         evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
-        facts={"count": np.cumsum(wrong).astype(np.float64)},
+        facts={"count": np.cumsum(every).astype(np.float64)},
         silent=(after_finite or lasts) and never,
+        forgotten=_is_followed(left_out, stretch) if taken else None,
     )
+
+
+def _stretch(wrong: BoolArray) -> IntArray:
+    """(n,) first row of the stretch of ``wrong`` rows that a row is in, else the row itself."""
+    own = np.arange(len(wrong))
+    last_right = np.maximum.accumulate(np.where(wrong, -1, own)) if len(own) else own
+    return np.asarray(np.where(wrong, last_right + 1, own))
+
+
+def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
+    """(n,) whether a ``loss`` has changed since the first row of the stretch of ``wrong`` rows that
+    a row is in, to another finite value."""
+    loss = rows.others.get("loss")
+    if loss is None or not wrong.any():
+        return np.zeros(rows.count, dtype=bool)
+    changes = np.cumsum(np.nan_to_num(steps_of(loss)) != 0)
+    return np.asarray(wrong & (changes > changes[stretch]))
+
+
+def _is_followed(left_out: BoolArray, stretch: IntArray) -> BoolArray:
+    """(n,) whether an update of the same stretch turned out to be left out."""
+    return np.isin(stretch, stretch[left_out])
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
@@ -75,6 +112,28 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
+    )
+
+
+@detector(facts=("lowest", "count"))
+def never_below(rows: Rows, *, limit: float) -> Signal:
+    """No row so far was below ``limit``; not while the rows have certainly fallen: then they will
+    be."""
+    n = rows.count
+    least = np.minimum.accumulate(rows.x) if n else rows.x
+    still = least >= limit
+    if still.any():
+        down = rows.once("negative", lambda: Rows(-rows.x, rows.steps))
+        still &= ~rises(down)
+    return Signal(
+        beyond=still,
+        statistic=least,
+        threshold=constant(n, limit),
+        name="lowest so far",
+        facts={"lowest": least, "count": np.arange(1.0, n + 1)},
+        onset=np.zeros(n, dtype=np.int64),
+        evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
+        forgotten=np.ones(n, dtype=bool),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.detectors.progress import gain_now, gains, never_fell
+from rltui.health.detectors.registry import DETECTORS
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
@@ -151,3 +152,27 @@ def test_a_clear_rise_is_sure_of_its_gain_and_what_only_drifts_is_not(rows: int)
     assert not any(sure(noise(s, rows)) for s in seeds)
     drifts = [np.convolve(noise(s, rows + 9), np.ones(10) / 10, "valid") for s in seeds]
     assert sum(sure(x) for x in drifts) <= 10
+
+
+def test_what_continues_a_longer_training_may_have_risen_in_that() -> None:
+    x = noise(1, 600)
+
+    def judged(first: int) -> Signal:
+        rows = Rows(x, np.arange(first, first + 600, dtype=np.int64))
+        return NEVER_ROSE.detector.run(rows, **NEVER_ROSE.levels[Level.WATCH])
+
+    assert judged(1).beyond[-1]
+    assert not judged(8100).beyond.any()
+    assert judged(8100).silent
+    assert not judged(400).beyond[:390].any()
+    assert judged(400).beyond[-1]
+
+
+def test_nothing_was_won_where_a_fall_goes_below_the_start() -> None:
+    def won(x: FloatArray) -> float:
+        return float(DETECTORS["fell"].run(Rows(x, np.arange(len(x)))).facts["won"][-1])
+
+    small = noise(2, 300) / 50
+    up, down = np.linspace(0.1, 0.9, 150), np.full(150, 0.1)
+    assert won(np.concatenate([up, down]) + small) == 1
+    assert won(np.concatenate([np.full(100, 0.5), np.full(200, 0.1)]) + small) == 0
