@@ -21,8 +21,8 @@ from rltui.store.series import Series
 
 T = TypeVar("T", float, FloatArray)
 
-#: Rows before a restart that show how much neighbours differ, and by how many such differences other
-#: values are others.
+#: Rows before a restart that show how much neighbours differ, and by how many such differences
+#: other values are others.
 _USUAL, _OTHER_LEVEL = 50, 8
 #: Sets of steps for which the values of a tag beside them are kept; most tags share one.
 _MOST_BESIDE = 4

@@ -15,7 +15,7 @@ from rltui.health.detectors.windows import steps_of
 
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
-#: Rows between two evaluations, at most: they come every 10 to 1000 steps, and tables write NaN into
+#: Most rows between two evaluations: they come every 10 to 1000 steps, and tables write NaN into
 #: the rows between.
 _SELDOM = 1000
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
