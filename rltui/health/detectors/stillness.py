@@ -102,10 +102,12 @@ def zeroed(rows: Rows) -> Signal:
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def never_above(rows: Rows, *, limit: float = 0.0, under: bool = False) -> Signal:
+def never_above(
+    rows: Rows, *, limit: float = 0.0, under: bool = False, waits: bool = False
+) -> Signal:
     """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
     ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
-    definition. A zero counts as what its decimals may hide."""
+    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is over."""
     n, size = rows.count, np.abs(rows.x)
     top = np.maximum.accumulate(size) if n else size
     still = top + rows.hidden <= limit
@@ -121,7 +123,7 @@ def never_above(rows: Rows, *, limit: float = 0.0, under: bool = False) -> Signa
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=np.full(n, waits),
     )
 
 
