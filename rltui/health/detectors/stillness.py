@@ -107,7 +107,8 @@ def never_above(
 ) -> Signal:
     """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
     ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
-    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is over."""
+    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
+    over."""
     n, size = rows.count, np.abs(rows.x)
     top = np.maximum.accumulate(size) if n else size
     still = top + rows.hidden <= limit
