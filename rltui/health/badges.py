@@ -7,28 +7,27 @@ So a badge that would be ok is unsure as soon as the newest rows speak against i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, TagInfo
+from rltui.catalogue.model import Category, Infos, Question, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
 from rltui.health.judgement import limit_of
-from rltui.health.model import FewRows, Judgement, Limit
+from rltui.health.model import FewRows, Finding, Judgement, Limit
 from rltui.store import Series
 
-#: Rows whose median is the present level, and the fewest that show a gain at all.
-_NOW, _LEAST = 3, 8
+#: Rows whose median is the present level, and first rows that give the level at the start: the
+#: fewest that show a gain at all.
+_NOW, _START = 3, 8
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
-#: First rows that give the level at the start.
-_START = 8
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
 #: Rows whose median the newest row is compared with.
@@ -46,6 +45,7 @@ class _Doubts(NamedTuple):
     fallen: Mapping[str, float]
     signals: tuple[str, ...]
     vanished: float
+    blind: Mapping[str, str]
 
 
 @cache
@@ -69,6 +69,26 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     if not reason:
         return replace(judgement, rows=series.count)
     return replace(judgement, rows=series.count, level=Level.UNSURE, doubt=reason)
+
+
+def without_outcome(
+    tags: Mapping[str, Judgement],
+    infos: Infos,
+    questions: Iterable[Question],
+    found: Iterable[Finding],
+) -> Mapping[str, Judgement]:
+    """The judgements, without the ticks by which a run would learn although no outcome is known."""
+    blind = _doubts().blind
+    if not any(f.fires and f.rule == blind["rule"] for f in found):
+        return tags
+    asked = {k for q in questions if q.title == blind["question"] for k in q.metrics}
+    keys = {key for metrics in asked for key in metrics.split("|")}
+    hidden = {
+        t: replace(j, level=Level.UNSURE, doubt=blind["words"])
+        for t, j in tags.items()
+        if j.level is Level.OK and infos[t].key in keys and not _is_gain(infos[t])
+    }
+    return {**tags, **hidden}
 
 
 def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
@@ -158,7 +178,7 @@ def _places(count: int) -> IntArray:
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     """Whether ``now`` has lost most of what ``values`` (n,) had gained since their start, or the
     last of ``recent`` (m,) much of it at once."""
-    if len(values) < _LEAST:
+    if len(values) < _START:
         return ""
     start = median(values[: max(_NOW, len(values) // 10)])
     best = _quantile(values, 0.9)

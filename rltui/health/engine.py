@@ -135,8 +135,8 @@ class Engine:
             (task, tuple(_answer(memory, task, tag) for tag in task.tags)) for task in memory.plan
         ]
         memory.version = run.version
-        vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        memory.report = make_report(run, infos, answers, vital, memory.unfit, recognition.kinds)
+        questions = recognition.scenario.questions
+        memory.report = make_report(run, infos, answers, questions, memory.unfit, recognition.kinds)
         if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rltui.catalogue.model import Infos
+from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
-from rltui.health.badges import reading, too_few, within_range
+from rltui.health.badges import reading, too_few, within_range, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.harm import Success, success_of, tempered
 from rltui.health.judge import Outcome
@@ -52,14 +52,15 @@ def make_report(
     run: RunData,
     infos: Infos,
     answers: Answers,
-    vital: tuple[str, ...] = (),
+    questions: Sequence[Question] = (),
     unfit: Collection[str] = (),
     kinds: frozenset[str] = frozenset(),
 ) -> Report:
     """The report of a run from the answers of all its tasks.
 
-    ``vital``: metric keys whose moves are worth naming beside a finding; ``unfit``: tags whose
-    documented range is not for such a run; ``kinds``: words for its kind of training.
+    ``questions``: those of its kind of training; the moves of their metrics are worth naming beside
+    a finding. ``unfit``: tags whose documented range is not for such a run; ``kinds``: words for its
+    kind of training.
     """
     answers = _by_harm(run, infos, answers)
     yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
@@ -69,6 +70,7 @@ def make_report(
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit, findings)
+    vital = tuple(key for question in questions for key in question.metrics)
     diagnosed = _diagnosed(run, infos, findings, tags, vital, kinds)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -80,6 +82,7 @@ def make_report(
     if few is not None:
         tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
+    tags = dict(without_outcome(tags, infos, questions, findings))
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
     tags = with_blame(tags, diagnosed)
     praised = any(j.rules and Level.OK <= j.level <= Level.UNSURE for j in tags.values())

@@ -140,9 +140,9 @@ class TestNan:
         report = judge(only("clipfrac_high"), clipfrac__policy="0.5x5 nanx3 0.5x5")
         assert sole(report).since_step == 1
 
-    def test_all_nan_is_no_reason_to_break(self) -> None:
+    def test_what_was_never_a_number_is_told(self) -> None:
         report = judge(**{k.replace(".", "__"): "nanx30" for k in ("entropy", "kl.old_new")})
-        assert report.findings == ()
+        assert [(f.title, f.level) for f in report.findings] == [("never a number", Level.WATCH)]
 
 
 class TestBadges:

@@ -15,6 +15,9 @@ from rltui.health.detectors.windows import steps_of
 
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
+#: Most rows between two evaluations: they come every 10 to 1000 steps, and tables write NaN into
+#: the rows between.
+_SELDOM = 1000
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
 _DIGITS, _EXACT = 3, 1e-6
 
@@ -28,6 +31,7 @@ def non_finite(
     patience: int = 0,
     skipped: bool = False,
     taken: bool = False,
+    seldom: bool = False,
 ) -> Signal:
     """NaN or infinite. What comes a third time comes again and again: it is over once it stays
     away for three times as long as it usually did, else at the first finite row.
@@ -37,7 +41,9 @@ def non_finite(
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
     row, so that its update was left out; ``taken``: only where they do not.
+    ``seldom``: not in so many that even evaluations come within them.
     """
+    patience = _SELDOM if seldom else patience
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
     if (after_finite or lasts) and len(wrong):
@@ -94,14 +100,53 @@ def _is_followed(left_out: BoolArray, stretch: IntArray) -> BoolArray:
     return np.isin(stretch, stretch[left_out])
 
 
+@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
+def never_finite(rows: Rows) -> Signal:
+    """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
+    never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
+    return Signal(
+        beyond=never,
+        statistic=rows.x,
+        threshold=constant(n, np.nan),
+        name="rows without a number",
+        facts={"count": np.arange(1.0, n + 1)},
+        onset=np.zeros(n, dtype=np.int64),
+        evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
+        forgotten=np.ones(n, dtype=bool),
+    )
+
+
+@detector(facts=("count",))
+def zeroed(rows: Rows) -> Signal:
+    """Exactly 0, right after a value that was not next to nothing beside the largest so far: what
+    shrinks towards 0 passes through what lies between."""
+    x, n = np.abs(rows.x), rows.count
+    own, zero = np.arange(n), x <= 0
+    last = np.maximum.accumulate(np.where(zero, -1, own)) if n else own
+    large = x > NOTHING * np.maximum.accumulate(x) if n else zero
+    wrong = zero & (last >= 0) & large[last]
+    return Signal(
+        beyond=wrong,
+        statistic=x,
+        threshold=constant(n, 0.0),
+        name="value",
+        facts={"count": np.asarray(own - last, dtype=np.float64)},
+    )
+
+
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
-    """No row so far was above ``limit``, sign dropped; not while a ``reward`` has certainly risen:
-    what is measured after a single update per batch is zero by its definition. A zero counts as
-    what its decimals may hide."""
-    n = rows.count
-    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+def never_above(
+    rows: Rows, *, limit: float = 0.0, under: bool = False, waits: bool = False
+) -> Signal:
+    """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
+    ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
+    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
+    over."""
+    n, size = rows.count, np.abs(rows.x)
+    top = np.maximum.accumulate(size) if n else size
     still = top + rows.hidden <= limit
+    if under:
+        still = np.logical_and.accumulate(size >= limit)
     if still.any():
         still &= ~rises(rows, "reward")
     return Signal(
@@ -112,28 +157,7 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
-    )
-
-
-@detector(facts=("lowest", "count"))
-def never_below(rows: Rows, *, limit: float) -> Signal:
-    """No row so far was below ``limit``; not while the rows have certainly fallen: then they will
-    be."""
-    n = rows.count
-    least = np.minimum.accumulate(rows.x) if n else rows.x
-    still = least >= limit
-    if still.any():
-        down = rows.once("negative", lambda: Rows(-rows.x, rows.steps))
-        still &= ~rises(down)
-    return Signal(
-        beyond=still,
-        statistic=least,
-        threshold=constant(n, limit),
-        name="lowest so far",
-        facts={"lowest": least, "count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
-        evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=np.full(n, waits),
     )
 
 
