@@ -59,8 +59,8 @@ def make_report(
     """The report of a run from the answers of all its tasks.
 
     ``questions``: those of its kind of training; the moves of their metrics are worth naming beside
-    a finding. ``unfit``: tags whose documented range is not for such a run; ``kinds``: words for its
-    kind of training.
+    a finding. ``unfit``: tags whose documented range is not for such a run; ``kinds``: words for
+    its kind of training.
     """
     answers = _by_harm(run, infos, answers)
     yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
