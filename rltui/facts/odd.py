@@ -111,13 +111,12 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
         is_peak = row < len(values) - _ROWS and values[row] >= odd.peaked * max(usual, now) > 0
         peak = f"{numbers.plain(values[row])} at {numbers.step(steps[row])}"
         return f"{peak}, {numbers.plain(now)} now" if is_peak else ""
+    is_above = odd.above is not None and now > odd.above
+    is_below = odd.below is not None and now < odd.below
     if odd.moved:
-        is_beyond = odd.below is None or now < odd.below
+        is_beyond = is_above or is_below or (odd.above is None and odd.below is None)
         return course if is_beyond and _moved(start, now, direction) else ""
-    beyond = (odd.above is not None and now > odd.above) or (
-        odd.below is not None and now < odd.below
-    )
-    return numbers.plain(now) if beyond else ""
+    return numbers.plain(now) if is_above or is_below else ""
 
 
 def _moved(start: float, now: float, direction: Direction) -> bool:

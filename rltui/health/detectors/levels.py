@@ -213,7 +213,7 @@ def grown(
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
     limit = np.fmin(limit, always) if np.isfinite(always) else limit
     beyond = x >= limit
-    if least_second > 0:
+    if least_second:
         beyond &= rows.other("second") >= least_second
     if "level" in rows.others and rows.count:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
