@@ -25,7 +25,7 @@ from rltui.catalogue import load_catalogue
 from rltui.core.block import FloatArray
 from rltui.facts.gate import Known, Others, judge, learned, left_out, read_conditions
 from rltui.output.gate import learned_text
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 Rows = Iterator[dict[str, float]]
 #: Good runs, those a gate is learned on, sick runs of each kind, and how often it is learned.
@@ -237,7 +237,7 @@ def train(job: tuple[str, str, int, Path]) -> None:
 
 
 def rates(
-    good: list[RunView], sick: list[RunView], file: Path
+    good: list[JudgedRun], sick: list[JudgedRun], file: Path
 ) -> tuple[FloatArray, FloatArray, int]:
     """Shares of the other good runs, and of the sick ones, that gates fail; months with none."""
     known = Known(load_catalogue().metrics, ())

@@ -22,14 +22,14 @@ from rltui.facts.groups import Marked, toggled
 from rltui.facts.story import main_story
 from rltui.facts.story_words import action
 from rltui.health.rule import Rule
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session import judging as judging_module
 from rltui.session import session as session_module
 from rltui.session.judging import open_rules
-from rltui.session.meaning import open_catalogue
 from rltui.session.session import Choice
-from rltui.sources.follow.queued import ReaderState
+from rltui.session.tag_resolution import open_catalogue
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.threaded_reader import ReaderState
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source, steps
 from tests.clock import ManualClock
 
@@ -251,7 +251,7 @@ def grpo_clock(rows: int = 60, age: float = 5.0) -> ManualClock:
     return ManualClock(START + 20.0 * rows + age)
 
 
-def judged_before_the_newest_row(**newest: float) -> RunView:
+def judged_before_the_newest_row(**newest: float) -> JudgedRun:
     """A healthy run that was judged, and one row after that."""
     reader = FakeReader()
     session = a_session(reader=reader, clock=grpo_clock())
@@ -265,13 +265,13 @@ def judged_before_the_newest_row(**newest: float) -> RunView:
     return run
 
 
-def next_step(run: RunView) -> str:
+def next_step(run: JudgedRun) -> str:
     """The action of the story to begin with; "" for a run without one."""
     story = main_story(run)
     return "" if story is None else action(story)
 
 
-def runs_of(*levels: float, rows: int = 40) -> list[RunView]:
+def runs_of(*levels: float, rows: int = 40) -> list[JudgedRun]:
     """Runs s1, s2, ... whose entropy rises by a hundredth a step from these levels."""
     batches = []
     for n, level in enumerate(levels, 1):
@@ -282,7 +282,7 @@ def runs_of(*levels: float, rows: int = 40) -> list[RunView]:
     return a_session(*batches, clock=grpo_clock()).runs()
 
 
-def marked(runs: list[RunView]) -> tuple[Marked, ...]:
+def marked(runs: list[JudgedRun]) -> tuple[Marked, ...]:
     found: tuple[Marked, ...] = ()
     for run in runs:
         found = toggled(found, run)

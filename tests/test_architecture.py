@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltui.config import Config
-from rltui.session.meaning import open_catalogue
+from rltui.session.tag_resolution import open_catalogue
 from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.

@@ -22,9 +22,9 @@ from rltui.health.model import Finding
 from rltui.health.rule import Rule
 from rltui.session import Session
 from rltui.session.judging import open_rules
-from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.naming import Naming
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
+from rltui.session.tag_resolution import Interpreter, open_catalogue
 from rltui.store import Store
 
 Points = tuple[IntArray, FloatArray, ValueArray]
@@ -129,7 +129,7 @@ class Judge:
 
     def view(
         self, logged: Logged, framework: str | None = None, algorithm: str | None = None
-    ) -> RunView:
+    ) -> JudgedRun:
         """The run with the meaning of its tags, of which there is one at least."""
         store, key = Store(), RunKey(0, logged.name)
         for number, form in enumerate(logged.formats):
@@ -138,7 +138,7 @@ class Judge:
             path = Path(f"/{logged.name}/{number}.{form}")
             source = SourceInfo(path, form, number, 1, 1, 1, 0.0)
             store.apply(Batch(key, path.parent, source, items, hparams=hyper))
-        view = RunView(store.runs[key], Naming(), self.catalogue)
+        view = JudgedRun(store.runs[key], Naming(), self.catalogue)
         view.hyperparameters.values.update(logged.hyperparameters)
         named = framework, algorithm
         if named not in self._interpreters:
@@ -159,7 +159,7 @@ def _said(finding: Finding) -> Said:
     )
 
 
-def _logged(run: RunView) -> Logged:
+def _logged(run: JudgedRun) -> Logged:
     data = run.data
     tags = {t: data.series(t).points for t in data.tags if data.series(t).count}
     formats = tuple(dict.fromkeys(s.format for s in data.files.sources.values()))

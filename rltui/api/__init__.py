@@ -35,7 +35,7 @@ from rltui.output.json_document import (
     note_document,
 )
 from rltui.output.points import export_names
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.event import changes
 from rltui.session.naming import called
 from rltui.session.session import Choice
@@ -91,7 +91,7 @@ class Points:
 class Run(Mapping[str, Points]):
     """One run: tag -> points. A metric of the catalogue is a key, too, where one tag has it."""
 
-    def __init__(self, view: RunView, name: str) -> None:
+    def __init__(self, view: JudgedRun, name: str) -> None:
         self._view = view
         self.name = name
         """Name as in ``rltui export``: the path below the logdir, in front of it that of the logdir

@@ -210,7 +210,7 @@ def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:
         for other in seen.setdefault(kind, []):
             if other.pattern.ties(pattern):
                 same = other.pattern.text == pattern.text
-                what = "stands twice" if same else f"ties with {other.pattern.text!r}"
+                what = "is defined twice" if same else f"ties with {other.pattern.text!r}"
                 key.complain(f"pattern {pattern.text!r} {what} of line {other.line}")
         seen[kind].append(entry)
     return tuple(entry for entry, _ in found)

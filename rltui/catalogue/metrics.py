@@ -52,7 +52,7 @@ def read_metrics(path: Path) -> Metrics:
         for key, node in entries.pairs():
             for metric in _metrics(key, node.table(), common, len(out)):
                 if metric.key in out:
-                    entries.key_node(key).fail(f"metric {metric.key!r} stands twice")
+                    entries.key_node(key).fail(f"metric {metric.key!r} is defined twice")
                 out[metric.key], nodes[metric.key] = metric, entries.key_node(key)
         table.finish()
     document.finish()

@@ -67,10 +67,6 @@ def known_scope() -> Mapping[str, _Fact]:
     return _document().scope
 
 
-def _last(name: str) -> str:
-    return _SECTIONS.split(name)[-1]
-
-
 def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:
     """Derive the scope of a run with these settings. Raises DocumentError."""
     by_name: dict[str, list[tuple[str, object]]] = {}
@@ -82,7 +78,7 @@ def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:
 
     def words(fact: _Fact) -> Iterator[str]:
         for setting in fact.settings:
-            for path, value in by_name.get(_last(setting), ()):
+            for path, value in by_name.get(_SECTIONS.split(setting)[-1], ()):
                 if path.endswith(f".{setting}"):
                     yield fact.word(value)
 

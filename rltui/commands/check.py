@@ -29,7 +29,7 @@ from rltui.facts.runs import absent_words
 from rltui.files.disk import check_target, target_file
 from rltui.output.openmetrics import openmetrics
 from rltui.output.text_report import check_text, event_text, painter, status_line
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.event import Event, Watcher, updates
 from rltui.sources.discovery.logdir import similar_to
 
@@ -205,7 +205,7 @@ def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
     return dump(found) if options.as_json else words.text_of(found)
 
 
-def _painted(options: argparse.Namespace, text: str, runs: Iterable[RunView] = ()) -> str:
+def _painted(options: argparse.Namespace, text: str, runs: Iterable[JudgedRun] = ()) -> str:
     if options.output is not None:
         return text
     linked = runs if knows_links(sys.stdout, os.environ) else ()

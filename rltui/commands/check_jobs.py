@@ -28,7 +28,7 @@ from rltui.output.brief import brief_of
 from rltui.output.brief_entry import brief_entry
 from rltui.output.json_document import document_of, dump, run_entry
 from rltui.output.text_report import CheckedRun, checked_run, checked_text
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.session import Choice
 from rltui.sources.discovery.run_files import RunFiles
 
@@ -132,7 +132,7 @@ def judged(share: Share) -> list[CheckedRun]:
             gc.enable()
 
 
-def _checked(run: RunView, form: str) -> CheckedRun:
+def _checked(run: JudgedRun, form: str) -> CheckedRun:
     """Output for a run: its text, or the JSON that the form is made of."""
     found = checked_run(run)
     if form == "text":

@@ -24,7 +24,7 @@ from rltui.output import points
 from rltui.output.plot import find_tags
 from rltui.remote.stream import Stream
 from rltui.remote.wire.codec import WireError
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 #: Most notes printed about files that could not be read in full.
@@ -72,7 +72,7 @@ def _form(options: argparse.Namespace, target: Path | None) -> str:
     return str(form)
 
 
-def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
+def _chosen(runs: list[JudgedRun], names: list[str]) -> dict[str, None]:
     """The logged tags that ``names`` refer to; UsageError for a name without any."""
     logged = dict.fromkeys(t for r in runs for t in r.data.tags)
     chosen: dict[str, None] = {}

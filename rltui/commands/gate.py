@@ -25,7 +25,7 @@ from rltui.facts.gate import (
 from rltui.files.disk import check_target, target_file
 from rltui.output.gate import Gated, gate_document, gate_github, gate_junit, gate_text, learned_text
 from rltui.output.json_document import dump
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 #: Jobs that a message names.
 _SOME = 5
@@ -84,7 +84,7 @@ def _gated(
     options: argparse.Namespace, config: Config, session: Session, conditions: Sequence[Condition]
 ) -> list[Gated]:
     """Every run, judged by the conditions."""
-    earlier: list[RunView] = []
+    earlier: list[JudgedRun] = []
     if options.history:  # its good runs, the newest first, without those that are judged
         choice = command.choice_of(options)._replace(run_glob=None, reference=None)
         history = Session(options.history, config, choice=choice)
@@ -102,7 +102,7 @@ def _gated(
     return found
 
 
-def _good(runs: Sequence[RunView]) -> list[RunView]:
+def _good(runs: Sequence[JudgedRun]) -> list[JudgedRun]:
     """The good ones of some runs; standard error says why others are left out."""
     wrong = left_out(runs)
     for run in runs:
@@ -111,7 +111,7 @@ def _good(runs: Sequence[RunView]) -> list[RunView]:
     return [r for r in runs if r.key not in wrong]
 
 
-def _learned(runs: Sequence[RunView]) -> str:
+def _learned(runs: Sequence[JudgedRun]) -> str:
     """A first file of conditions. Raises UsageError for good runs of several jobs, or too few."""
     good = _good(runs)
     jobs = [" ".join(filter(None, job)) for job in sorted({*map(job_of, good)})]

@@ -29,7 +29,7 @@ from rltui.core.text import clean, first_of
 from rltui.facts import numbers, sentences
 from rltui.health.model import Report
 from rltui.output.json_document import Json
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.event import updates
 from rltui.session.guarding import Held, Hold, Reason, reason_to_stop, rehearsed
 from rltui.session.progress import Progress
@@ -91,7 +91,7 @@ class Guard:
         self._hold, self._held = hold, Held(hold)
         self._audit = audit
         self._again, self._waits = again, waits
-        self._run: RunView | None = None
+        self._run: JudgedRun | None = None
         self._report: Report | None = None
         self._reason: Reason | None = None
 
@@ -113,7 +113,7 @@ class Guard:
             self._say(f"guarded from {run.step_word} {numbers.step(run.data.last_step or 0)} on")
         return self._judged(run, run.progress)
 
-    def _judged(self, run: RunView, progress: Progress) -> int | None:
+    def _judged(self, run: JudgedRun, progress: Progress) -> int | None:
         if run.verdict.has_ended:
             self._say(f"{run.verdict.state_word}; nothing was done")
             return Exit.OK
@@ -130,7 +130,7 @@ class Guard:
             self._say(f"{before.diagnosis.symptom.title} is over; nothing was done")
         return self._act(run, self._reason) if due and self._reason is not None else None
 
-    def _live(self) -> RunView | None:
+    def _live(self) -> JudgedRun | None:
         """The run that is live, once all has been read that there is."""
         if self._is_reading:
             return None
@@ -161,7 +161,7 @@ class Guard:
         self._say("all runs have ended, so none is guarded; --wait waits for the next one")
         return Exit.NOTHING
 
-    def _act(self, run: RunView, reason: Reason) -> int:
+    def _act(self, run: JudgedRun, reason: Reason) -> int:
         facts = _facts(run, reason)
         record = {
             "path": _place(run),
@@ -199,13 +199,13 @@ class Guard:
         emit(f"{_time(self._session.clock.now())}{name} {text}\n")
 
 
-def _place(run: RunView) -> str:
+def _place(run: JudgedRun) -> str:
     """Where the run is, the same for each guard of it."""
     path = run.data.path
     return str(path) if is_remote(path) else str(path.resolve())
 
 
-def _words(run: RunView, reason: Reason) -> str:
+def _words(run: JudgedRun, reason: Reason) -> str:
     """ "the reward crashes, bad since step 97: reward 0.41 → 0.02; beside it: entropy collapse"."""
     title = reason.diagnosis.symptom.title
     since = numbers.step(reason.finding.since_step)
@@ -213,7 +213,7 @@ def _words(run: RunView, reason: Reason) -> str:
     return text if reason.sign is None else f"{text}; beside it: {reason.sign.symptom.title}"
 
 
-def _facts(run: RunView, reason: Reason) -> Json:
+def _facts(run: JudgedRun, reason: Reason) -> Json:
     finding = reason.finding
     return {
         "run": run.name,
@@ -303,7 +303,7 @@ def _refusal(action: Action | None) -> str | None:
 
 
 def _rehearse_run(
-    options: argparse.Namespace, session: Session, run: RunView, action: Action | None, hold: Hold
+    options: argparse.Namespace, session: Session, run: JudgedRun, action: Action | None, hold: Hold
 ) -> bool:
     what = "act" if action is None else action.words
     facts: Json = {"schema": "rltui.guard/1", "event": "dry run", "run": run.name, "acts": False}

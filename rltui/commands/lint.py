@@ -21,7 +21,7 @@ from rltui.facts.gate import Known, read_conditions
 from rltui.health.cases import run_cases
 from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
-from rltui.session.meaning import open_catalogue
+from rltui.session.tag_resolution import open_catalogue
 from rltui.tui.keys import keys_of
 
 _ENDINGS = (".yaml", ".yml")

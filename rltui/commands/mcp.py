@@ -2,9 +2,9 @@
 agents. It only reads.
 
 The main thread owns the session and follows the logs; the protocol has an event loop on a thread of
-its own. A tool asks at the :class:`Desk`, and the main thread answers between two looks at the
-logs. Nothing but the protocol goes to standard output, and whatever runs meanwhile finds standard
-input empty: the SDK moves both away.
+its own. A tool asks at the :class:`QuestionQueue`, and the main thread answers between two looks at
+the logs. Nothing but the protocol goes to standard output, and whatever runs meanwhile finds
+standard input empty: the SDK moves both away.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from rltui.output import tool_answers as texts
 from rltui.output.brief_entry import quoted
 from rltui.output.explain import explain_document, explain_text
 from rltui.output.tool_answers import DATA
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
 from rltui.session.event import Watcher, updates
 from rltui.session.judging import open_rules
-from rltui.session.meaning import open_catalogue
+from rltui.session.tag_resolution import open_catalogue
 from rltui.sources.side_files.sample_files import SampleSet
 from rltui.sources.side_files.trajectory import SampleRow
 from rltui.version import __version__
@@ -97,7 +97,7 @@ def _serve(options: argparse.Namespace) -> int:
     config = open_config(options)
     session = open_session(options, config, waits=True, partial=True, later=True, absent=True)
     report_trouble(session)
-    desk = Desk(session)
+    desk = QuestionQueue(session)
     tools = Tools(desk, Answers(state_directory(os.environ)), options)
     failed: list[BaseException] = []
     over = threading.Event()
@@ -142,7 +142,7 @@ class _Question(NamedTuple):
     answer: Future[Any]
 
 
-class Desk:
+class QuestionQueue:
     """Where the tools ask, on the thread of the protocol, and the owner of a session answers."""
 
     def __init__(self, session: Session) -> None:
@@ -221,7 +221,7 @@ class Tools:
     """Each public method is a tool: its arguments make the schema, its docstring is what clients
     are told. All raise RltuiError, and run on the thread of the protocol."""
 
-    def __init__(self, desk: Desk, answers: Answers, options: argparse.Namespace) -> None:
+    def __init__(self, desk: QuestionQueue, answers: Answers, options: argparse.Namespace) -> None:
         self._desk, self._session, self._answers = desk, desk.session, answers
         self._options = options
 
@@ -317,14 +317,14 @@ class Tools:
         return head + texts.bounded(told, 2_000 * worst)
 
     async def _read(
-        self, run: RunView, browser: SampleBrowser, row: SampleRow | None = None
+        self, run: JudgedRun, browser: SampleBrowser, row: SampleRow | None = None
     ) -> None:
         """Read all that a browser asks for."""
         while await self._read_next(run, browser, row):
             pass
 
     async def _read_next(
-        self, run: RunView, browser: SampleBrowser, row: SampleRow | None = None
+        self, run: JudgedRun, browser: SampleBrowser, row: SampleRow | None = None
     ) -> bool:
         """Read what a browser asks for next, on a thread of its own: it may take long; False when
         it asks for nothing."""
@@ -345,10 +345,10 @@ class Tools:
 
     # -- on the thread of the owner --------------------------------------------------------
 
-    def _one(self, name: str) -> RunView:
+    def _one(self, name: str) -> JudgedRun:
         return texts.one_run(self._session, name)
 
-    def _browser(self, run: RunView, step: int | None) -> SampleBrowser:
+    def _browser(self, run: JudgedRun, step: int | None) -> SampleBrowser:
         others, logdir = self._session.runs(), self._session.logdirs[run.key.logdir]
 
         def root() -> Path:
@@ -359,7 +359,7 @@ class Tools:
         return SampleBrowser(run, root, step)
 
     def _request(
-        self, run: RunView, browser: SampleBrowser, row: SampleRow | None, now: float
+        self, run: JudgedRun, browser: SampleBrowser, row: SampleRow | None, now: float
     ) -> Read | None:
         """Choose what to read next. Raises UsageError for a file outside of LOGDIR."""
         kind = browser.current
@@ -367,7 +367,7 @@ class Tools:
         texts.check_inside(self._session, run, *([path] if path else []))
         return browser.request(row, now)
 
-    def _judged(self, run: RunView, since: str, *, whole: bool = False) -> str:
+    def _judged(self, run: JudgedRun, since: str, *, whole: bool = False) -> str:
         """The brief of a run, or what changed in it; ``whole``: as long as one of many runs."""
         texts.check_inside(self._session, run, run.data.path, *run.data.files.sources)
         document = brief.brief_document(self._session, [run])
@@ -393,7 +393,7 @@ class _Waiting:
             key for key, run in self._known.items() if one is None and run.verdict.has_ended
         }
 
-    def look(self) -> tuple[str, RunView | None]:
+    def look(self) -> tuple[str, JudgedRun | None]:
         """Say what happened, and to which run; "" for nothing."""
         for event in self._watcher.events():
             if self._key in (None, event.run.key) and event.is_news:

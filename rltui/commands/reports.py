@@ -16,7 +16,7 @@ from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.draw.theme import load_theme
-from rltui.facts.columns import names_in
+from rltui.facts.run_columns import names_in
 from rltui.facts.x_axis import KINDS, axes_of
 from rltui.files.disk import check_target, target_file
 from rltui.output import markdown
@@ -27,7 +27,7 @@ from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
 from rltui.session import Session
 from rltui.session.judging import open_rules
-from rltui.session.meaning import open_catalogue
+from rltui.session.tag_resolution import open_catalogue
 
 
 def snapshot(options: argparse.Namespace) -> int:

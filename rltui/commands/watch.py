@@ -32,7 +32,7 @@ from rltui.config import Config
 from rltui.core.text import cell_width, clean, fit
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
-from rltui.facts.columns import column_names
+from rltui.facts.run_columns import column_names
 from rltui.output.text_report import verdict_line
 from rltui.session import Session
 from rltui.tui.keys import keys_of

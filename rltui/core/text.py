@@ -123,25 +123,25 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return text[:size] + ellipsis
 
 
-def fit_middle(text: str, width: int, share: float = 2 / 3, *, ellipsis: str = "…") -> str:
+def fit_middle(text: str, width: int, share: float = 2 / 3) -> str:
     """``text`` cut to at most ``width`` cells, of which the end gets ``share`` (0 to 1)."""
     if cell_width(text) <= width:
         return text
     if width < 8:
-        return fit(text, width, ellipsis=ellipsis)
-    room = width - cell_width(ellipsis)
+        return fit(text, width)
+    room = width - 1
     tail = math.ceil(room * share - 1e-9)
     head = room - tail
     end = len(text)
     while end > 0 and cell_width(text[end - 1 :]) <= tail:
         end -= 1
 
-    return fit(text, head, ellipsis="") + ellipsis + text[end:]
+    return fit(text, head, ellipsis="") + "…" + text[end:]
 
 
-def pad(text: str, width: int, *, right: bool = False, ellipsis: str = "…") -> str:
+def pad(text: str, width: int, *, right: bool = False) -> str:
     """``text`` cut or padded with blanks to exactly ``width`` cells."""
-    text = fit(text, width, ellipsis=ellipsis)
+    text = fit(text, width)
     blank = " " * max(0, width - cell_width(text))
     return blank + text if right else text + blank
 

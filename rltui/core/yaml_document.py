@@ -143,7 +143,7 @@ class Table:
         for key, value in node.value.items():
             name = key.value if isinstance(key.value, str) else str(key.value)
             if name in self._entries:
-                key.complain(f"key {name!r} stands twice")
+                key.complain(f"key {name!r} is defined twice")
             self._entries[name] = value
             self._keys[name] = key
         self._taken: set[str] = set()

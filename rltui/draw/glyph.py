@@ -52,9 +52,6 @@ class GlyphSet:
     crashed: str = "✖"
 
     # Rows
-    up: str = "↑"
-    down: str = "↓"
-    cursor: str = "▌"
     unchanged: str = "╌"
     """Sparkline of a value that never changed, and the duration of a NaN."""
     nan: str = "N"
@@ -110,7 +107,7 @@ BRAILLE = GlyphSet()
 BLOCK = replace(BRAILLE, marker="block")
 ASCII = GlyphSet(
     marker="ascii", unknown="?", ok="+", unsure="~", watch="!", bad="X", over="o", live="*",
-    stalled="o", finished="#", stopped="-", crashed="X", up="^", down="v", cursor=">",
+    stalled="o", finished="#", stopped="-", crashed="X",
     unchanged="-", ramp="_.-=+*#", rule="-", heavy="=", vertical="|", tick_left="+",
     tick_down="+", tick_up="+", corner="+", newest="<", limit="-", restart_line=":", bar="=",
     bar_rest=".", dot=".",

@@ -17,8 +17,7 @@ from typing import Generic, TypeVar, overload
 from rltui.core.level import Level
 from rltui.core.record import entity
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import GlyphSet
-from rltui.draw.view import View
+from rltui.draw.glyph import GlyphSet, ascii_text
 
 Id = TypeVar("Id", bound=Hashable)
 
@@ -148,12 +147,27 @@ def badge_span(level: Level, glyphs: GlyphSet) -> Span:
 
 def line_width(line: Iterable[Span]) -> int:
     """Width of the line in cells."""
-    return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
+    text = "".join([text for text, _ in line])
+    return len(text) if text.isascii() else cell_width(text)
 
 
 def plain(line: Iterable[Span]) -> str:
     """The text of the line alone."""
     return "".join(text for text, _ in line)
+
+
+def ascii_line(line: Line) -> Line:
+    """The line in ascii alone. What gets wider takes the blanks behind it, but for one: columns
+    stay where they are."""
+    out, grown = Line(), 0
+    for text, look in line:
+        shown = ascii_text(text)
+        grown += len(shown) - cell_width(text)
+        blanks = len(shown) - len(shown.rstrip(" "))
+        cut = max(0, min(grown, blanks - 1))
+        grown -= cut
+        out.append((shown[: len(shown) - cut], look))
+    return out
 
 
 def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
@@ -269,24 +283,27 @@ def fixed(*lines: Line) -> Entry[Id]:
     return Entry(None, lambda _: list(lines), len(lines))
 
 
-def with_margin(line: Line, width: int, margin: int, view: View, *, cursor: bool) -> Line:
+def with_margin(line: Line, width: int, margin: int, *, cursor: bool) -> Line:
     """A row of ``width`` cells behind ``margin`` cells that hold the cursor bar."""
     if not cursor:
         return [(" " * margin, TEXT), *line]
-    bar = (" " * (margin - 1) + view.glyphs.cursor, ACCENT_BOLD)
+    bar = (" " * (margin - 1) + "▌", ACCENT_BOLD)
     return [bar, *with_ground(fit_line(line, width), Token.SEL)]
 
 
-def row_entry(
-    item: Id, draw: Callable[[bool], Line], width: int, margin: int, view: View
-) -> Entry[Id]:
+def row_entry(item: Id, draw: Callable[[bool], Line], width: int, margin: int) -> Entry[Id]:
     """An item of one line of ``width`` cells behind the cursor bar. ``draw`` returns the line, with
     the cursor on it or not."""
 
     def lines(cursor: bool) -> Block:
-        return [with_margin(draw(cursor), width, margin, view, cursor=cursor)]
+        return [with_margin(draw(cursor), width, margin, cursor=cursor)]
 
     return Entry(item, lines)
+
+
+def margin_of(width: int) -> int:
+    """Cells before the lines of a page ``width`` cells wide."""
+    return 2 if width >= 110 else 1
 
 
 def indented(lines: Block, margin: int) -> Block:
@@ -317,4 +334,4 @@ def apart(*blocks: Block) -> Block:
 
 def longest(texts: Iterable[str], least: int = 0) -> int:
     """Cells of the longest text."""
-    return max((cell_width(t) for t in texts), default=least)
+    return max([len(t) if t.isascii() else cell_width(t) for t in texts], default=least)

@@ -40,7 +40,7 @@ from rltui.facts import numbers, x_axis
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.comparison import Crosshair, Reading, reading_at
 from rltui.facts.groups import Sweep, setting_of, slot_of, slot_sign
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.hyperparameters import last_part
 from rltui.store import Series
 
@@ -90,7 +90,7 @@ class Trace:
 
 
 def trace_of(
-    run: RunView, tag: str, view: View, kind: str = "", *, exact: bool = False
+    run: JudgedRun, tag: str, view: View, kind: str = "", *, exact: bool = False
 ) -> Trace | None:
     """The line of a tag, on an axis of the ``kind``; with ``exact``, or smoothed, all of its
     points."""
@@ -112,7 +112,7 @@ def trace_of(
 class Compared(NamedTuple):
     """A run in the chart of a metric, or another row of the same run."""
 
-    run: RunView
+    run: JudgedRun
     tag: str
     """The metric in this run."""
     factor: float
@@ -124,14 +124,14 @@ class Compared(NamedTuple):
     """None for a run that only the band shows."""
 
 
-def sweep_of(run: RunView, view: View) -> Sweep:
+def sweep_of(run: JudgedRun, view: View) -> Sweep:
     """The run and the other marked runs."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
     key = tuple((r.key, r.name, r.hyperparameters.version, bool(r.settings)) for r in runs)
     return kept(run, ("sweep", key), lambda: Sweep(runs))
 
 
-def charted(run: RunView, tag: str, view: View) -> list[Compared]:
+def charted(run: JudgedRun, tag: str, view: View) -> list[Compared]:
     """List what the chart of ``tag`` shows: the run itself, then the marked runs that have the
     metric, by slot, and the rows that share the chart."""
     labels, rows = sweep_of(run, view).labels, _sharing(run, tag, view)
@@ -151,7 +151,7 @@ def charted(run: RunView, tag: str, view: View) -> list[Compared]:
     return [Compared(run, tag, 1.0, name, note, sign, token), *others, *rows]
 
 
-def _sharing(run: RunView, tag: str, view: View) -> list[Compared]:
+def _sharing(run: JudgedRun, tag: str, view: View) -> list[Compared]:
     """The other rows of the same run that share a chart with ``tag``, in the first free
     colours."""
     if tag not in view.shared:
@@ -168,14 +168,14 @@ def _sharing(run: RunView, tag: str, view: View) -> list[Compared]:
     ]
 
 
-def row_label(run: RunView, tag: str) -> str:
+def row_label(run: JudgedRun, tag: str) -> str:
     """The name of a row in a legend, with its unit."""
     info = run.infos[tag]
     return f"{info.title} {info.unit}".rstrip()
 
 
 def _lines_of(
-    run: RunView, tag: str, others: Sequence[Compared], view: View, *, exact: bool
+    run: JudgedRun, tag: str, others: Sequence[Compared], view: View, *, exact: bool
 ) -> tuple[list[Curve], list[Trace]]:
     """Split the traces: those with a colour as lines, and all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
@@ -195,7 +195,7 @@ def _lines_of(
     return lines, rest
 
 
-def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
+def with_others(chart: Chart, run: JudgedRun, tag: str, view: View) -> Chart:
     """The chart of ``tag`` with the marked runs other than ``run`` in it, five as lines and more as
     a band, and the rows that share it. In an enlarged one no point is left out."""
     exact = chart.window is not None
@@ -221,7 +221,9 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     )
 
 
-def _ends(chart: Chart, run: RunView, tag: str, lines: Sequence[Curve], view: View) -> list[float]:
+def _ends(
+    chart: Chart, run: JudgedRun, tag: str, lines: Sequence[Curve], view: View
+) -> list[float]:
     """Where the other runs begin and end. Charts of other metrics stand beside this one, and have
     one range with it, but for tags with steps of their own."""
     if chart.x_kind == "step" and x_axis.has_own_axis(run, tag):
@@ -230,7 +232,7 @@ def _ends(chart: Chart, run: RunView, tag: str, lines: Sequence[Curve], view: Vi
     return [x for found in ranges if found is not None for x in found]
 
 
-def marks_legend(run: RunView, view: View, width: int) -> Line:
+def marks_legend(run: JudgedRun, view: View, width: int) -> Line:
     """The run and the marked ones in one line, for charts without a legend of their own."""
     others = [m for m in view.marked if m.run is not run]
     labels, nothing = sweep_of(run, view).labels, np.empty(0)
@@ -247,7 +249,7 @@ def marks_legend(run: RunView, view: View, width: int) -> Line:
     return legend_lines(chart, 0, width, 1, view.glyphs)[0]
 
 
-def _own(run: RunView, view: View) -> tuple[str, Token]:
+def _own(run: JudgedRun, view: View) -> tuple[str, Token]:
     """Sign and colour of the run whose chart it is."""
     slot = slot_of(view.marked, run)
     if slot is None:
@@ -281,7 +283,7 @@ def has_others(tag: str, view: View) -> bool:
 
 
 def reference_points(
-    run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
+    run: JudgedRun, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> x_axis.Points | None:
     """The points of the reference as far as this run has come, all of a path; None where it has
     none of the kind."""
@@ -303,14 +305,14 @@ def reference_points(
 
 
 def reference_envelope(
-    run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
+    run: JudgedRun, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> tuple[XY, XY] | None:
     """Low and high of the noise of the reference; None where it has none."""
     found = reference_points(run, series, axis, axis_name) if axis.grows else None
     return None if found is None else x_axis.wander(found)
 
 
-def outline_of(run: RunView, series: Series, *, coarse: bool = False) -> Outline | None:
+def outline_of(run: JudgedRun, series: Series, *, coarse: bool = False) -> Outline | None:
     """The outline of a long series; None for a series that is drawn from all of its points. A
     ``coarse`` one suffices for a line among many, which is drawn without its raw points."""
     if series.count < (LONG_COARSE if coarse else LONG):
@@ -339,7 +341,7 @@ class _Row(NamedTuple):
 
 
 def told_lines(
-    run: RunView, tag: str, step: int | None, view: View, width: int, room: int
+    run: JudgedRun, tag: str, step: int | None, view: View, width: int, room: int
 ) -> Block:
     """The table below a chart that has ``room`` lines with it; see :func:`reading_lines`."""
     if step is None or room < _ROOM:
@@ -353,7 +355,9 @@ def weight_of(view: View) -> float:
     return view.smooth or WEIGHT
 
 
-def reading_lines(run: RunView, tag: str, step: int, view: View, width: int, height: int) -> Block:
+def reading_lines(
+    run: JudgedRun, tag: str, step: int, view: View, width: int, height: int
+) -> Block:
     """A head, and a line for each run in the chart of ``tag``: value, average, difference to the
     reference (without one, to ``run``), the step where it was seen and, where there is room,
     settings that differ. At most ``height`` lines, else those with the nearest values; one line has
@@ -377,7 +381,7 @@ def reading_lines(run: RunView, tag: str, step: int, view: View, width: int, hei
     return _table(rows, _nearest(rows, base, height - 1, view), base, step, view, width)
 
 
-def _nearest(rows: Sequence[_Row], base: RunView, most: int, view: View) -> list[_Row]:
+def _nearest(rows: Sequence[_Row], base: JudgedRun, most: int, view: View) -> list[_Row]:
     """The first row, that of ``base`` and those with the nearest values, at most ``most``; in the
     order of the lines at the crosshair, or of the marks."""
 
@@ -411,17 +415,17 @@ def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
     line: Line = []
     cut = distinct(tuple(r.what.name for r in shown), max(1, room))
     for row, name, value in zip(shown, cut, values, strict=True):
-        line += [*_sample(row, view), (f"{view.text(name)} ", TEXT)]
-        line.append((view.text(value) + "   ", STRONG))
+        line += [*_sample(row, view), (f"{name} ", TEXT)]
+        line.append((value + "   ", STRONG))
     line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
     return fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)
 
 
 def _table(
-    rows: Sequence[_Row], shown: Sequence[_Row], base: RunView, step: int, view: View, width: int
+    rows: Sequence[_Row], shown: Sequence[_Row], base: JudgedRun, step: int, view: View, width: int
 ) -> Block:
     own, origin = rows[0], next(r for r in rows if r.what.run is base)
-    more, run, text = len(rows) - len(shown), rows[0].what.run, view.text
+    more, run = len(rows) - len(shown), rows[0].what.run
     title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
     names = [r.what.name + " (ref.)" * (r is origin is not own) for r in shown]
     columns = table_for(_LAYOUTS, width, _SAMPLE)
@@ -443,7 +447,7 @@ def _table(
         for setting in settings:
             cells[f"={setting}"] = setting_of(row.what.run, setting), MUTED
         lines.append(columns.line(_sample(row, view), cells))
-    return [fit_line([(text(t), look) for t, look in line], width) for line in lines]
+    return [fit_line(line, width) for line in lines]
 
 
 def _cells(row: _Row, origin: _Row, view: View) -> Cells:

@@ -20,8 +20,8 @@ from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
-from rltui.facts.figures import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.findings import projection_of, steps_words
+from rltui.facts.series_stats import change_of, episodes, extent_between, extent_of, newest_of
 from rltui.facts.x_axis import (
     Axis,
     axis_of,
@@ -33,7 +33,7 @@ from rltui.facts.x_axis import (
     timeline,
 )
 from rltui.health import model as health
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ WHOLE_RUN = Zoom()
 
 
 def chart_lines(
-    run: RunView,
+    run: JudgedRun,
     tag: str,
     view: View,
     width: int,
@@ -112,7 +112,7 @@ def chart_lines(
 
 
 def chart_of(
-    run: RunView,
+    run: JudgedRun,
     tag: str,
     view: View,
     *,
@@ -170,7 +170,7 @@ def chart_of(
 
 
 def _with_path(
-    chart: Chart, run: RunView, series: Series, axis: Axis, axis_name: str, zoom: Zoom
+    chart: Chart, run: JudgedRun, series: Series, axis: Axis, axis_name: str, zoom: Zoom
 ) -> Chart:
     """The chart with the points in the order of steps. Those beyond the steps that are enlarged are
     dimmed, else those of the reference run are."""
@@ -210,7 +210,7 @@ def _continuation(
 
 
 def _curve(
-    run: RunView,
+    run: JudgedRun,
     series: Series,
     band: tuple[str, str] | None,
     axis: Axis,
@@ -272,7 +272,7 @@ def _limits(known: Sequence[health.Limit], projection: Projection | None) -> lis
     return out
 
 
-def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
+def _bars(run: JudgedRun, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     """Findings as bars in the same order under every chart: by when they began. The state of a run
     is in its header and gets none."""
     found = [f for f in run.findings if f.since_step is not None and f.tag is not None]
@@ -295,7 +295,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     ]
 
 
-def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[ChartMark], str]:
+def _marks(run: JudgedRun, tag: str, to_x: Callable[[float], float]) -> tuple[list[ChartMark], str]:
     """The events of the run, and the name of their line: "val" for evaluations alone. None for a
     tag with steps of its own."""
     found = [] if has_own_axis(run, tag) else timeline(run)
@@ -304,13 +304,13 @@ def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list
     return [ChartMark(to_x(h.step), h.letter) for h in found], title
 
 
-def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Statistics:
+def statistics(run: JudgedRun, tag: str, view: View, zoom: Zoom) -> Statistics:
     """(name, value, where) of the visible points, for a table; kept until the run changes."""
     key = ("statistics", tag, view.smooth, zoom.window)
     return kept(run, key, lambda: _facts(run, tag, view.smooth, zoom.window))
 
 
-def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
+def statistics_in_line(run: JudgedRun, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
     """The statistics as (name, value), the most important first."""
     known = {}
     for name, value, where in statistics(run, tag, view, zoom):
@@ -318,7 +318,9 @@ def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[t
     return [(name, known[name]) for name in _LINE if name in known]
 
 
-def _facts(run: RunView, tag: str, weight: float, window: tuple[float, float] | None) -> Statistics:
+def _facts(
+    run: JudgedRun, tag: str, weight: float, window: tuple[float, float] | None
+) -> Statistics:
     series = run.shown(tag)
     facts = [("newest", numbers.value(newest_of(run, series)), "")]
     if weight:
@@ -351,7 +353,7 @@ def _facts(run: RunView, tag: str, weight: float, window: tuple[float, float] | 
     return facts
 
 
-def _median(run: RunView, series: Series) -> float:
+def _median(run: JudgedRun, series: Series) -> float:
     """The median; that of a long series is computed again once it has grown by a hundredth."""
 
     def make(series: Series) -> tuple[int, float]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, counted, fit, fit_middle, measure_for, pad
+from rltui.core.text import (
+    cell_width,
+    clean,
+    counted,
+    fit,
+    fit_middle,
+    measure_for,
+    pad,
+    shared_start,
+)
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     MUTED,
@@ -134,7 +143,8 @@ def fact_table(
 
 def named_lines(name: str, texts: Sequence[str], names: int, look: Style = TEXT) -> Block:
     """Lines of text behind a name of ``names`` cells."""
-    return [[(pad("" if at else name, names), MUTED), (x, look)] for at, x in enumerate(texts)]
+    blank = " " * names
+    return [[(blank if n else pad(name, names), MUTED), (x, look)] for n, x in enumerate(texts)]
 
 
 def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:
@@ -168,7 +178,7 @@ def trouble_line(
     path = notes[-1].path
     called = str(path) if whole else path.name or str(path)
     name = fit_middle(clean(called), max(12, width // 3))
-    text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
+    text = (f"{name}: {clean(notes[-1].message)}", style(Token.WATCH))
 
     return with_end([badge_span(Level.WATCH, glyphs), text], [(more, MUTED)], width)
 
@@ -266,10 +276,10 @@ def without_common(names: Sequence[str], width: int) -> tuple[str, ...]:
     before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
         return tuple(names)
-    head = _whole_words(common_start(names))
+    head = _whole_words(shared_start(names))
     rest = [n[head:] for n in names]
     ends = [n[::-1] for n in rest]
-    tail = _whole_words(common_start(ends))
+    tail = _whole_words(shared_start(ends))
     after = "…" if tail else ""
     room = width - max(cell_width(n[: len(n) - tail]) for n in rest) - 1 - len(after)
     # the last whole words of what is common stay as far as there is room
@@ -326,13 +336,6 @@ def _fewer_words(name: str, shares: Counter[str], width: int) -> str:
     return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3)
 
 
-def common_start(names: Collection[str]) -> str:
-    """The beginning that all names share: that of the first and the last in order."""
-    first, last = min(names), max(names)
-    pairs = zip(first, last, strict=False)
-    return first[: next((i for i, (a, b) in enumerate(pairs) if a != b), len(first))]
-
-
 def _whole_words(common: str) -> int:
     """Characters up to the last separator; fewer than four are not worth an ellipsis."""
     end = max(common.rfind(c) for c in _SEPARATORS) + 1
@@ -346,7 +349,7 @@ def _window(name: str, ordered: Sequence[str], width: int) -> str:
     """
     at = bisect_left(ordered, name)
     neighbours = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
-    shared = max(len(common_start((name, other))) for other in neighbours)
+    shared = max(len(shared_start((name, other))) for other in neighbours)
     if shared <= 1:
         return fit(name, width)
     head = fit(name, min(shared - 1, width // 3), ellipsis="") + "…"

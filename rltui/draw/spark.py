@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import MUTED, Span, Token, joined, style
+from rltui.draw.line import LEVEL_BOLD, MUTED, Span, Token, joined, style
 
 #: An episode of a level: since step, until step (None: still so), level.
 Episode = tuple[float, float | None, Level]
 
-_NAN = style(Token.BAD, bold=True)
+_NAN = LEVEL_BOLD[Level.BAD]
 _NAN_REST = style(Token.BAD)
 _FILL = {int(Level.WATCH): style(Token.WATCHFILL), int(Level.BAD): style(Token.BADFILL)}
 _SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)

@@ -119,9 +119,9 @@ def table_for(layouts: str, width: int, lead: int = 2) -> Table:
     return Table(cells, align, lead)
 
 
-def title_lines(left: Line, right: Line, width: int, view: View) -> Block:
+def title_lines(left: Line, right: Line, width: int) -> Block:
     """The head of a page: a line with ``right`` at its end, over a rule."""
-    return [with_end(left, right, width), [(view.glyphs.rule * width, RULE)]]
+    return [with_end(left, right, width), [("─" * width, RULE)]]
 
 
 def heading(

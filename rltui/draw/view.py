@@ -37,7 +37,7 @@ class View(NamedTuple):
     shared: tuple[str, ...] = ()
     """The tags that are drawn in one chart, in the order in which they were marked."""
     columns: tuple[str, ...] = ()
-    """Columns of the list of runs, see :mod:`rltui.facts.columns`."""
+    """Columns of the list of runs, see :mod:`rltui.facts.run_columns`."""
 
     @property
     def glyphs(self) -> GlyphSet:

@@ -8,18 +8,18 @@ from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.health.canary import Failure, failures
 from rltui.health.rule import Rule
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 _Made = tuple[dict[str, TagInfo], int, Recognition, tuple[Rule, ...], tuple[Failure, ...]]
 #: Run -> what its failures were made of, and these; and those that were made last: runs of a sweep
 #: have the same names.
-_KEPT: WeakKeyDictionary[RunView, _Made] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[JudgedRun, _Made] = WeakKeyDictionary()
 _LAST: list[_Made] = []
 #: Most names of a metric that are told.
 _NAMES = 2
 
 
-def alarms(run: RunView) -> tuple[Failure, ...]:
+def alarms(run: JudgedRun) -> tuple[Failure, ...]:
     """The failures that a run can have, the worst first, by its names alone: made anew when these
     change. Empty before its first verdict."""
     infos, known = run.infos, run.recognition
@@ -35,14 +35,14 @@ def alarms(run: RunView) -> tuple[Failure, ...]:
     return kept[4]
 
 
-def names_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
+def names_of(run: JudgedRun, key: str, framework: str = "") -> tuple[str, ...]:
     """Names that the framework of a run, or another one, gives a metric; empty where it has none,
     or only templates that stand for many."""
     patterns = _patterns_of(run, key, framework)
     return tuple(p for p in patterns if not {*"*?[{"} & {*p})[:_NAMES]
 
 
-def _patterns_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]:
+def _patterns_of(run: JudgedRun, key: str, framework: str = "") -> tuple[str, ...]:
     known = run.recognition
     framework = framework or (known.framework if known else GENERIC)
     if known is None or (framework == known.framework == GENERIC):
@@ -51,13 +51,13 @@ def _patterns_of(run: RunView, key: str, framework: str = "") -> tuple[str, ...]
     return tuple(dict.fromkeys(pattern for pattern, _ in resolver.entries_of(key)))
 
 
-def wanted(run: RunView, failure: Failure) -> tuple[str, ...]:
+def wanted(run: JudgedRun, failure: Failure) -> tuple[str, ...]:
     """The metrics any of which would show a failure that a run is blind to: those first that its
     framework has a name for."""
     return tuple(sorted(failure.lacking, key=lambda key: not _patterns_of(run, key)))
 
 
-def blind_words(run: RunView, most: int) -> str:
+def blind_words(run: JudgedRun, most: int) -> str:
     """ "sees 14 of 17 failures; blind to 'evaluation stalls' and 2 more" in at most ``most``
     characters, the worst first; "" where it is blind to none, or there is no room."""
     every = alarms(run)

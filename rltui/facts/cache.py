@@ -7,33 +7,33 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store.series import SeriesCache
 
 P = ParamSpec("P")
 V = TypeVar("V")
 
 #: Run -> its version, and what was made of that version.
-_KEPT: WeakKeyDictionary[RunView, tuple[int, dict[Hashable, Any]]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[JudgedRun, tuple[int, dict[Hashable, Any]]] = WeakKeyDictionary()
 #: Runs of which something was made anew since outdated facts were last dropped.
 _made = [0]
 
 
 def per_version(
-    make: Callable[Concatenate[RunView, P], V], /
-) -> Callable[Concatenate[RunView, P], V]:
+    make: Callable[Concatenate[JudgedRun, P], V], /
+) -> Callable[Concatenate[JudgedRun, P], V]:
     """A function of a run and of hashable arguments that is called once for each version of the
     run. Callers share the result and must not change it."""
 
     @wraps(make)
-    def made(run: RunView, /, *args: P.args, **kwargs: P.kwargs) -> V:
+    def made(run: JudgedRun, /, *args: P.args, **kwargs: P.kwargs) -> V:
         key = (make, args, *kwargs.items()) if kwargs else (make, args)
         return kept(run, key, lambda: make(run, *args, **kwargs))
 
     return made
 
 
-def kept(run: RunView, key: Hashable, make: Callable[[], V]) -> V:
+def kept(run: JudgedRun, key: Hashable, make: Callable[[], V]) -> V:
     """The value of ``key``, made when it is not known for this version of the run."""
     known = _KEPT.get(run)
     if known is None or known[0] != run.version:
@@ -52,7 +52,7 @@ def kept(run: RunView, key: Hashable, make: Callable[[], V]) -> V:
     return found
 
 
-def is_kept(run: RunView, key: Hashable) -> bool:
+def is_kept(run: JudgedRun, key: Hashable) -> bool:
     """Whether the value of ``key`` is known for this version of the run."""
     values = _KEPT.get(run)
     return values is not None and values[0] == run.version and key in values[1]
@@ -62,9 +62,9 @@ class RunSeriesCache(Generic[V]):
     """A :class:`SeriesCache` for each run, which lives as long as the run."""
 
     def __init__(self) -> None:
-        self._kept: WeakKeyDictionary[RunView, SeriesCache[V]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[JudgedRun, SeriesCache[V]] = WeakKeyDictionary()
 
-    def of(self, run: RunView) -> SeriesCache[V]:
+    def of(self, run: JudgedRun) -> SeriesCache[V]:
         """The cache of one run."""
         cache = self._kept.get(run)
         if cache is None:

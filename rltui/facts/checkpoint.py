@@ -14,7 +14,7 @@ from rltui.facts.findings import diagnosed_in
 from rltui.facts.timers import gpus
 from rltui.health.model import Diagnosis
 from rltui.health.symptoms import Harm
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 
 class LastGood(NamedTuple):
@@ -28,7 +28,7 @@ class LastGood(NamedTuple):
     """Cost of the steps since the checkpoint; None where GPUs or times are not known."""
 
 
-def _story(run: RunView) -> list[Diagnosis]:
+def _story(run: JudgedRun) -> list[Diagnosis]:
     """The worst story, where it is bad and does harm to the weights; else nothing."""
     story = next(iter(diagnosed_in(run).stories()), [])
     harm = (d for d in story if d.symptom.harm is not Harm.COST and d.level is Level.BAD)
@@ -36,7 +36,7 @@ def _story(run: RunView) -> list[Diagnosis]:
 
 
 @per_version
-def last_good_checkpoint(run: RunView) -> LastGood | None:
+def last_good_checkpoint(run: JudgedRun) -> LastGood | None:
     """None without a bad story, or where no checkpoint is known from before it."""
     began = [d.since_step for d in _story(run) if d.since_step is not None]
     newest, tags = run.data.last_step, run.tags_of_metrics((run.catalogue.roles.checkpoint,))
@@ -53,13 +53,13 @@ def last_good_checkpoint(run: RunView) -> LastGood | None:
     return LastGood(step, newest - step, total, hours)
 
 
-def checkpoint_fields(run: RunView) -> dict[str, float | None] | None:
+def checkpoint_fields(run: JudgedRun) -> dict[str, float | None] | None:
     """:func:`last_good_checkpoint` by the names of its fields."""
     found = last_good_checkpoint(run)
     return None if found is None else found._asdict()
 
 
-def _seconds(run: RunView, begin: int, end: int) -> float | None:
+def _seconds(run: JudgedRun, begin: int, end: int) -> float | None:
     """Seconds that the steps after ``begin`` took: by the step times, else by the clock of the
     rows."""
     for tag in run.tags_of_metrics((run.catalogue.roles.step_time,)):
@@ -76,7 +76,7 @@ def _seconds(run: RunView, begin: int, end: int) -> float | None:
     return None
 
 
-def checkpoint_words(run: RunView, found: LastGood | None) -> str:
+def checkpoint_words(run: JudgedRun, found: LastGood | None) -> str:
     """ "checkpoint step 80; 47 steps × 64 GPUs = 12.4 GPU-hours since"; "" for None."""
     if found is None:
         return ""

@@ -10,9 +10,9 @@ from rltui.core.level import Level
 from rltui.facts import findings, numbers
 from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
-from rltui.health.model import Diagnosis
+from rltui.health.model import Diagnosed, Diagnosis
 from rltui.health.symptoms import Check
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: A past value is worth naming when it differs from the present one by this share of the larger.
 _OTHER = 0.25
@@ -61,17 +61,18 @@ class CheckItem(NamedTuple):
         return bool(self.hint) and not self.is_effect
 
 
-def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+def check_items(run: JudgedRun, diagnosis: Diagnosis) -> list[CheckItem]:
     """List what to check, each metric once: what stands out by itself, then in the order of the
     symptom, last what the log answers."""
     items: dict[str | int, CheckItem] = {}
+    told = findings.diagnosed_in(run)
     for n, check in enumerate(diagnosis.symptom.checks):
-        item = _item(run, check, diagnosis)
+        item = _item(run, check, diagnosis, told)
         items.setdefault(n if item.tag is None else item.tag, item)
     return sorted(items.values(), key=lambda i: (not i.first, not i.leads, bool(i.answer)))
 
 
-def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
+def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> CheckItem:
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
         key = check.metrics[0].removesuffix(".*")
@@ -83,12 +84,12 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
     wrong = (t for t in tags if run.verdict.tag_level(t) >= Level.WATCH)
     tag, onset = max(wrong, key=run.verdict.tag_level, default=tags[0]), diagnosis.since_step
     info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
-    hint = _standing_out(run, check, row)
+    hint = _standing_out(run, check, row, told)
     level, then = _past(run, tag, diagnosis)
     # what did not stand out at the onset already shows an effect, not the cause
     is_effect = False
     if hint and onset is not None:
-        cause, value = findings.cause_of(run), series.values[max(0, series.rows_until(onset) - 1)]
+        cause, value = told.cause, series.values[max(0, series.rows_until(onset) - 1)]
         is_effect = not (
             (cause is not None and cause.tag == tag)
             or _far_from_usual(check, float(value) * info.scale)
@@ -103,7 +104,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
         tag,
         max(row.level, level),
         row.value,
-        None if series.last is None else series.last[0],
+        int(series.steps[-1]) if series.count else None,
         hint,
         then,
         is_effect=is_effect,
@@ -112,7 +113,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
     )
 
 
-def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
+def _past(run: JudgedRun, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
     """The worst level of the findings of a metric while a symptom lasted, and (step, value) there;
     without a finding that of the onset. None where the value is about the same now."""
     onset, until, series = diagnosis.since_step, diagnosis.until_step, run.shown(tag)
@@ -139,9 +140,10 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
     return level, (int(series.steps[row]), value)
 
 
-def _standing_out(run: RunView, check: Check, row: TagRow) -> str:
+def _standing_out(run: JudgedRun, check: Check, row: TagRow, told: Diagnosed) -> str:
     """Why to check it first: it jumped before the symptom, or it is far from usual; else ""."""
-    cause, suspect = findings.cause_of(run), findings.suspect_of(run, row.tag)
+    cause = told.cause
+    suspect = next((s for s in told.suspects if s.tag == row.tag), None)
     if cause is not None and cause.tag == row.tag:
         return f"{findings.change_words(cause)} at {numbers.step(cause.step)}"
     if suspect is not None:

@@ -18,7 +18,6 @@ from rltui.core.record import entity
 from rltui.core.text import natural
 from rltui.facts import numbers
 from rltui.facts.cache import kept, per_version
-from rltui.facts.figures import episodes
 from rltui.facts.groups import (
     LINES,
     Grouping,
@@ -29,9 +28,10 @@ from rltui.facts.groups import (
     setting_of,
     slot_of,
 )
+from rltui.facts.series_stats import episodes
 from rltui.facts.x_axis import Axis, axis_of_kind, compared_tag
 from rltui.health.model import Finding
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
@@ -95,7 +95,7 @@ class Reading(NamedTuple):
         return numbers.step(self.seen) + (", end" if self.is_over else "")
 
 
-def reading_at(run: RunView, tag: str, cross: Crosshair, factor: float = 1.0) -> Reading | None:
+def reading_at(run: JudgedRun, tag: str, cross: Crosshair, factor: float = 1.0) -> Reading | None:
     """The reading of a tag, times ``factor``; None before its first point, and for a run without
     what the axis counts."""
     series = run.shown(tag)
@@ -133,7 +133,7 @@ class MetricColumn:
         """Name on screen."""
         return self.info.title
 
-    def at_end(self, run: RunView) -> float | None:
+    def at_end(self, run: JudgedRun) -> float | None:
         """Where a run got to, in the unit of the column: see
         :func:`~rltui.facts.groups.level_at_end`."""
         tag = self.tags.get(run.key)
@@ -142,7 +142,7 @@ class MetricColumn:
         value = kept(run, ("at end", tag), lambda: level_at_end(run.shown(tag)))
         return None if value is None else value * run.infos[tag].factor_to(self.info)
 
-    def reading(self, run: RunView, cross: Crosshair) -> Reading | None:
+    def reading(self, run: JudgedRun, cross: Crosshair) -> Reading | None:
         """Values of a run at a crosshair, in the unit of the column."""
         tag = self.tags.get(run.key)
         if tag is None:
@@ -156,7 +156,7 @@ class RunRow:
 
     id: RowId
     name: str
-    runs: tuple[RunView, ...]
+    runs: tuple[JudgedRun, ...]
     slot: int
     """Names its line in the chart; the same in every order."""
 
@@ -171,11 +171,11 @@ class Comparison:
 
     def __init__(
         self,
-        runs: Sequence[RunView],
+        runs: Sequence[JudgedRun],
         marked: Sequence[Marked] = (),
         by: str = "",
-        tag: tuple[RunView, str] | None = None,
-        reference: RunView | None = None,
+        tag: tuple[JudgedRun, str] | None = None,
+        reference: JudgedRun | None = None,
         before: Comparison | None = None,
     ) -> None:
         """``by``: title of the grouping, empty for none; ``tag``: a run and one of its tags,
@@ -305,7 +305,7 @@ def window_words(cross: Crosshair | None = None) -> str:
     return f"means over the last {numbers.percent(session_limits().groups.last_share)} of each run"
 
 
-def _alarms(run: RunView) -> list[Finding]:
+def _alarms(run: JudgedRun) -> list[Finding]:
     """List the firing findings about a metric, without those about the state of the run."""
     return [f for f in run.firing() if f.tag is not None]
 
@@ -332,14 +332,14 @@ def _verdict_words(row: RunRow) -> str:
     return f"{level_word}, {state}" if state in _OVER else level_word
 
 
-def compared_runs(runs: Sequence[RunView], marks: Sequence[Marked]) -> list[RunView]:
+def compared_runs(runs: Sequence[JudgedRun], marks: Sequence[Marked]) -> list[JudgedRun]:
     """The marked runs if there are two at least, else all."""
     marked = [m.run for m in marks if any(m.run is r for r in runs)]
     return marked if len(marked) > 1 else [r for r in runs if r.infos]
 
 
 def _columns(
-    runs: Sequence[RunView], tag: tuple[RunView, str] | None, before: Sequence[MetricColumn]
+    runs: Sequence[JudgedRun], tag: tuple[JudgedRun, str] | None, before: Sequence[MetricColumn]
 ) -> list[MetricColumn]:
     """The vital signs of all runs: the headline, then those in which the runs differ. The same
     columns stay in the order that they had ``before``: finding it takes time, and columns that move
@@ -365,7 +365,7 @@ def _columns(
     return [*found[:1], *sorted(found[1:], key=lambda c: not _differs(c, runs))]
 
 
-def _differs(column: MetricColumn, runs: Sequence[RunView]) -> bool:
+def _differs(column: MetricColumn, runs: Sequence[JudgedRun]) -> bool:
     """Whether two of the runs have other numbers on screen."""
     known = (v for r in runs if (v := column.at_end(r)) is not None)
     first = next(known, None)
@@ -373,7 +373,7 @@ def _differs(column: MetricColumn, runs: Sequence[RunView]) -> bool:
 
 
 @per_version
-def _vital_tags(run: RunView) -> tuple[str, ...]:
+def _vital_tags(run: JudgedRun) -> tuple[str, ...]:
     """The headline, then the tags that answer the questions of the scenario."""
     if run.recognition is None:
         return ()

@@ -17,7 +17,7 @@ from rltui.core.yaml_record import shipped_record
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.facts.timers import newest
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Standard deviations of a normal distribution in a median absolute deviation.
 _MAD = 1.4826
@@ -83,7 +83,7 @@ _Key = tuple[str, str, int]
 
 
 @per_version
-def devices_of(run: RunView) -> Sequence[Devices]:
+def devices_of(run: JudgedRun) -> Sequence[Devices]:
     """The kinds of which a run logs at least two, GPUs first."""
     columns = {m: at for at, c in enumerate(_known().columns) for m in c.metrics}
     found: dict[str, dict[_Key, dict[int, str]]] = {"GPU": {}, "engine": {}, "node": {}}
@@ -115,7 +115,7 @@ def _name(key: _Key) -> str:
     return " ".join(x for x in (where, f"GPU {number}" if kind == "GPU" else "") if x)
 
 
-def _compared(run: RunView, kind: str, found: dict[_Key, dict[int, str]]) -> Devices:
+def _compared(run: JudgedRun, kind: str, found: dict[_Key, dict[int, str]]) -> Devices:
     used = sorted(set().union(*found.values()))
     columns = [_known().columns[at] for at in used]
     keys = sorted(found, key=lambda k: (natural(k[1]), k[2]))
@@ -141,11 +141,11 @@ def _compared(run: RunView, kind: str, found: dict[_Key, dict[int, str]]) -> Dev
     return Devices(kind, heads, devices, _words(devices, heads, table))
 
 
-def _values(run: RunView, tags: Sequence[str | None]) -> list[float]:
+def _values(run: JudgedRun, tags: Sequence[str | None]) -> list[float]:
     return [newest(run, tag) if tag else math.nan for tag in tags]
 
 
-def _behind(run: RunView, rows: Sequence[Sequence[str | None]]) -> FloatArray:
+def _behind(run: JudgedRun, rows: Sequence[Sequence[str | None]]) -> FloatArray:
     """(n,) seconds since the newest row of all, NaN without times; ``rows``: tags of each."""
     series = [[run.series(tag) for tag in row if tag] for row in rows]
     walls = [max((s.wall_times[-1] for s in own if s.count), default=math.nan) for own in series]

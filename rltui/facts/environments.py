@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import Category
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Shares of the groups of an environment, in the order in which they are told.
 _SOLVED = ("none", "some", "all")
@@ -29,7 +29,7 @@ class Environment(NamedTuple):
     is logged."""
 
 
-def environments_of(run: RunView) -> list[Environment]:
+def environments_of(run: JudgedRun) -> list[Environment]:
     """The environments that a run logs by themselves, by name.
 
     A share of the reward is that of the mean reward times the number of samples, or of the mean
@@ -67,7 +67,7 @@ def _shares(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, float
     return {n: x / total for n, x in earned.items()} if total > 0 and len(earned) > 1 else {}
 
 
-def _newest(run: RunView, tag: str) -> float | None:
+def _newest(run: JudgedRun, tag: str) -> float | None:
     """The newest value in the unit of the metric, if it is finite."""
     last, info = run.series(tag).last, run.infos[tag]
     return last[2] * info.factor if last and np.isfinite(last[2]) else None

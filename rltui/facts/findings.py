@@ -12,7 +12,7 @@ from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
 from rltui.facts.x_axis import has_own_axis, is_live
 from rltui.health.model import NOTHING_DIAGNOSED, Diagnosed, Finding, Move, Skipped, Suspect
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 if TYPE_CHECKING:
     from rltui.health.projection import Projection
@@ -47,18 +47,18 @@ class FindingRow(NamedTuple):
 
 
 @per_version
-def finding_rows(run: RunView) -> Sequence[FindingRow]:
+def finding_rows(run: JudgedRun) -> Sequence[FindingRow]:
     """The rows in the order of the report: firing first, causes before effects."""
     return _rows(run, run.findings)
 
 
 @per_version
-def muted_rows(run: RunView) -> Sequence[FindingRow]:
+def muted_rows(run: JudgedRun) -> Sequence[FindingRow]:
     """The rows of what the user muted."""
     return _rows(run, run.report.muted if run.report else ())
 
 
-def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
+def _rows(run: JudgedRun, findings: Iterable[Finding]) -> list[FindingRow]:
     """One row for each fact; tags of different axes are different facts."""
     facts: dict[tuple[str, str, str | None], list[Finding]] = {}
     for finding in findings:
@@ -82,7 +82,8 @@ def _time(finding: Finding) -> tuple[bool, int]:
     return finding.fires, finding.since_step or 0
 
 
-def marks(run: RunView) -> Counter[Level]:
+@per_version
+def marks(run: JudgedRun) -> Counter[Level]:
     """How many marks of each level from watch on stand for what is wrong now: rows that fire,
     settings that are the cause and still set so, and how the run ended."""
     found = [r.finding.level for r in finding_rows(run) if r.is_firing]
@@ -90,29 +91,19 @@ def marks(run: RunView) -> Counter[Level]:
     return Counter(level for level in found if level >= Level.WATCH)
 
 
-def marks_words(run: RunView) -> str:
+def marks_words(run: JudgedRun) -> str:
     """ "3 bad, 2 watch"; "" for none."""
     found = marks(run)
     return ", ".join(f"{found[x]} {x.word}" for x in (Level.BAD, Level.WATCH) if found[x])
 
 
-def diagnosed_in(run: RunView) -> Diagnosed:
+def diagnosed_in(run: JudgedRun) -> Diagnosed:
     """The findings of a run as stories; empty before it is judged."""
     report = run.report
     return report.diagnosed if report else NOTHING_DIAGNOSED
 
 
-def cause_of(run: RunView) -> Move | None:
-    """The setting whose jump began the worst story."""
-    return diagnosed_in(run).cause
-
-
-def suspect_of(run: RunView, tag: str) -> Suspect | None:
-    """Look up what is unusual about a setting that is a likely cause; None for any other tag."""
-    return next((s for s in diagnosed_in(run).suspects if s.tag == tag), None)
-
-
-def onset_of(run: RunView, tag: str) -> Finding | None:
+def onset_of(run: JudgedRun, tag: str) -> Finding | None:
     """The first finding about a metric, else the first one of the run, that began at a step of its
     axis."""
     own_axis, found = has_own_axis(run, tag), run.findings
@@ -121,7 +112,7 @@ def onset_of(run: RunView, tag: str) -> Finding | None:
     return next((f for f in known if f.is_about(tag)), next(iter(known), None))
 
 
-def why_skipped(run: RunView, skipped: Skipped) -> str:
+def why_skipped(run: JudgedRun, skipped: Skipped) -> str:
     """Why a rule could not judge, with the titles of the metrics that it lacks; the key of one
     that the catalogue does not have."""
     found = {key: run.catalogue.metrics.get(key) for key in skipped.missing}
@@ -148,7 +139,7 @@ def usually(suspect: Suspect) -> str:
 
 
 @per_version
-def projection_of(run: RunView, tag: str) -> Projection | None:
+def projection_of(run: JudgedRun, tag: str) -> Projection | None:
     """When a tag without a finding crosses its limit; None for a run that has ended."""
     judgement = run.verdict.judgement(tag)
     unlimited = judgement.low is None and judgement.high is None
@@ -161,7 +152,7 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
     return None if found and total and found.earliest > total else found
 
 
-def projections(run: RunView) -> list[Projection]:
+def projections(run: JudgedRun) -> list[Projection]:
     """Projections of the vital signs, the nearest first."""
     if not is_live(run):
         return []
@@ -175,7 +166,7 @@ def steps_words(projection: Projection) -> str:
     return numbers.step_range(projection.earliest, projection.latest).removeprefix("at ")
 
 
-def ahead_sentence(run: RunView, projection: Projection) -> str:
+def ahead_sentence(run: JudgedRun, projection: Projection) -> str:
     """ "entropy reaches its lower limit of 0.125 at about step 410 to 520"."""
     info = run.infos[projection.tag]
     sign = 1.0 if info.sign >= 0 else -1.0

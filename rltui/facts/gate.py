@@ -26,8 +26,8 @@ from rltui.facts.runs import exit_words, since_words
 from rltui.health.model import Finding
 from rltui.session.judging import open_rules
 from rltui.session.limits import session_limits
-from rltui.session.meaning import open_catalogue
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
+from rltui.session.tag_resolution import open_catalogue
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _STAT = r"mean|median|max|min|best|slope"
@@ -91,8 +91,8 @@ class Condition(NamedTuple):
 class Others(NamedTuple):
     """The runs that a run is compared with."""
 
-    reference: RunView | None = None
-    good: Sequence[RunView] = ()
+    reference: JudgedRun | None = None
+    good: Sequence[JudgedRun] = ()
     """Good runs of the same job, the newest first."""
     conditions: int = 1
     """How many conditions compare with them."""
@@ -172,7 +172,7 @@ def _check_numbers(node: Node, parts: Parts) -> None:
 # -- judging -------------------------------------------------------------------------------
 
 
-def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
+def judge(condition: Condition, run: JudgedRun, others: Others) -> Outcome:
     """Whether a run meets a condition; every tag of its metric must."""
     parts = condition.parts
     try:
@@ -208,7 +208,7 @@ def judge(condition: Condition, run: RunView, others: Others) -> Outcome:
         return Outcome(skipped, str(why), skipped=skipped)
 
 
-def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
+def _unjudged(rule: str, run: JudgedRun) -> NotMeasuredError:
     """Why a rule could not judge a run."""
     skipped, known = run.report.skipped if run.report else (), run.recognition
     if lacks := [metric for s in skipped if s.rule == rule for metric in s.missing]:
@@ -219,13 +219,13 @@ def _unjudged(rule: str, run: RunView) -> NotMeasuredError:
     return NotMeasuredError(f"{rule} cannot judge: rows missing")
 
 
-def _findings(run: RunView, wanted: Callable[[Finding], bool]) -> list[str]:
+def _findings(run: JudgedRun, wanted: Callable[[Finding], bool]) -> list[str]:
     """ "entropy collapse (bad since 31)", for each finding that holds."""
     firing = run.firing()
     return [f"{f.title} ({f.level.word} {since_words(run, f)})" for f in firing if wanted(f)]
 
 
-def _tags(run: RunView, parts: Parts) -> list[str]:
+def _tags(run: JudgedRun, parts: Parts) -> Sequence[str]:
     """The tags of a run that a condition names: a metric may have several."""
     tag, metric = parts["tag"], parts["metric"] or ""
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
@@ -238,7 +238,7 @@ def _tags(run: RunView, parts: Parts) -> list[str]:
     return found
 
 
-def _compared(parts: Parts, run: RunView, tag: str, others: Others) -> Outcome:
+def _compared(parts: Parts, run: JudgedRun, tag: str, others: Others) -> Outcome:
     value, first, last = measured(run, tag, parts)
     low, high = _fixed(parts) or _from_others(parts, run.infos[tag], others)
     words = f"{clean(tag)} is {plain(value)} ({step_range(first, last)})"
@@ -279,7 +279,7 @@ def _inside(x: float, low: float | None, high: float | None) -> bool:
     return (low is None or x >= low) and (high is None or x <= high)
 
 
-def _values_of(runs: Iterable[RunView], info: TagInfo, parts: Parts) -> Iterator[float]:
+def _values_of(runs: Iterable[JudgedRun], info: TagInfo, parts: Parts) -> Iterator[float]:
     """Yield one number of each of the other runs that have it."""
     for run in runs:
         tag = counterpart(info, run.infos)
@@ -290,7 +290,7 @@ def _values_of(runs: Iterable[RunView], info: TagInfo, parts: Parts) -> Iterator
             continue
 
 
-def measured(run: RunView, tag: str, parts: Parts) -> tuple[float, int, int]:
+def measured(run: JudgedRun, tag: str, parts: Parts) -> tuple[float, int, int]:
     """The number that a condition asks for, in the unit of the metric, and the first and last step
     of its rows. Raises NotMeasuredError."""
     info, series, name = run.infos[tag], run.series(tag), clean(tag)
@@ -334,7 +334,7 @@ def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
 # -- good runs -----------------------------------------------------------------------------
 
 
-def left_out(runs: Sequence[RunView]) -> dict[RunKey, str]:
+def left_out(runs: Sequence[JudgedRun]) -> dict[RunKey, str]:
     """Which runs nothing is learned from, and why. The good others may be on watch.
 
     Files that were just copied look live: a live run counts if none of its job got further.
@@ -353,11 +353,11 @@ def left_out(runs: Sequence[RunView]) -> dict[RunKey, str]:
     return found
 
 
-def _last_step(run: RunView) -> int:
+def _last_step(run: JudgedRun) -> int:
     return (run.progress and run.progress.last_step) or 0
 
 
-def job_of(run: RunView) -> tuple[str, str, str]:
+def job_of(run: JudgedRun) -> tuple[str, str, str]:
     """Key that runs of one job share: framework, algorithm, and the name of their directory or file
     without seed and date."""
     path, known = run.data.path, run.recognition
@@ -365,7 +365,7 @@ def job_of(run: RunView) -> tuple[str, str, str]:
     return (known.framework, known.algorithm or "", name) if known else ("", "", name)
 
 
-def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
+def learned(runs: Sequence[JudgedRun]) -> Iterator[tuple[str, str]]:
     """Conditions that the next good run of a job will meet, and what its good runs had, two or
     more. See :func:`expected`."""
     found = list(_common_numbers(runs))
@@ -388,7 +388,7 @@ def learned(runs: Sequence[RunView]) -> Iterator[tuple[str, str]]:
             yield f"{name} <= {_rounded(high, up=True)}", _span(values)
 
 
-def _common_numbers(runs: Sequence[RunView]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
+def _common_numbers(runs: Sequence[JudgedRun]) -> Iterator[tuple[str, TagInfo, FloatArray]]:
     """Yield each number that all runs have: condition, tag, and its value (n,) in each run. Numbers
     that say nothing of the next run are left out: settings in which the runs differ, numbers most
     of which are equal, values that are not finite."""

@@ -18,7 +18,7 @@ from rltui.core.record import entity
 from rltui.core.text import clean
 from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
 from rltui.session.limits import session_limits
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.store import Series
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
@@ -80,7 +80,7 @@ class Group:
     """Runs of one setting."""
 
     name: str
-    runs: tuple[RunView, ...]
+    runs: tuple[JudgedRun, ...]
 
 
 @entity
@@ -115,12 +115,12 @@ def folded_name(name: str) -> str:
 class Sweep:
     """How some runs differ in their hyperparameters. Found once, for it takes time with many."""
 
-    def __init__(self, runs: Sequence[RunView]) -> None:
+    def __init__(self, runs: Sequence[JudgedRun]) -> None:
         self.runs = tuple(runs)
         self._tables = [r.settings for r in runs]
         self._found = _names_and_algorithms(runs)
 
-    def holds_for(self, runs: Sequence[RunView]) -> bool:
+    def holds_for(self, runs: Sequence[JudgedRun]) -> bool:
         """Whether it is of these runs, and none has other hyperparameters, another algorithm or
         another name by now."""
         return (
@@ -198,11 +198,11 @@ class Sweep:
         return Grouping(title, tuple(groups)) if groups else None
 
 
-def _names_and_algorithms(runs: Sequence[RunView]) -> list[tuple[str, str]]:
+def _names_and_algorithms(runs: Sequence[JudgedRun]) -> list[tuple[str, str]]:
     return [(r.name, (r.recognition and r.recognition.algorithm) or "") for r in runs]
 
 
-def setting_of(run: RunView, name: str) -> str:
+def setting_of(run: JudgedRun, name: str) -> str:
     """The value of a hyperparameter as text; empty where it is not logged."""
     value = run.settings.get(name)
     return "" if value is None else clean(value_text(value))
@@ -287,11 +287,11 @@ def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
 class Marked(NamedTuple):
     """A run with the slot that it keeps for as long as it is marked."""
 
-    run: RunView
+    run: JudgedRun
     slot: int
 
 
-def toggled(marked: Sequence[Marked], run: RunView) -> tuple[Marked, ...]:
+def toggled(marked: Sequence[Marked], run: JudgedRun) -> tuple[Marked, ...]:
     """The marks with one more run, in the lowest free slot, or without it."""
     rest = [m for m in marked if m.run is not run]
     return _by_slot(rest if len(rest) < len(marked) else [*rest, Marked(run, _free(rest))])
@@ -299,7 +299,7 @@ def toggled(marked: Sequence[Marked], run: RunView) -> tuple[Marked, ...]:
 
 def following(
     marked: Sequence[Marked],
-    runs: Mapping[RunKey, RunView],
+    runs: Mapping[RunKey, JudgedRun],
     slots: Mapping[RunKey, int],
 ) -> tuple[Marked, ...]:
     """The marks on the records of the runs that are shown now, without those that vanished, with
@@ -325,7 +325,7 @@ def _free(marked: Sequence[Marked]) -> int:
     return next(n for n in range(len(taken) + 1) if n not in taken)
 
 
-def slot_of(marked: Sequence[Marked], run: RunView) -> int | None:
+def slot_of(marked: Sequence[Marked], run: JudgedRun) -> int | None:
     """The slot of a run; None when it is not marked."""
     return next((m.slot for m in marked if m.run is run), None)
 

@@ -28,7 +28,7 @@ from rltui.facts.timers import (
     scale_of,
 )
 from rltui.facts.timing import Anatomy, anatomy
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: From what is wanted to what is lost.
 ORDER = (TRAINER, SAMPLER, "environment", "tools", WAITING)
@@ -69,7 +69,7 @@ _Families = Mapping[tuple[str, str], dict[str, str]]
 
 
 @per_version
-def lanes(run: RunView) -> tuple[Lane, ...]:
+def lanes(run: JudgedRun) -> tuple[Lane, ...]:
     """The lanes of an asynchronous run that log a time; none for another run."""
     found = anatomy(run)
     if found is None or not is_asynchronous(run):
@@ -96,7 +96,7 @@ def lanes(run: RunView) -> tuple[Lane, ...]:
     return tuple(out)
 
 
-def _families(run: RunView, found: Anatomy) -> _Families:
+def _families(run: JudgedRun, found: Anatomy) -> _Families:
     """The timers of each lane, with all statistics of one thing together."""
     families: dict[tuple[str, str], dict[str, str]] = {}
     inside = {found.total, *(s.tag for s in found.stages if s.depth)}
@@ -110,7 +110,7 @@ def _families(run: RunView, found: Anatomy) -> _Families:
     return families
 
 
-def _lane(run: RunView, found: Anatomy, name: str, families: _Families) -> Lane:
+def _lane(run: JudgedRun, found: Anatomy, name: str, families: _Families) -> Lane:
     kind = next(k for k in lane_knowledge().lanes if k.lane == name)
     own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
     timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
@@ -120,7 +120,7 @@ def _lane(run: RunView, found: Anatomy, name: str, families: _Families) -> Lane:
     return Lane(name, 1 - newest(run, idle) if idle else busy, idle, tuple(timers))
 
 
-def _timer(run: RunView, found: Anatomy, tags: dict[str, str]) -> Timer:
+def _timer(run: JudgedRun, found: Anatomy, tags: dict[str, str]) -> Timer:
     stage = next((s for s in found.parts if s.tag in tags.values()), None)
 
     def of(*stats: str) -> tuple[float, str]:
@@ -133,7 +133,7 @@ def _timer(run: RunView, found: Anatomy, tags: dict[str, str]) -> Timer:
     return Timer(tags[main], of(main)[0], share, of(*_MIDDLES)[0], tail, tail_name, of("max")[0])
 
 
-def course(run: RunView, found: Anatomy, lane: Lane) -> FloatArray:
+def course(run: JudgedRun, found: Anatomy, lane: Lane) -> FloatArray:
     """(n,) seconds of each of the steps of ``found`` in which a lane is busy (the waiting one: in
     which the trainer waits): by how idle it is, else its stages, else its longest timer."""
     steps = found.steps
@@ -146,7 +146,7 @@ def course(run: RunView, found: Anatomy, lane: Lane) -> FloatArray:
     return _held(run, tags[0], steps)
 
 
-def _held(run: RunView, tag: str, steps: np.ndarray) -> FloatArray:
+def _held(run: JudgedRun, tag: str, steps: np.ndarray) -> FloatArray:
     """Forward-fill a tag at ``steps``; NaN before its first row."""
     series = run.series(tag)
     rows = np.searchsorted(series.steps, steps, "right") - 1
@@ -166,7 +166,7 @@ class Waste(NamedTuple):
 
 
 @per_version
-def waste(run: RunView) -> Waste:
+def waste(run: JudgedRun) -> Waste:
     """Idle time of an asynchronous run."""
     found, by_name = anatomy(run), {lane.name: lane for lane in lanes(run)}
     if found is None or not by_name:
@@ -185,7 +185,7 @@ def waste(run: RunView) -> Waste:
     return Waste(f"wasted: {', '.join(said)}", hours_words, _most_of_a_sample(run))
 
 
-def _most_of_a_sample(run: RunView) -> str:
+def _most_of_a_sample(run: JudgedRun) -> str:
     """ "; tool calls 79 % of a sample"; "" where neither is logged."""
     known = lane_knowledge()
     whole = [newest(run, t) for t in run.tags_of_metrics((known.sample,))]

@@ -22,7 +22,7 @@ from rltui.files.disk import status as status_of
 from rltui.formats.row_times import StampReader
 from rltui.health.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
 from rltui.session.progress import clock_series
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.sources.side_files.sample_files import files_below
 from rltui.store import Series
 
@@ -79,7 +79,7 @@ class LogDigest:
     """The messages of one run. Does no I/O: :meth:`request` returns what is to be read next, which
     the owner calls on a thread, and the result of that where the digest lives."""
 
-    def __init__(self, run: RunView, root: Callable[[], Path], clock: Clock) -> None:
+    def __init__(self, run: JudgedRun, root: Callable[[], Path], clock: Clock) -> None:
         """``root`` finds the directory with the logs of the ranks, on any thread."""
         self._run, self._root, self._clock = run, root, clock
         self._scan = ComplaintScan()
@@ -173,7 +173,7 @@ class LogDigest:
         return Said(text, message.is_error, message.times, " to ".join(when), who, onset)
 
 
-def _step_of(run: RunView, line: Line) -> int | None:
+def _step_of(run: JudgedRun, line: Line) -> int | None:
     """The step of a line, by what was printed before it or by its time."""
     printed, raw = line
     if printed is not None and printed <= (run.data.last_step or 0):
@@ -185,7 +185,7 @@ def _step_of(run: RunView, line: Line) -> int | None:
     return int(series.steps[min(at, series.count - 1)])
 
 
-def line_at(run: RunView, step: int) -> int | None:
+def line_at(run: JudgedRun, step: int) -> int | None:
     """Which of the last lines of the log is the first one of a step, or of a later one; None where
     they tell no step, or begin later."""
     printed, before = None, False
@@ -200,7 +200,7 @@ def line_at(run: RunView, step: int) -> int | None:
 
 
 @per_version
-def _clock(run: RunView) -> Series | None:
+def _clock(run: JudgedRun) -> Series | None:
     return clock_series(run.data)
 
 
@@ -223,7 +223,7 @@ def _ranges(ranks: Sequence[int]) -> str:
     return ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in parts)
 
 
-def _onset(run: RunView, step: int) -> str:
+def _onset(run: JudgedRun, step: int) -> str:
     """Where ``step`` stands from the nearest onset of a finding, if one is near."""
     near = max(_NEAR_STEPS, _NEAR * (run.data.last_step or 0))
     found = [r.finding for r in findings.finding_rows(run)]

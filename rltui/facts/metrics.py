@@ -11,9 +11,9 @@ from rltui.core.text import natural, words_match
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.facts.environments import environments_of
-from rltui.facts.figures import newest_of
+from rltui.facts.series_stats import newest_of
 from rltui.health.model import Judgement
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Tags of one family that may be drawn as the band of the mean.
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
@@ -74,7 +74,7 @@ def section_of(
 ) -> Section:
     """A section of all these rows."""
     rows = tuple(rows)
-    return Section(title, rows, worst(r.level for r in rows), heads or {})
+    return Section(title, rows, worst([r.level for r in rows]), heads or {})
 
 
 def rows_in(sections: Iterable[Section]) -> list[TagRow]:
@@ -83,14 +83,14 @@ def rows_in(sections: Iterable[Section]) -> list[TagRow]:
 
 
 def make_row(
-    run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
+    run: JudgedRun, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
 ) -> TagRow:
     """The row of one tag, ``valued``: with its newest value, for which its points are read."""
     value = newest_of(run, run.shown(tag)) if valued else None
     return TagRow(tag, run.infos[tag], run.verdict.judgement(tag), value, band)
 
 
-def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[TagRow]:
+def fold(run: JudgedRun, tags: Iterable[str], *, valued: bool = True) -> list[TagRow]:
     """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
     ordered = sorted(tags, key=lambda t: (run.infos[t].order, natural(run.infos[t].title), t))
     families: dict[str, dict[str, str]] = {}
@@ -112,7 +112,7 @@ def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[TagR
 
 
 def tab_sections(
-    run: RunView, tab: str, text: str = "", *, valued: bool = True
+    run: JudgedRun, tab: str, text: str = "", *, valued: bool = True
 ) -> Sequence[Section]:
     """The sections of a tab, after the filter ``text``; kept until the run changes. Rows that are
     not ``valued`` may lack their newest value."""
@@ -121,7 +121,7 @@ def tab_sections(
 
 @per_version
 def _tab_sections(
-    run: RunView, tab: str, text: str, pinned: tuple[str, ...], valued: bool
+    run: JudgedRun, tab: str, text: str, pinned: tuple[str, ...], valued: bool
 ) -> Sequence[Section]:
     sections: Sequence[Section] = ()
     if tab == OVERVIEW:
@@ -148,7 +148,7 @@ def _tab_sections(
     return [s for s in sections if s.rows]
 
 
-def _category_sections(run: RunView, category: Category, *, valued: bool) -> list[Section]:
+def _category_sections(run: JudgedRun, category: Category, *, valued: bool) -> list[Section]:
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
     if category is Category.SYSTEM:
         return _device_sections(run, tags)
@@ -179,7 +179,7 @@ def _matches(row: TagRow, text: str) -> bool:
 
 
 def _environment_rows(
-    run: RunView, *, valued: bool
+    run: JudgedRun, *, valued: bool
 ) -> tuple[list[TagRow], Mapping[str, tuple[str, ...]], set[str]]:
     """A row for each environment or data source that the run logs by itself, with its share of the
     reward in place of a unit and of groups solved in place of limits; the heads of these, and all
@@ -202,7 +202,7 @@ def _environment_rows(
     return rows, heads if found else {}, shown
 
 
-def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
+def _device_sections(run: JudgedRun, tags: Iterable[str]) -> list[Section]:
     """The system metrics ``tags`` by the device that they are about: each GPU, the host, disks,
     the network, and what says nothing of a device."""
     devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
@@ -224,7 +224,7 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     ]
 
 
-def tab_of_parts(run: RunView) -> str:
+def tab_of_parts(run: JudgedRun) -> str:
     """The id of the tab with the parts of a reward: that of agents, else where the reward is."""
     found = {i.category for i in run.infos.values()}
     tab = Category.TURNS if Category.TURNS in found else Category.CRITIC
@@ -232,7 +232,7 @@ def tab_of_parts(run: RunView) -> str:
 
 
 @per_version
-def overview_sections(run: RunView) -> Sequence[Section]:
+def overview_sections(run: JudgedRun) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
     if run.recognition is None:
         return []
@@ -255,7 +255,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
 
 
-def _answering(run: RunView, metrics: tuple[str, ...]) -> list[str]:
+def _answering(run: JudgedRun, metrics: tuple[str, ...]) -> list[str]:
     """The tags of some metrics: of synonyms the first, of cards and numbered environments the
     worst, and none of these where their mean is logged and all are well."""
     tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
@@ -283,7 +283,7 @@ def _apart(labels: Mapping[str, str]) -> str:
     return str(sorted(labels.items()))
 
 
-def _with_band(run: RunView, tag: str) -> TagRow:
+def _with_band(run: JudgedRun, tag: str) -> TagRow:
     """The row of a tag, with the band of its family where it is the mean of one."""
     info = run.infos[tag]
     ends = _family_ends(run).get(info.family or "", {}) if info.stat == _CENTRE else {}
@@ -291,7 +291,7 @@ def _with_band(run: RunView, tag: str) -> TagRow:
 
 
 @per_version
-def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
+def _family_ends(run: JudgedRun) -> dict[str, dict[str, str]]:
     """Family -> its tags of the lowest and the highest value."""
     ends: dict[str, dict[str, str]] = {}
     for tag, info in run.infos.items():
@@ -354,7 +354,7 @@ TABS = tuple(map(_tab, _TABS.strip().splitlines()))
 TAB_BY_ID = {tab.id: tab for tab in TABS}
 
 
-def tab_named(run: RunView, name: str) -> tuple[Tab | None, str]:
+def tab_named(run: JudgedRun, name: str) -> tuple[Tab | None, str]:
     """The tab that ``name`` is or begins, those of the run first; else None and a hint."""
     own, every = (
         {n.lower(): t for t in tabs for n in (t.title, t.id, t.medium, t.short)}
@@ -365,7 +365,7 @@ def tab_named(run: RunView, name: str) -> tuple[Tab | None, str]:
 
 
 @per_version
-def tabs_of(run: RunView) -> list[Tab]:
+def tabs_of(run: JudgedRun) -> list[Tab]:
     """The tabs that this run has something for; Overview, Findings and All always."""
     have = {c for i in run.infos.values() for c in (i.category, i.also)} | {None}
     return [t for t in TABS if t.category in have]

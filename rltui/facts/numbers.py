@@ -132,9 +132,7 @@ def plain(x: SupportsFloat) -> str:
     return f"{number:.0f}" if a >= 99.95 else f"{number:.3g}"
 
 
-def change(
-    old: SupportsFloat | None, new: SupportsFloat | None, *, up: str = "↑", down: str = "↓"
-) -> str:
+def change(old: SupportsFloat | None, new: SupportsFloat | None) -> str:
     """How far ``new`` is from ``old``; the arrow is the sign. Empty when it did not change.
 
     >>> change(0.4468, 0.428)
@@ -143,7 +141,7 @@ def change(
     before, after = _finite(old), _finite(new)
     if isinstance(before, str) or isinstance(after, str) or before == after:
         return ""
-    return f"{up if after > before else down} {value(abs(after - before))}"
+    return f"{'↑' if after > before else '↓'} {value(abs(after - before))}"
 
 
 def signed(difference: float) -> str:
@@ -153,13 +151,13 @@ def signed(difference: float) -> str:
     return f"{'+' if difference > 0 else '-'} {value(abs(difference))}" if difference else "0"
 
 
-def factor(ratio: SupportsFloat | None, *, times: str = "×") -> str:
+def factor(ratio: SupportsFloat | None) -> str:
     """A ratio in two significant digits: ``× 7.6``, ``× 470``, ``× 0.07``; at most 9 cells."""
     number = _finite(ratio)
     if isinstance(number, str):
-        return number if number == MISSING else f"{times} {number}"
+        return number if number == MISSING else f"× {number}"
     sign, digits = "-" if number < 0 else "", _two_digits(abs(number))
-    return f"{times} {sign}{digits}"
+    return f"× {sign}{digits}"
 
 
 def _two_digits(a: float) -> str:
@@ -259,23 +257,15 @@ def exact(n: int) -> str:
     return f"{n:,}"
 
 
-def clock(when: SupportsFloat | None, now: float | None = None) -> str:
-    """Local time of day, ``14:03:22``, or the date when that is not the day of ``now``."""
+def clock(when: SupportsFloat | None) -> str:
+    """Local time of day, ``14:03:22``."""
     number = _finite(when)
     if isinstance(number, str):
         return MISSING
     try:
-        moment = time.localtime(number)
-        today = time.localtime(now) if now is not None else moment
+        return time.strftime("%H:%M:%S", time.localtime(number))
     except (OverflowError, OSError, ValueError):
         return MISSING
-
-    if moment[:3] == today[:3]:
-        return time.strftime("%H:%M:%S", moment)
-    if moment[0] == today[0]:
-        return time.strftime("%m-%d %H:%M", moment)
-
-    return f"{moment[0]:04d}-{moment[1]:02d}-{moment[2]:02d}"
 
 
 def ticks(values: Sequence[float], step: float) -> list[str]:

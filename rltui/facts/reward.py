@@ -12,7 +12,7 @@ from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.health.detectors.parts import fitted_weights
 from rltui.health.detectors.progress import gain_now, is_share, wanted
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: A longer log is read in even strides.
 _MOST_ROWS = 2_000
@@ -49,7 +49,7 @@ class Earned(NamedTuple):
 
 
 @per_version
-def earned(run: RunView) -> Earned | None:
+def earned(run: JudgedRun) -> Earned | None:
     """Break the reward down into its parts; None for a run that logs fewer than two."""
     keys = run.catalogue.questions.reward
     tags = run.tags_of_metrics((keys.part,))
@@ -94,12 +94,12 @@ def earned(run: RunView) -> Earned | None:
     )
 
 
-def _first(run: RunView, keys: tuple[str, ...]) -> str | None:
+def _first(run: JudgedRun, keys: tuple[str, ...]) -> str | None:
     """The tag of the first of these metrics that the run logs."""
     return next(iter(run.tags_of_metrics(("|".join(keys),))), None)
 
 
-def _read(run: RunView, tag: str) -> tuple[IntArray, FloatArray]:
+def _read(run: JudgedRun, tag: str) -> tuple[IntArray, FloatArray]:
     """Steps and values of a tag, in the unit of its metric."""
     series, info = run.series(tag), run.infos[tag]
     steps, values = series.finite()
@@ -107,7 +107,7 @@ def _read(run: RunView, tag: str) -> tuple[IntArray, FloatArray]:
     return steps[stride], values[stride].astype(np.float64) * info.factor
 
 
-def _beside(run: RunView, tag: str, steps: IntArray) -> FloatArray:
+def _beside(run: JudgedRun, tag: str, steps: IntArray) -> FloatArray:
     """The newest value of a tag at or before each of these steps; NaN before the first one."""
     own, x = _read(run, tag)
     at = np.searchsorted(own, steps, side="right") - 1
@@ -152,7 +152,7 @@ _BLOCKS = 20
 
 
 @per_version
-def ceiling(run: RunView, tag: str) -> Ceiling | None:
+def ceiling(run: JudgedRun, tag: str) -> Ceiling | None:
     """The ceiling that the entropy leaves to the reward ``tag``; None where the law does not hold
     for this run: arXiv 2505.22617 has it for language models without entropy control, while the
     entropy falls."""
@@ -208,14 +208,14 @@ def _misses(x: FloatArray, y: FloatArray) -> float:
     return out
 
 
-def ceiling_of(run: RunView) -> dict[str, object] | None:
+def ceiling_of(run: JudgedRun) -> dict[str, object] | None:
     """Ceiling of the first reward that the run logs, by the names of its fields."""
     tag = _first(run, run.catalogue.questions.reward.totals)
     found = ceiling(run, tag) if tag else None
     return None if found is None else found._asdict()
 
 
-def ceiling_words(run: RunView, tag: str) -> str:
+def ceiling_words(run: JudgedRun, tag: str) -> str:
     """ "0.72 ± 0.03 where the entropy is spent (R = -a e^H + b, fit 0.96)"; "" for none."""
     found = ceiling(run, tag)
     if found is None:

@@ -22,9 +22,9 @@ from rltui.core.record import entity, record
 from rltui.core.text import cell_width, clean
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
-from rltui.facts.columns import column_of, conditions_in
+from rltui.facts.run_columns import column_of, conditions_in
 from rltui.health.model import Finding
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.notes import note_on, notes_version
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _AGELESS = ("not read", "no points", "log deleted")
 class ListedRun:
     """A run as the list knows it."""
 
-    run: RunView
+    run: JudgedRun
     stamp: tuple[object, ...]
     key: RunKey
     name: str
@@ -109,8 +109,8 @@ class Names(NamedTuple):
 class ListedRuns:
     """All runs; to be brought up to date when there is news."""
 
-    def __init__(self, runs: Iterable[RunView] = ()) -> None:
-        self._kept: dict[RunView, ListedRun] = {}
+    def __init__(self, runs: Iterable[JudgedRun] = ()) -> None:
+        self._kept: dict[JudgedRun, ListedRun] = {}
         self._ordered: dict[str, list[ListedRun]] = {}
         self.counts = RunCounts()
         """Counts over all runs."""
@@ -118,9 +118,9 @@ class ListedRuns:
         """Names of all runs."""
         self.refresh(runs)
 
-    def refresh(self, runs: Iterable[RunView]) -> None:
+    def refresh(self, runs: Iterable[JudgedRun]) -> None:
         """Bring the list up to date: ``runs`` are all of them, in the order of their keys."""
-        before, found, noted = self._kept, dict[RunView, ListedRun](), notes_version()
+        before, found, noted = self._kept, dict[JudgedRun, ListedRun](), notes_version()
 
         for run in runs:
             # Differs when anything may differ that the list knows.
@@ -149,7 +149,7 @@ class ListedRuns:
         """The runs that pass the filter ``text``: words (see
         :func:`rltui.core.text.words_match`; all runs for one word after the other, which takes a
         tenth of the time) and conditions. ``order``: verdict, name, newest or a column, see
-        :mod:`rltui.facts.columns`; behind a minus the other way round."""
+        :mod:`rltui.facts.run_columns`; behind a minus the other way round."""
         if order not in self._ordered:
             self._ordered[order] = self._sorted(order.removeprefix("-"), order.startswith("-"))
 
@@ -175,7 +175,7 @@ class ListedRuns:
 
 
 @per_version
-def by_verdict(run: RunView) -> tuple[bool, int, float, int, RunKey]:
+def by_verdict(run: JudgedRun) -> tuple[bool, int, float, int, RunKey]:
     """The order of what to look at: what crashed, then by level, by harm, by how many findings are
     loud, and by name."""
     report, verdict = run.report, run.verdict
@@ -184,12 +184,12 @@ def by_verdict(run: RunView) -> tuple[bool, int, float, int, RunKey]:
     return verdict.exit_level < Level.BAD, -verdict.level, harm, -loud, run.key
 
 
-def runs_matching(runs: list[RunView], text: str) -> list[RunView]:
+def runs_matching(runs: list[JudgedRun], text: str) -> list[JudgedRun]:
     """The runs that pass the filter ``text``, in their order."""
     return [x.run for x in ListedRuns(runs).shown("name", text)] if text else runs
 
 
-def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
+def _listed(run: JudgedRun, stamp: tuple[object, ...]) -> ListedRun:
     name, verdict, known, path = run.name, run.verdict, run.recognition, run.data.path
     reading, progress = run.data.files.reading, run.progress
     state = verdict.state_word if progress else ""
@@ -222,7 +222,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
     )
 
 
-def state_words(run: RunView) -> str:
+def state_words(run: JudgedRun) -> str:
     """ "live, 5 s ago", "stalled for 1 h, in actor_train since 17:02", "crashed 2 d ago"."""
     word, age = run.verdict.state_word, age_words(run)
     joint = ", " if word == "live" else " for " if word in _LASTING else " "
@@ -231,13 +231,13 @@ def state_words(run: RunView) -> str:
     return f"{word}{joint}{age}{doing}" if age else word
 
 
-def silence_words(run: RunView) -> str:
+def silence_words(run: JudgedRun) -> str:
     """ "no row for 10 m" of a run that hangs, else ""."""
     stalled = run.verdict.state_word == RunState.STALLED.value
     return f"no row for {age_words(run)}" if stalled else ""
 
 
-def why_unknown(run: RunView) -> str:
+def why_unknown(run: JudgedRun) -> str:
     """Why a run has no verdict, or its level without a finding, for people; "" where findings, or
     their absence, say it."""
     report = run.report
@@ -256,7 +256,7 @@ def why_unknown(run: RunView) -> str:
     return "no rule can judge this run"
 
 
-def calm_words(run: RunView) -> str:
+def calm_words(run: JudgedRun) -> str:
     """Describe a run without a finding, with the metrics that are not sure yet."""
     verdict, titles = run.verdict, []
     if Level.UNSURE in verdict.categories.values():
@@ -268,14 +268,14 @@ def calm_words(run: RunView) -> str:
     return f"not yet sure: {'; '.join(titles[:_MOST_UNSURE])}{more}"
 
 
-def since_step(run: RunView, finding: Finding) -> str:
+def since_step(run: JudgedRun, finding: Finding) -> str:
     """The step at which a finding began. It is named where that is a number of rows, and of what
     is about the run as a whole, where it could be a time: "31", "row 31", "step 31"."""
     word = f"{run.step_word} " if run.step_word != "step" or finding.tag is None else ""
     return f"{word}{numbers.step(finding.since_step)}"
 
 
-def since_words(run: RunView, finding: Finding) -> str:
+def since_words(run: JudgedRun, finding: Finding) -> str:
     """ "since 80"; "the whole run" for a finding without an onset."""
     return "the whole run" if finding.since_step is None else f"since {since_step(run, finding)}"
 
@@ -288,7 +288,7 @@ def certain_words(finding: Finding) -> str:
     return f", certain at {numbers.step(certain)}"
 
 
-def age_words(run: RunView) -> str:
+def age_words(run: JudgedRun) -> str:
     """How long ago the newest write was, behind the word of the state: "2 d ago"; of a state that
     goes on just how long: "1 h"; of a host out of reach since when. Empty where that says
     nothing."""
@@ -307,13 +307,13 @@ def exit_words(ending: ExitStatus) -> str:
     return f"{word}: {', then '.join((ending.reason, *ending.after))}"
 
 
-def last_lines(run: RunView) -> tuple[str, ...]:
+def last_lines(run: JudgedRun) -> tuple[str, ...]:
     """The last lines of the console log that was written last; none without such a log."""
     path = newest_log(run)
     return () if path is None else run.data.files.tails[path].lines
 
 
-def newest_log(run: RunView) -> Path | None:
+def newest_log(run: JudgedRun) -> Path | None:
     """The console log that was written last; None without one."""
     data = run.data.files
     return max(data.tails, key=lambda p: data.sources[p].modified, default=None)

@@ -12,7 +12,7 @@ from rltui.files.disk import is_directory, listing
 from rltui.files.trouble import is_missing
 from rltui.files.trouble import reason_of as failure_of
 from rltui.session.hyperparameters import TextSet
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.sources.side_files.sample_files import (
     PART,
     UNREADABLE,
@@ -59,7 +59,7 @@ def _answers(rows: Iterable[SampleRow]) -> dict[int, tuple[float, int]]:
     return {prompt: (sum(v) / len(v), len(v)) for prompt, v in of.items()}
 
 
-def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
+def root_of(run: JudgedRun, runs: Iterable[JudgedRun], logdir: Path) -> Path:
     """The largest directory within ``logdir`` that holds files of no other run; standard input is
     in none. Asks the disk, or a host."""
     if logdir == PIPE:
@@ -75,7 +75,7 @@ def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
     return root
 
 
-def folders_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> list[Path]:
+def folders_of(run: JudgedRun, runs: Iterable[JudgedRun], logdir: Path) -> list[Path]:
     """The directories from :func:`root_of` down to that of the run. Asks the disk, or a host."""
     root = root_of(run, runs, logdir)
     if root == PIPE:
@@ -89,7 +89,7 @@ class SampleBrowser:
     """One kind of samples at one step. Does no I/O: :meth:`request` returns what is to be read,
     which the owner calls on a thread, and the result of that where the browser lives."""
 
-    def __init__(self, run: RunView, root: Callable[[], Path], step: int | None) -> None:
+    def __init__(self, run: JudgedRun, root: Callable[[], Path], step: int | None) -> None:
         """``root`` finds the directory to search, on any thread; ``step``: show the samples nearest
         to it; None for the newest."""
         self.root = run.data.path

@@ -11,7 +11,7 @@ from rltui.core.medians import usual_change
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.health.limits import movement
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: What is told, what matters most first; a restart may change how fast it is.
 _TOLD = (
@@ -31,7 +31,7 @@ class Jump(NamedTuple):
 
 
 @per_version
-def jumps(run: RunView) -> tuple[Jump, ...]:
+def jumps(run: JudgedRun) -> tuple[Jump, ...]:
     """The metrics that jumped at the newest restart, those that matter most first."""
     newest = max(run.points.extent.restarts, default=None)
     if newest is None:
@@ -44,7 +44,7 @@ def jumps(run: RunView) -> tuple[Jump, ...]:
     return tuple(found[: movement().seam.most])
 
 
-def seam_words(run: RunView) -> str:
+def seam_words(run: JudgedRun) -> str:
     """The table of these in one line; empty without any."""
     found = jumps(run)
     if not found:
@@ -58,7 +58,7 @@ def course_words(jump: Jump) -> str:
     return f"{numbers.plain(jump.before)} → {numbers.plain(jump.after)}"
 
 
-def _jump(run: RunView, tag: str) -> Jump | None:
+def _jump(run: JudgedRun, tag: str) -> Jump | None:
     info, limits = run.infos[tag], movement().seam
     series = run.shown(tag)
     if not len(series.restarts):

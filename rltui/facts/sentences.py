@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from rltui.core.level import Level
-from rltui.core.template import fill
+from rltui.core.template import parts_of
 from rltui.core.text import clean, counted
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 Fact = float | int | str | None
 
@@ -229,7 +229,10 @@ def _filled(
     template: str, values: Mapping[str, Fact], number: Callable[[float], str] = numbers.plain
 ) -> str:
     """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
-    return fill(template, lambda name, form: _shown(values.get(name), form, number))
+    return "".join(
+        part if isinstance(part, str) else _shown(values.get(part.name), part.spec, number)
+        for part in parts_of(template)
+    )
 
 
 def limit_number(value: float) -> str:
@@ -251,17 +254,17 @@ def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
     return number(value)
 
 
-def run_text(run: RunView) -> str:
+def run_text(run: JudgedRun) -> str:
     """A run: name, level and path, which may hold any byte."""
     return f"{run.name}\t{run.verdict.level.word}\t{clean(str(run.data.path))}"
 
 
-def finding_text(run: RunView, finding: Finding) -> str:
+def finding_text(run: JudgedRun, finding: Finding) -> str:
     """A finding in one line."""
     return f"{run.name}: {finding.title} ({finding.rule}): {summary(finding)}"
 
 
-def metric_text(run: RunView, tag: str, at: int | None = None) -> str:
+def metric_text(run: JudgedRun, tag: str, at: int | None = None) -> str:
     """The newest value of ``tag`` with full precision, or that at the step ``at``."""
     series = run.series(tag)
     row = -1 if at is None else series.rows_until(at) - 1

@@ -11,7 +11,7 @@ from rltui.catalogue.model import Category
 from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.x_axis import has_own_axis
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.hyperparameters import main_rank, value_text
 from rltui.sources.side_files.settings_files import FileSettings
 
@@ -27,7 +27,7 @@ _PARTS = re.compile(r"[./]")
 Setting = tuple[str, str]
 
 
-def settings_of(run: RunView, in_files: FileSettings) -> dict[str, object]:
+def settings_of(run: JudgedRun, in_files: FileSettings) -> dict[str, object]:
     """Name -> value; what the logs say wins over what stands in files beside them."""
     logged = run.hyperparameters.values
     known = {n.replace("/", ".") for n in logged}
@@ -35,7 +35,7 @@ def settings_of(run: RunView, in_files: FileSettings) -> dict[str, object]:
     return {**logged, **others}
 
 
-def settings_changed(run: RunView, text: str = "") -> list[Setting]:
+def settings_changed(run: JudgedRun, text: str = "") -> list[Setting]:
     """Name, old and new value of the hyperparameters that a restart changed, after the filter
     ``text``."""
     rows = []
@@ -48,7 +48,7 @@ def settings_changed(run: RunView, text: str = "") -> list[Setting]:
     return rows
 
 
-def settings_at(run: RunView, step: int, text: str = "") -> list[Setting]:
+def settings_at(run: JudgedRun, step: int, text: str = "") -> list[Setting]:
     """Title and value, at a step, of the hyperparameters that are logged as metrics, with the value
     before it and the newest one where these differ; after the filter ``text``."""
     rows = []

@@ -19,7 +19,7 @@ from rltui.facts.findings import FindingRow, diagnosed_in, finding_rows
 from rltui.facts.runs import newest_log
 from rltui.health.model import Diagnosis, Finding, Move, Suspect, lead_of
 from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 if TYPE_CHECKING:
     from rltui.health.complaints import Complaint
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Story:
     """One thing that is wrong, or was: what began it, what it brought about, and what to do."""
 
-    run: RunView
+    run: JudgedRun
     id: str
     """Id of the symptom to begin with; the rule, or the kind of end, where no symptom knows it."""
     level: Level
@@ -72,7 +72,7 @@ class Story:
         """The symptom that began it, which may be over."""
         return self.diagnoses[0] if self.diagnoses else None
 
-    @property
+    @cached_property
     def setting(self) -> Move | None:
         """The setting whose jump began it."""
         jumped = self.top is not None and self.top.symptom.id == SETTING_CHANGED
@@ -84,7 +84,7 @@ class Story:
         over = self.lead is not None and self.lead.is_over
         return self.setting is not None or (over and self.is_open)
 
-    @property
+    @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
         """Settings that are its likely cause although none of them jumped."""
         return diagnosed_in(self.run).suspects if self.is_worst else ()
@@ -95,7 +95,7 @@ class Story:
         jumped = () if self.setting is None else (self.setting.tag,)
         return (*jumped, *(s.tag for s in self.suspects))
 
-    @property
+    @cached_property
     def moves(self) -> tuple[Move, ...]:
         """Metrics that moved first, in order of time."""
         return diagnosed_in(self.run).moves if self.is_worst else ()
@@ -142,7 +142,7 @@ class Story:
 
 
 @per_version
-def stories(run: RunView) -> tuple[Story, ...]:
+def stories(run: JudgedRun) -> tuple[Story, ...]:
     """How the run ended, then what is or was wrong: the worst first."""
     own, known = [*_diagnosed(run)], set[int]()
     for story in own:
@@ -152,7 +152,7 @@ def stories(run: RunView) -> tuple[Story, ...]:
     return (*_ended(run, own), *own)
 
 
-def _diagnosed(run: RunView) -> Iterator[Story]:
+def _diagnosed(run: JudgedRun) -> Iterator[Story]:
     """The stories that symptoms tell."""
     for place, diagnoses in enumerate(diagnosed_in(run).stories()):
         lead, own = lead_of(diagnoses), {id(f) for d in diagnoses for f in d.findings}
@@ -169,7 +169,7 @@ def _diagnosed(run: RunView) -> Iterator[Story]:
         )
 
 
-def _lone(run: RunView, row: FindingRow) -> Story:
+def _lone(run: JudgedRun, row: FindingRow) -> Story:
     """The story of a finding that is judged by itself: of the state of the run, or of a rule that
     no symptom knows."""
     finding = row.finding
@@ -182,7 +182,7 @@ def _lone(run: RunView, row: FindingRow) -> Story:
     return Story(run, finding.rule, level, Harm.MINOR, (row,), lead=lead)
 
 
-def _ended(run: RunView, told: Iterable[Story]) -> Iterator[Story]:
+def _ended(run: JudgedRun, told: Iterable[Story]) -> Iterator[Story]:
     """How the run ended, where it did not finish; with the symptom that the reason shows (out of
     memory), or what is ``told`` where findings show it, too."""
     crash, level = run.verdict.crash, run.verdict.exit_level
@@ -198,7 +198,7 @@ def _ended(run: RunView, told: Iterable[Story]) -> Iterator[Story]:
     yield Story(run, symptom.id, level, symptom.harm, diagnoses=(lead,), lead=lead, crash=crash)
 
 
-def rows_shown(run: RunView, most: int, *, firing: bool) -> list[FindingRow]:
+def rows_shown(run: JudgedRun, most: int, *, firing: bool) -> list[FindingRow]:
     """At most that many rows in the order of the stories, or of those that are ``firing``: first
     what no other row of a story says, then the worst."""
     known = [(row, n > 0) for story in stories(run) for n, row in enumerate(story.rows)]
@@ -208,7 +208,7 @@ def rows_shown(run: RunView, most: int, *, firing: bool) -> list[FindingRow]:
     return [row for row, _ in known if row.id in kept]
 
 
-def main_story(run: RunView) -> Story | None:
+def main_story(run: JudgedRun) -> Story | None:
     """Story to begin with: the first one that holds, but for an end that names no symptom the one
     that is as bad; None for a run without."""
     holding = [story for story in stories(run) if story.is_open]
@@ -218,7 +218,7 @@ def main_story(run: RunView) -> Story | None:
     return next(iter(holding), None)
 
 
-def story_of(run: RunView, finding: Finding) -> Story | None:
+def story_of(run: JudgedRun, finding: Finding) -> Story | None:
     """The story that a finding is part of; None for one that the user muted."""
     for story in stories(run):
         rows = (f for row in story.rows for f in (row.finding, *row.earlier))
@@ -227,6 +227,6 @@ def story_of(run: RunView, finding: Finding) -> Story | None:
     return None
 
 
-def story_blaming(run: RunView, tag: str) -> Story | None:
+def story_blaming(run: JudgedRun, tag: str) -> Story | None:
     """The story whose cause is a setting."""
     return next((story for story in stories(run) if tag in story.blamed), None)

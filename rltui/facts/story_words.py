@@ -18,7 +18,7 @@ from rltui.facts.story import Story, main_story, stories, story_of
 from rltui.facts.timing import anatomy
 from rltui.health.model import Diagnosis, Finding
 from rltui.health.symptoms import SETTING_CHANGED, Harm, in_sentence, knowledge
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 BadgeOf = Callable[[Level], str]
 #: Most complaints of a log that are named, and cells of each.
@@ -148,7 +148,7 @@ def began_words(story: Story, diagnosis: Diagnosis) -> str:
     return name if top.since_step is None else f"{name} {when} {numbers.step(top.since_step)}"
 
 
-def cause_words(run: RunView, finding: Finding) -> str:
+def cause_words(run: JudgedRun, finding: Finding) -> str:
     """Cause of a finding: see :func:`began_words`."""
     story = story_of(run, finding)
     own = next((d for d in story.diagnoses if finding in d.findings), None) if story else None
@@ -171,7 +171,7 @@ def headline(story: Story, *, short: bool = False) -> str:
     return f"{began_words(story, lead)}{joint} {name}"
 
 
-def run_words(run: RunView) -> str:
+def run_words(run: JudgedRun) -> str:
     """Line about a run: its first story, since when, and how many findings there are
     besides; else why there is none."""
     story = main_story(run)
@@ -185,13 +185,13 @@ def run_words(run: RunView) -> str:
     return headline(story, short=True) + since + (f", and {others} more" if others else "")
 
 
-def judged_words(run: RunView) -> str:
+def judged_words(run: JudgedRun) -> str:
     """Describe a run without a finding: why it has no verdict, or how many rules judged."""
     judged = counted(len(run.report.judged) if run.report else 0, "rule")
     return why_unknown(run) or f"{calm_words(run)}, {judged} judged"
 
 
-def row_words(run: RunView, row: FindingRow) -> str:
+def row_words(run: JudgedRun, row: FindingRow) -> str:
     """One fact: its newest episode, and when the others were."""
     finding = row.finding
     when = when_words(run, finding)
@@ -202,7 +202,7 @@ def row_words(run: RunView, row: FindingRow) -> str:
     return text if finding.words is not None else without_secrets(text)
 
 
-def when_words(run: RunView, finding: Finding) -> str:
+def when_words(run: JudgedRun, finding: Finding) -> str:
     """The steps at which a finding held."""
     if finding.since_step is not None and not finding.fires:
         span = numbers.step_range(finding.since_step, finding.until_step)

@@ -17,7 +17,7 @@ from rltui.core.block import ValueArray
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
 from rltui.facts.cache import per_version
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 
 TRAINER, SAMPLER, WAITING = "trainer", "sampler", "waiting"
@@ -43,17 +43,17 @@ class Lanes(NamedTuple):
     lanes: tuple[LaneKind, ...]
 
 
-def gpus(run: RunView) -> GpuCount | None:
+def gpus(run: JudgedRun) -> GpuCount | None:
     """The GPUs of a run by its configuration."""
     return gpus_of({**run.facts.settings, **run.hyperparameters.values})
 
 
-def scale_of(run: RunView, tag: str) -> float:
+def scale_of(run: JudgedRun, tag: str) -> float:
     """Factor from logged values of a tag to values of its metric."""
     return run.infos[tag].factor
 
 
-def newest(run: RunView, tag: str) -> float:
+def newest(run: JudgedRun, tag: str) -> float:
     """Median of the newest finite values of a tag, in the unit of its metric; NaN without any."""
     return median_of(run.series(tag).values[-session_limits().stages.recent :]) * scale_of(run, tag)
 
@@ -81,7 +81,7 @@ def lane_of(info: TagInfo) -> str:
 
 
 @per_version
-def is_asynchronous(run: RunView) -> bool:
+def is_asynchronous(run: JudgedRun) -> bool:
     """Whether a run samples while it trains."""
     known, step = lane_knowledge(), run.catalogue.roles.step_time
     signs = [run.infos[t] for t in run.tags_of_metrics(known.signs)]
@@ -96,12 +96,12 @@ def is_asynchronous(run: RunView) -> bool:
     return bool(waits) or lags
 
 
-def runs_beside(run: RunView, info: TagInfo) -> bool:
+def runs_beside(run: JudgedRun, info: TagInfo) -> bool:
     """Whether a timer that is a stage elsewhere goes on beside the trainer's steps."""
     return is_asynchronous(run) and lane_of(info) not in (TRAINER, WAITING)
 
 
-def title_of(run: RunView, tag: str) -> str:
+def title_of(run: JudgedRun, tag: str) -> str:
     """The title of a timer; of a wait for what it is called after ("wait, generate")."""
     info = run.infos[tag]
     is_wait = is_asynchronous(run) and lane_of(info) == WAITING

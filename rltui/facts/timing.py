@@ -19,7 +19,7 @@ from rltui.core.medians import row_medians
 from rltui.facts.cache import per_version
 from rltui.facts.timers import median_of, newest, runs_beside, scale_of
 from rltui.session.limits import session_limits
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 
 #: Rows that are read at once.
 _READ = 1024
@@ -63,7 +63,7 @@ class Cost(NamedTuple):
 class Anatomy:
     """The stages of the steps of a run, as of one version of it."""
 
-    def __init__(self, run: RunView, total: str, stages: tuple[Stage, ...]) -> None:
+    def __init__(self, run: JudgedRun, total: str, stages: tuple[Stage, ...]) -> None:
         """``total``: tag of the seconds of a whole step, "" when that is not logged."""
         self._run = run
         self.total = total
@@ -207,7 +207,7 @@ class Anatomy:
 
 
 @per_version
-def cost_of(run: RunView, tag: str, rows: int) -> Cost:
+def cost_of(run: JudgedRun, tag: str, rows: int) -> Cost:
     """Cost of a stage in a run of ``rows`` steps. Reads few of its points."""
     series = run.series(tag)
     count = series.count
@@ -241,7 +241,7 @@ def _since(values: ValueArray, limit: float) -> int:
 
 
 @per_version
-def anatomy(run: RunView) -> Anatomy | None:
+def anatomy(run: JudgedRun) -> Anatomy | None:
     """The stages of the steps of a run; None when a single time is logged, none in every step, or
     only timers of something shorter."""
     parts = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
@@ -283,12 +283,12 @@ def anatomy(run: RunView) -> Anatomy | None:
     return anatomy if regular and related else None
 
 
-def _tag_of(run: RunView, key: str) -> str:
+def _tag_of(run: JudgedRun, key: str) -> str:
     """The first tag of a metric; "" without one."""
     return next(iter(run.tags_of_metrics((key,))), "") if key else ""
 
 
-def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str]) -> str | None:
+def _container(run: JudgedRun, info: TagInfo, firsts: Mapping[str, str]) -> str | None:
     """Tag of the stage that contains a timing, "" for the step itself. Where that stage is not
     logged, what contains it counts. None for a statistic over workers or samples."""
     if info.stat is not None:
@@ -306,7 +306,7 @@ def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str]) -> str | 
     return ""
 
 
-def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
+def _fitting(run: JudgedRun, total: str, tags: list[str]) -> list[str]:
     """``tags`` without those that the catalogue does not know by name, if all together are longer
     than the step: the largest of them are then parts of others, or contain others."""
     if not total:
@@ -349,7 +349,7 @@ class Load(NamedTuple):
 
 
 @per_version
-def loads(run: RunView) -> list[Load]:
+def loads(run: JudgedRun) -> list[Load]:
     """The loads that a run logs, in the order of the catalogue."""
     found: dict[str, Load] = {}
 
@@ -369,7 +369,7 @@ def loads(run: RunView) -> list[Load]:
     return list(found.values())
 
 
-def _wait(run: RunView, metric: Metric, mean: float, high: float) -> float:
+def _wait(run: JudgedRun, metric: Metric, mean: float, high: float) -> float:
     """Seconds of the stages that last as long as the fullest rank needs, in which the others
     have nothing to do. NaN where another metric is the load of these stages."""
     waits, found = [], anatomy(run)

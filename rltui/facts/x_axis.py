@@ -26,10 +26,10 @@ from rltui.core.medians import median
 from rltui.core.record import entity
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
-from rltui.facts.columns import tag_named
+from rltui.facts.run_columns import tag_named
 from rltui.health.limits import movement
 from rltui.health.symptoms import knowledge
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 
 #: Axis -> kind of its labels; that of every other one is "number".
@@ -108,24 +108,29 @@ def padded_end(first: float, last: float) -> float:
     return first + math.ceil(length / unit - 1e-9) * unit
 
 
-def is_live(run: RunView) -> bool:
+def is_live(run: JudgedRun) -> bool:
     """Whether more points are expected, judging by the age of the newest."""
     return run.progress is not None and run.progress.state is RunState.LIVE
 
 
-def has_own_axis(run: RunView, tag: str) -> bool:
+def has_own_axis(run: JudgedRun, tag: str) -> bool:
     """Whether a tag counts something else than the steps of the run."""
-    return tag in run.points.off_axis
+    return tag in _off_axis(run)
 
 
-def span_of(run: RunView, tag: str = "") -> tuple[int, int, float]:
+@per_version
+def _off_axis(run: JudgedRun) -> frozenset[str]:
+    return run.points.off_axis
+
+
+def span_of(run: JudgedRun, tag: str = "") -> tuple[int, int, float]:
     """First step, newest step and end of the x range that all sparklines of a run share, or that
     of a tag with an axis of its own."""
     return _span(run, tag if has_own_axis(run, tag) else "", is_live(run))
 
 
 @per_version
-def _span(run: RunView, own: str, live: bool) -> tuple[int, int, float]:
+def _span(run: JudgedRun, own: str, live: bool) -> tuple[int, int, float]:
     first, last = run.points.first_step or 0, run.points.last_step or 0
     if own:
         steps = run.series(own).steps
@@ -141,7 +146,7 @@ def _span(run: RunView, own: str, live: bool) -> tuple[int, int, float]:
     return first, last, end
 
 
-def range_of(run: RunView, tag: str, name: str, kind: str) -> tuple[float, float] | None:
+def range_of(run: JudgedRun, tag: str, name: str, kind: str) -> tuple[float, float] | None:
     """First and newest place of a run on the axis ``name``, the same for all of its tags but those
     with steps of their own; None when the run's axis is none of the ``kind``."""
     first, last, _ = span_of(run, tag)
@@ -157,7 +162,7 @@ def range_of(run: RunView, tag: str, name: str, kind: str) -> tuple[float, float
     return extent.first_wall_time - begin, extent.last_wall_time - begin
 
 
-def axis_of(run: RunView, series: Series, name: str) -> Axis:
+def axis_of(run: JudgedRun, series: Series, name: str) -> Axis:
     """The axis ``name`` for a series; steps when the run lacks times, or the metric."""
     if name in ("relative", "wall"):
         known = np.isfinite(series.wall_times)
@@ -175,7 +180,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
     return Axis(unit="own step" if has_own_axis(run, series.tag) else run.step_word)
 
 
-def _x_tag(run: RunView, name: str) -> str | None:
+def _x_tag(run: JudgedRun, name: str) -> str | None:
     """The tag of the metric that an axis is named after."""
     if name in KINDS:
         return None
@@ -185,7 +190,7 @@ def _x_tag(run: RunView, name: str) -> str | None:
 
 
 @per_version
-def _metric_axis(run: RunView, tag: str, x_tag: str, unit: str) -> Axis:
+def _metric_axis(run: JudgedRun, tag: str, x_tag: str, unit: str) -> Axis:
     """The axis of a metric for the points of a tag; ``unit`` where that is not its title."""
     info, (known, x) = run.infos[x_tag], run.shown(x_tag).finite()
     grows = bool((x[1:] >= x[:-1]).all())
@@ -211,7 +216,7 @@ def against_words(axis: Axis, series: Series) -> str:
     return f"against {axis.unit}{thin}"
 
 
-def axes_of(run: RunView, chosen: str = "") -> tuple[str, ...]:
+def axes_of(run: JudgedRun, chosen: str = "") -> tuple[str, ...]:
     """The axes that this run has data for, with the one that the user named; always at least the
     step."""
     names, roles = ["step"], run.catalogue.roles
@@ -222,12 +227,12 @@ def axes_of(run: RunView, chosen: str = "") -> tuple[str, ...]:
     return (*names, *(n for n in offered if n not in names and _x_tag(run, n)))
 
 
-def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
+def compared_tag(run: JudgedRun, tag: str, other: JudgedRun) -> str | None:
     """The tag of another run that means the same as ``tag`` of ``run``."""
     return counterpart(run.infos[tag], other.infos)
 
 
-def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
+def axis_of_kind(run: JudgedRun, series: Series, axis: str, kind: str) -> Axis | None:
     """The axis of a series with points, if it is of the ``kind``; "" for any. Steps every run has,
     also where another one is compared by steps for want of times."""
     if not series.count:
@@ -342,7 +347,7 @@ _FOUND: RunSeriesCache[_Found] = RunSeriesCache()
 
 
 @per_version
-def timeline(run: RunView) -> Sequence[Mark]:
+def timeline(run: JudgedRun) -> Sequence[Mark]:
     """The events of a run in order of steps; kinds with too many are left out."""
     elsewhere = run.points.off_axis
     findings = run.findings
@@ -372,28 +377,28 @@ def timeline(run: RunView) -> Sequence[Mark]:
     return sorted(found)
 
 
-def _steps(run: RunView, tag: str | None) -> Sequence[int]:
+def _steps(run: JudgedRun, tag: str | None) -> Sequence[int]:
     """The distinct steps of a series that is logged rarely."""
     steps = run.shown(tag).steps if tag is not None else np.empty(0, np.int64)
     distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
     return distinct.tolist() if len(distinct) <= _MOST else []
 
 
-def _settings(run: RunView) -> Sequence[int]:
+def _settings(run: JudgedRun) -> Sequence[int]:
     """Steps at which a setting jumped."""
     steps: set[int] = set()
     if run.report is None:  # the first paint does not wait for what rules know
         return ()
     for tag, info in run.infos.items():
-        key = info.key
-        if info.category is Category.HYPER and key and key not in knowledge().by_design:
+        is_setting = info.category is Category.HYPER and info.key
+        if is_setting and info.key not in knowledge().by_design:
             jumps = _search(run, tag, _jumped_rows)
             steps.update(jumps if len(jumps) <= _MOST else ())
     return sorted(steps)
 
 
 def _search(
-    run: RunView, tag: str | None, rows_from: Callable[[Series, int], IntArray]
+    run: JudgedRun, tag: str | None, rows_from: Callable[[Series, int], IntArray]
 ) -> Sequence[int]:
     """The steps of the rows that ``rows_from`` finds from a row on; only what was appended is
     searched again."""

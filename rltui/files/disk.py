@@ -106,7 +106,7 @@ def is_on_host(path: Path) -> bool:
 
 def hold_on_host(path: Path, kind: str) -> tuple[bool | None, bool] | None:
     """Whether a log of a format is held open on its host, see
-    :class:`~rltui.sources.discovery.processes.Hold`; None where the host cannot tell."""
+    :class:`~rltui.sources.discovery.processes.FileHold`; None where the host cannot tell."""
     return _OFFERED[path.parts[:2]].hold(path, kind)
 
 

@@ -224,6 +224,9 @@ class Format(ABC):
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
 
+    nameless: re.Pattern[str] | None = None
+    """Base names of files that are those of their directory (``progress.csv``), where others name
+    a run (``exp1.jsonl``); None where all are."""
     beside: re.Pattern[str] | None = None
     """Found in the names of files that, without a row of a training, belong to a run beside them,
     and make one only where there is none."""
@@ -233,9 +236,9 @@ class Format(ABC):
     """Whether every writer of such files keeps its file open as long as it lives."""
 
     def belonging(self, name: str) -> Belonging:
-        """How a file of this base name belongs to its directory: ``progress.csv`` is that of
-        the directory, ``exp1.jsonl`` names a run."""
-        return Belonging.DIRECTORY
+        """How a file of this base name belongs to its directory."""
+        names_run = self.nameless is not None and self.nameless.fullmatch(name) is None
+        return Belonging.NAME if names_run else Belonging.DIRECTORY
 
     def title_in(self, head: bytes) -> str:
         """The name that people gave to the run, cleaned, if the first bytes of a file tell; else

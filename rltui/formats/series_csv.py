@@ -17,7 +17,7 @@ import numpy as np
 
 from rltui.core.block import Block, FloatArray
 from rltui.formats.base import Decoded, Decoder, Format, Options, clean_tag
-from rltui.formats.last_line import LastLine
+from rltui.formats.line_decoder import LastLine
 from rltui.formats.table.table_line import number_of, plain_cells
 
 _SCALARS = "scalars"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import NamedTuple
 
 from rltui.catalogue.model import Infos, Recognition
@@ -206,11 +207,12 @@ def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
     judged when there is time, the oldest answers first. Notes whether more rows wait."""
     stale, due = [], []
     memory.waiting = False
+    series_of = cache(memory.run.series)  # several variants read the same tags
     for task in memory.plan:
         for tag in task.tags:
             if _is_quiet(memory.run, task, tag):
                 continue
-            series = [memory.run.series(t) for t in (tag, *task.roles.values())]
+            series = [series_of(t) for t in (tag, *task.roles.values())]
             kept = memory.answers.get((task.variant.id, tag))
             found = Freshness.STALE if kept is None else kept.freshness(series, now)
             if found is Freshness.CURRENT:
@@ -243,7 +245,7 @@ def _answer(memory: _Memory, task: Task, tag: str) -> Answer:
 
 def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference | None) -> Answer:
     run, infos, task, tag = memory.run, memory.infos, item.task, item.tag
-    series, off_axis = item.series[0], run.off_axis
+    series, off_axis = item.series[0], run.off_axis if task.roles else ()
     others = {
         role: (one, infos[t])
         for (role, t), one in zip(task.roles.items(), item.series[1:], strict=True)

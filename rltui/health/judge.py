@@ -167,19 +167,20 @@ def judge(
     rows, walls = judged_rows(
         variant, info, series, others, {} if columns is None else columns, hidden
     )
+    count = rows.count
     if given:
-        keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
+        keep = slice(None) if count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
-    if not rows.count:
+    if not count:
         return Outcome(False, (), _UNJUDGED, 0)
     detector = variant.detector
     if not variant.badge_ok and not any(
         map(partial(detector.may_find, rows), variant.levels.values())
     ):
-        return Outcome(True, (), Judgement(Level.OK), rows.count)
+        return Outcome(True, (), Judgement(Level.OK), count)
     signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
-        return Outcome(False, (), _UNJUDGED, rows.count)
+        return Outcome(False, (), _UNJUDGED, count)
     is_past = not math.isfinite(series.values[-1])
     case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
@@ -190,7 +191,7 @@ def judge(
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
-    return Outcome(True, findings, judgement(case, level), rows.count)
+    return Outcome(True, findings, judgement(case, level), count)
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
@@ -210,21 +211,19 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
     return out
 
 
-def found_in(
-    signals: Mapping[Level, Signal], *, ever: bool = False
-) -> tuple[list[Span], list[Span]]:
+def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Filter :func:`episodes`: without those of either level that are over and were none. What rose
     later did rise, and what scatters about its own usual value was there by chance if it is short
-    beside the run; not if ``ever``, as it was told while it lasted."""
+    beside the run."""
     found, bad = episodes(signals)
     counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
-    single = ever or any(s.certain or s.event for s in signals.values())
+    single = any(s.certain or s.event for s in signals.values())
     least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
     lasted = (s for s in found if s.open or s.worth >= least)
-    return [s for s in lasted if s.open or not _is_forgotten(signals, s, bad)], bad
+    return [s for s in lasted if s.open or not is_forgotten(signals, s, bad)], bad
 
 
-def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
+def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
     """Whether an episode that is over was none."""
     if all(signal.forgotten is None for signal in signals.values()):
         return False

@@ -240,7 +240,7 @@ class Diagnosis(NamedTuple):
     @property
     def peak(self) -> Level:
         """Worst level that its own findings had, also when they are over."""
-        return worst(f.evidence.worst or f.level for f in self.findings)
+        return worst([f.evidence.worst or f.level for f in self.findings])
 
 
 def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:

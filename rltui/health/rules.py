@@ -50,7 +50,6 @@ _LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
 
 def load_rules(
     extra_files: Iterable[Path] = (),
-    mute: Iterable[str] = (),
     overrides: Mapping[str, Node] | None = None,
     metrics: Iterable[str] = (),
     add: Iterable[Node] = (),
@@ -60,9 +59,9 @@ def load_rules(
 
     A later rule of the same id replaces the earlier one.
 
-    ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
-    or variant to new parameters (see :class:`~rltui.health.parameters.Override`). ``metrics`` are
-    the metric keys of the catalogue; when given, a rule that names another key is rejected.
+    ``overrides`` maps a rule or variant (``rule.variant``) to new parameters (see
+    :class:`~rltui.health.parameters.Override`). ``metrics`` are the metric keys of the catalogue;
+    when given, a rule that names another key is rejected.
     ``limits``: those from healthy runs by rule, instead of the shipped ones.
     Raises DocumentError.
     """
@@ -82,7 +81,7 @@ def load_rules(
             nodes[name].complain(f"unknown rule {name!r}", hint=nearest(name, words))
         else:
             override.check()
-    return tuple(without(rules.values(), frozenset(mute)))
+    return tuple(rules.values())
 
 
 def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
@@ -112,7 +111,7 @@ def read_rules(path: Path, given: Given) -> list[Rule]:
     def read(node: Node) -> None:
         rule = _read_rule(node, given)
         if rule.id in rules:
-            node.complain(f"rule {rule.id!r} stands twice")
+            node.complain(f"rule {rule.id!r} is defined twice")
         rules[rule.id] = rule
 
     document.need("rules").each(read)
@@ -144,7 +143,7 @@ def _read_rule(node: Node, given: Given) -> Rule:
         own.named(("name", "title", *_OF_VARIANTS))
         variant_id = f"{head.id}.{own.need('name').text()}"
         if variant_id in variants:
-            node.complain(f"variant {variant_id!r} stands twice")
+            node.complain(f"variant {variant_id!r} is defined twice")
         variants[variant_id] = _read_variant(variant_id, head.title, own, table, given)
 
     nodes = table.read("variants", Node.items, ())

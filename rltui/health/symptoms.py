@@ -149,7 +149,7 @@ def _read_all(node: Node) -> Mapping[str, Symptom]:
     for order, entry in enumerate(node.items()):
         symptom = read_record(entry, Symptom, order=order)
         if symptom.id in found:
-            entry.fail(f"diagnosis {symptom.id!r} stands twice")
+            entry.fail(f"diagnosis {symptom.id!r} is defined twice")
         found[symptom.id] = symptom
     return found
 

@@ -15,7 +15,7 @@ from rltui.facts import numbers
 from rltui.health.symptoms import Harm
 from rltui.output.brief_entry import absolute, brief_entry, quoted, unread
 from rltui.output.json_document import Json
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
 
 #: Characters of a run, of all runs, and of a run where there are many; a token has about four.
@@ -35,7 +35,7 @@ _HARMS = [harm.value for harm in Harm]
 
 
 def brief_document(
-    session: Session, runs: Sequence[RunView] | None = None, *, skipped: bool = False
+    session: Session, runs: Sequence[JudgedRun] | None = None, *, skipped: bool = False
 ) -> Json:
     """Brief on all runs, or on ``runs``, the worst first; ``skipped``: with the rules that could
     not judge."""
@@ -81,7 +81,7 @@ def _urgency(run: Mapping[str, Any]) -> tuple[bool, int, int, int]:
 # -- the text --------------------------------------------------------------------------------
 
 
-class _Told:
+class RunText:
     """The lines of a run, each with items that are told whole or not at all."""
 
     def __init__(self, head: str) -> None:
@@ -115,13 +115,13 @@ class _Told:
         return told(fewest)
 
 
-def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> _Told:
+def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
     """All there is to say of a run, in the order of what matters."""
     what = " ".join(x for x in (quoted(run["name"]), run["framework"], run["algorithm"]) if x)
     step = "no row" if run["step"] is None else f"{run['step_unit']} {numbers.step(run['step'])}"
     step += f"/{numbers.step(run['total_steps'])}" if run["total_steps"] else ""
     state = " ".join(x for x in (state, run["state"], run["age"]) if x)
-    told = _Told(f"{number} {what}, {step}, {state}: {run['level'].upper()}{_calm(run)}")
+    told = RunText(f"{number} {what}, {step}, {state}: {run['level'].upper()}{_calm(run)}")
     for place, story in enumerate(run["story"]):
         told.line("  ", [f"{story['level']} {_named(story)}"], 20 * place)
         told.line("    ", (e["words"] for e in story["evidence"]), 20 * place + 2)
@@ -185,7 +185,7 @@ def _notes(document: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines if line)
 
 
-def story_text(run: RunView, rule: str) -> str:
+def story_text(run: JudgedRun, rule: str) -> str:
     """The story that tells of what ``rule`` found, for "" the worst one, to paste into a chat;
     empty where none does."""
     entry = brief_entry(run)
@@ -207,7 +207,7 @@ def _numbered(runs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
 
 def _fitted(
     head: str,
-    told: Sequence[_Told],
+    told: Sequence[RunText],
     runs: Sequence[Json],
     tail: Sequence[str],
     most: int,
@@ -301,11 +301,11 @@ def changes_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_R
     return _fitted(head, told, runs, tail, MOST_OF_ALL, rest, most_of_run)
 
 
-def _changes_told(number: int, run: Mapping[str, Any]) -> _Told:
+def _changes_told(number: int, run: Mapping[str, Any]) -> RunText:
     if run["changes"][0]["kind"] == "new run":
         return _run_told(number, run["changes"][0]["run"], "new run,")
     step = f"{numbers.step(run['before'])} → {numbers.step(run['step'])}"
-    told = _Told(f"{number} {quoted(run['name'])}, step {step}: {run['level'].upper()}")
+    told = RunText(f"{number} {quoted(run['name'])}, step {step}: {run['level'].upper()}")
     for place, change in enumerate(run["changes"]):
         kind, was = change["kind"], f"was {change['before']}, " if "before" in change else ""
         if kind in ("state", "level"):

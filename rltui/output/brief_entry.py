@@ -22,14 +22,14 @@ from rltui.core.secrets import without_secrets
 from rltui.core.text import kept_clean
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import per_version
-from rltui.facts.odd import lacking, odd_facts
+from rltui.facts.oddities import lacking, odd_facts
 from rltui.facts.runs import age_words, calm_words, why_unknown
 from rltui.facts.seams import seam_words
 from rltui.facts.story import Story, stories
 from rltui.facts.story_words import action, headline
 from rltui.health.model import Finding
 from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -87,17 +87,17 @@ def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
     return told
 
 
-def brief_entry(run: RunView) -> Json:
+def brief_entry(run: JudgedRun) -> Json:
     """Entry of a run, but for its name, which depends on all runs; of one that rltui fails in as if
     it had logged nothing."""
     entry: Json = {}
-    with run.walled(NOT_SHOWN):
+    with run.isolate_faults(NOT_SHOWN):
         entry = _entry(run)
     return entry or _entry(run.blank())
 
 
 @per_version
-def _entry(run: RunView) -> Json:
+def _entry(run: JudgedRun) -> Json:
     known, progress, report = run.recognition, run.progress, run.report
     age = progress.age_s if progress else None
     holding = [story for story in stories(run) if story.is_open]
@@ -123,7 +123,7 @@ def _entry(run: RunView) -> Json:
     }
 
 
-def _headline(run: RunView) -> Json | None:
+def _headline(run: JudgedRun) -> Json | None:
     tag = run.headline()
     values = run.shown(tag).values if tag is not None else np.empty(0)
     finite = values[np.isfinite(values)] * (run.infos[tag].scale if tag is not None else 1.0)
@@ -165,7 +165,7 @@ def _ended(crash: ExitStatus) -> str:
     return f"{words}, {_said(crash.line)}" if said else words
 
 
-def _evidence(run: RunView, finding: Finding) -> Json:
+def _evidence(run: JudgedRun, finding: Finding) -> Json:
     evidence, row = finding.evidence, finding.evidence.row
     over = finding.until_step is not None
     spans = f" ({numbers.step_range(finding.since_step, finding.until_step)}, over)" if over else ""
@@ -179,7 +179,7 @@ def _evidence(run: RunView, finding: Finding) -> Json:
     }
 
 
-def _odd(run: RunView, told: Collection[int]) -> list[str]:
+def _odd(run: JudgedRun, told: Collection[int]) -> list[str]:
     """List what looks wrong and is no reason to stop: what is usual, not sure yet, over or to come;
     not what is ``told`` (ids of findings) in a story."""
     facts = [f"{_title(run, tag)} {words}" for tag, words in odd_facts(run)]
@@ -207,14 +207,14 @@ def _whole(title: str, cut: str = r"[a-z]+\.?") -> str:
     return re.sub(cut, lambda m: _WHOLE.get(m[0], m[0]), title)
 
 
-def _title(run: RunView, tag: str) -> str:
+def _title(run: JudgedRun, tag: str) -> str:
     """The title of a tag, in quotes where a part of it is from the log."""
     title = run.infos[tag].title
     known = _catalogued(run.catalogue).get(title)
     return known or quoted(_whole(title, r"[a-z]+\.(?=[ ,]|$)"))  # words of a log have no point
 
 
-def _marked(run: RunView, text: str) -> str:
+def _marked(run: JudgedRun, text: str) -> str:
     """A sentence with quotes around the names from the log that are in it, and whole titles."""
     known = _catalogued(run.catalogue)
     named = {n for tag, info in run.infos.items() for n in (tag, info.title) if n in text}

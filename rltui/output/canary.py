@@ -12,7 +12,7 @@ from rltui.draw.prose import wrap
 from rltui.facts.alarms import alarms, names_of, wanted
 from rltui.health.canary import LEAST, Canary, Failure, Trial
 from rltui.output.json_document import Json, fields_of
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 _WIDTH = 80
 #: States of a failure, those first that ask for something; and what the text counts them as.
@@ -21,14 +21,14 @@ _STATES = {"blind": "blind to", "silent": "silent on", "early": "too few rows fo
 _NAME = 48
 
 
-def canary_document(runs: Iterable[RunView]) -> Json:
+def canary_document(runs: Iterable[JudgedRun]) -> Json:
     """Schema ``rltui.canary/1``: what the rules said of each failure that was injected into a copy
     of each run."""
     canary = Canary()
     return {"schema": "rltui.canary/1", "runs": [_entry(run, canary) for run in runs]}
 
 
-def _entry(run: RunView, canary: Canary) -> Json:
+def _entry(run: JudgedRun, canary: Canary) -> Json:
     known, rows = run.recognition, max((run.data.count(t) for t in run.infos), default=0)
     failures = [_failure(run, f, canary, tries=rows >= LEAST) for f in alarms(run)]
     order = list(_STATES)
@@ -44,7 +44,7 @@ def _entry(run: RunView, canary: Canary) -> Json:
     }
 
 
-def _failure(run: RunView, failure: Failure, canary: Canary, *, tries: bool) -> Json:
+def _failure(run: JudgedRun, failure: Failure, canary: Canary, *, tries: bool) -> Json:
     found: list[Trial] = []
     if tries and run.recognition is not None:
         found = canary.tries(failure, run.data, run.infos, run.recognition)
@@ -69,7 +69,7 @@ def _failure(run: RunView, failure: Failure, canary: Canary, *, tries: bool) -> 
     }  # fmt: skip
 
 
-def _trial(trial: Trial, run: RunView) -> Json:
+def _trial(trial: Trial, run: JudgedRun) -> Json:
     names = ("rule", "variant", "tag", "metric", "level", "rows", "why")
     given = {"rule": trial.rule.id, "variant": trial.variant.id}
     document = fields_of(trial, names, **given, metric=run.infos[trial.tag].key or None)

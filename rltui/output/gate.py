@@ -16,13 +16,13 @@ from rltui.core.text import clean
 from rltui.draw.glyph import glyph_set
 from rltui.facts.gate import Condition, Outcome
 from rltui.output.json_document import Json
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 
 class Gated(NamedTuple):
     """A run with how far it meets each condition of a file."""
 
-    run: RunView
+    run: JudgedRun
     file: Path
     outcomes: Sequence[tuple[Condition, Outcome]]
 
@@ -102,7 +102,7 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
 
 
-def learned_text(conditions: Iterable[tuple[str, str]], runs: Sequence[RunView]) -> str:
+def learned_text(conditions: Iterable[tuple[str, str]], runs: Sequence[JudgedRun]) -> str:
     """A first file with these conditions, and what the good runs had."""
     lines = [f"# Learned by rltui gate --learn from {len(runs)} good runs:"]
     lines += [f"#   {run.name}" for run in runs]

@@ -28,12 +28,12 @@ from rltui.draw.prose import note_text
 from rltui.draw.theme import load_theme, mix
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
-from rltui.facts.figures import episodes, newest_of
 from rltui.facts.findings import FindingRow
 from rltui.facts.metrics import TABS, tab_sections
-from rltui.facts.odd import odd_facts
+from rltui.facts.oddities import odd_facts
 from rltui.facts.runs import by_verdict, last_lines
 from rltui.facts.samples import folders_of
+from rltui.facts.series_stats import episodes, newest_of
 from rltui.facts.settings import main_settings, setting_groups, settings_changed, settings_of
 from rltui.facts.story import Story, stories
 from rltui.facts.story_words import Part
@@ -41,7 +41,7 @@ from rltui.facts.timers import gpus
 from rltui.output.chart_svg import chart_svg
 from rltui.output.svg import escaped
 from rltui.output.text_report import standing_words
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.hyperparameters import value_text
 from rltui.session.notes import note_on
 from rltui.sources.side_files.settings_files import read_environment, read_settings
@@ -66,7 +66,7 @@ _ABSOLUTE = re.compile(
 _SHADE = 0.15
 
 
-def html_report(session: Session, only: RunView | None = None) -> str:
+def html_report(session: Session, only: JudgedRun | None = None) -> str:
     """The document: one run, or a table of several and then each of them, the worst first."""
     runs = sorted(session.runs(), key=by_verdict) if only is None else [only]
     alone, room = len(runs) == 1, max(_LEAST_CHARTS, _ALL_CHARTS // max(1, len(runs)))
@@ -177,7 +177,7 @@ def _parts(story: Story) -> str:
     return _pairs(((part.value, text) for part, text in told), loud=Part.NEXT.value)
 
 
-def _overview(runs: Sequence[RunView]) -> str:
+def _overview(runs: Sequence[JudgedRun]) -> str:
     """The table of several runs."""
     rows = []
     for number, run in enumerate(runs):
@@ -194,7 +194,9 @@ def _overview(runs: Sequence[RunView]) -> str:
 class _Page:
     """The section of one run."""
 
-    def __init__(self, session: Session, run: RunView, number: int, room: int, alone: bool) -> None:
+    def __init__(
+        self, session: Session, run: JudgedRun, number: int, room: int, alone: bool
+    ) -> None:
         """``room``: bytes that its charts may have; ``alone``: whether its name is the title."""
         self._session, self._run, self._number, self._room = session, run, number, room
         self._top = 1 if alone else 2
@@ -203,13 +205,13 @@ class _Page:
     def html(self) -> str:
         """The whole section; what rltui fails in is named at its end."""
         run, parts = self._run, list[str]()
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             parts += self._stories()
             odd = [_text(f"{run.infos[tag].title} {words}") for tag, words in odd_facts(run)]
             parts += self._section("Looks odd, but no reason to stop", _list(odd, "of them"))
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             parts += self._tabs()
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             parts += [*self._lists(), *self._settings()]
         name = f"{_text(run.name, _NAME)} {_badge(run.verdict.mark, 'chip', word=True)}"
         own = _el("p", _text(f"Note: {without_secrets(note)}")) if (note := note_on(run)) else ""

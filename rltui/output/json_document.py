@@ -28,7 +28,7 @@ from rltui.facts.story import Story, stories
 from rltui.health.model import Diagnosis, Finding
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.event import Event
 from rltui.session.hook import Message
 from rltui.session.notes import note_on
@@ -317,28 +317,28 @@ def snapshot_document(session: Session) -> Json:
     document = check_document(session)
     document["schema"] = "rltui.snapshot/1"
     for run, entry in zip(session.runs(), document["runs"], strict=True):
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             entry["metrics"] = [_metric(run, tag) for tag in run.infos]
         entry["faults"] = _faults(run)
     return document
 
 
-def run_entry(run: RunView) -> Json:
+def run_entry(run: JudgedRun) -> Json:
     """The verdict on one run; one that rltui fails in is told as if it had logged nothing."""
     entry: Json = {}
-    with run.walled(NOT_SHOWN):
+    with run.isolate_faults(NOT_SHOWN):
         entry = _entry(run)
     return (entry or _entry(run.blank())) | {"faults": _faults(run)}
 
 
-def _faults(run: RunView) -> list[Json]:
+def _faults(run: JudgedRun) -> list[Json]:
     return [
         {"message": f"{f.what}: {f.error}", "report": str(f.report) if f.report else None}
         for f in run.faults.values()
     ]
 
 
-def _entry(run: RunView) -> Json:
+def _entry(run: JudgedRun) -> Json:
     """The verdict on one run: the fields of ``RunVerdict`` but for the faults, which are known when
     this has been made."""
     report, known, progress = run.report, run.recognition, run.progress
@@ -392,7 +392,7 @@ def _entry(run: RunView) -> Json:
     }
 
 
-def _unsure(run: RunView) -> list[Json]:
+def _unsure(run: JudgedRun) -> list[Json]:
     return [
         fields_of(judged, UnsureDocument, tag=tag, reason=judged.doubt)
         for tag in run.infos
@@ -405,7 +405,7 @@ def _source(source: SourceInfo, notes: Iterable[Note]) -> Json:
     return fields_of(source, SourceDocument, path=str(source.path), bytes=source.size, notes=own)
 
 
-def _ending(run: RunView) -> Json | None:
+def _ending(run: JudgedRun) -> Json | None:
     """How the job ended; None where that is not known."""
     ending = run.progress.exit_status if run.progress else None
     if ending is None:
@@ -483,7 +483,7 @@ def _finding(finding: Finding) -> Json:
     return document | ({"error": finding.error} if finding.error else {})
 
 
-def _metric(run: RunView, tag: str) -> Json:
+def _metric(run: JudgedRun, tag: str) -> Json:
     """The meaning of a tag, its level and its newest value."""
     info, series, judgement = run.infos[tag], run.series(tag), run.verdict.judgement(tag)
     _, values = series.finite()

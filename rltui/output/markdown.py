@@ -22,7 +22,7 @@ from rltui.facts.comparison import (
 from rltui.facts.groups import Grouping, Sweep
 from rltui.facts.metrics import Section, overview_sections
 from rltui.output.text_report import run_lines
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.naming import called
 
 _GLYPHS = glyph_set("braille")
@@ -41,7 +41,7 @@ _MOST_NAMED = 8
 _MOST_METRICS = 6
 
 
-def snapshot_markdown(session: Session, only: RunView | None = None) -> str:
+def snapshot_markdown(session: Session, only: JudgedRun | None = None) -> str:
     """Every run, or only one, with its verdict and its vital signs."""
     parts = []
     for run in session.runs() if only is None else [only]:
@@ -49,7 +49,7 @@ def snapshot_markdown(session: Session, only: RunView | None = None) -> str:
         parts.append(f"## {escaped(head)}")
         if lines:
             parts.append("\n".join(map(_item, lines)))
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             sections = sorted(overview_sections(run), key=lambda s: -s.level)
             parts += [_table(section) for section in sections]
         parts += [_item(f"note: {fault.text}") for fault in run.faults.values()]
@@ -96,10 +96,10 @@ def without_mentions(text: str) -> str:
     return _AT.sub("\uff20", _BRACKET.sub("\u2039", text))
 
 
-def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:
+def compared(runs: Sequence[JudgedRun], names: Sequence[str]) -> list[JudgedRun]:
     """The runs that ``names`` (or globs) refer to, in that order. Raises UsageError for a name
     without a run."""
-    found: dict[RunView, None] = {}
+    found: dict[JudgedRun, None] = {}
     known = {run: run.names for run in runs}
     for name in names:
         matching = called(name, known)
@@ -109,7 +109,7 @@ def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:
     return list(found)
 
 
-def grouping_named(runs: Sequence[RunView], name: str) -> Grouping:
+def grouping_named(runs: Sequence[JudgedRun], name: str) -> Grouping:
     """The grouping ``name``: ``name``, or a hyperparameter. Raises UsageError when the runs cannot
     be grouped by it."""
     found = Sweep(runs).groupings
@@ -124,7 +124,7 @@ def grouping_named(runs: Sequence[RunView], name: str) -> Grouping:
     raise UsageError(f"cannot group by {name!r}; the runs can be grouped by {known}", hint=hint)
 
 
-def comparison_text(runs: Sequence[RunView], by: str, reference: RunView | None) -> str:
+def comparison_text(runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None) -> str:
     """The table in columns, and below it whether the groups differ."""
     table, notes = _contents(runs, by, reference)
     widths = [max(map(cell_width, column)) for column in zip(*table, strict=True)]
@@ -132,7 +132,7 @@ def comparison_text(runs: Sequence[RunView], by: str, reference: RunView | None)
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
 
 
-def comparison_markdown(runs: Sequence[RunView], by: str, reference: RunView | None) -> str:
+def comparison_markdown(runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None) -> str:
     """Comparison of runs as a table in Markdown."""
     table, notes = _contents(runs, by, reference)
     lines = [f"| {' | '.join(map(escaped, row))} |" for row in table]
@@ -141,7 +141,7 @@ def comparison_markdown(runs: Sequence[RunView], by: str, reference: RunView | N
 
 
 def _contents(
-    runs: Sequence[RunView], by: str, reference: RunView | None
+    runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None
 ) -> tuple[list[list[str]], list[str]]:
     """The rows, the first with the heads of the columns, and sentences below them."""
     if by:

@@ -18,7 +18,7 @@ from zlib import crc32
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, RunState, worst
 from rltui.core.text import clean
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 MOST_RUNS = 200
 MOST_METRICS = 20
@@ -93,7 +93,7 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
     runs = shown = session.runs()
     if len(runs) > MOST_RUNS:
 
-        def written_at(run: RunView) -> float:
+        def written_at(run: JudgedRun) -> float:
             return (run.progress.written_at if run.progress else None) or 0.0
 
         ranked = sorted(runs, key=lambda r: (-r.verdict.level, -written_at(r)))
@@ -118,7 +118,7 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
             found = Counter((f.rule, f.level.word) for f in run.report.firing())
             for (rule, word), count in sorted(found.items()):
                 page.add("run_findings_firing", count, *name, rule, word)
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             known, progress = run.recognition, run.progress
             framework = (known.framework if known else None) or ""
             algorithm = (known.algorithm if known else None) or ""
@@ -130,13 +130,13 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
                 page.add("run_planned_steps", progress.total_steps, *name)
                 page.add("run_age_seconds", progress.age_s, *name)
                 page.add("run_eta_seconds", progress.eta_s, *name)
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             _add_values(page, run, name, metrics)
 
     return page.text()
 
 
-def _add_values(page: _Page, run: RunView, name: tuple[str, str], metrics: Sequence[str]) -> None:
+def _add_values(page: _Page, run: JudgedRun, name: tuple[str, str], metrics: Sequence[str]) -> None:
     if run.recognition is None:
         return
     keys = tuple(metrics or run.recognition.scenario.headline)

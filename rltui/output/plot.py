@@ -26,7 +26,7 @@ from rltui.draw.view import missing_on
 from rltui.facts.comparison import Comparison
 from rltui.facts.groups import Grouping, Sweep, slot_sign
 from rltui.facts.x_axis import KINDS, Points, against_words, axis_of, axis_of_kind, bundle
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Axis -> what it is called.
 _AXIS_WORDS = {"relative": "time since the start", "wall": "time"}
@@ -42,7 +42,7 @@ _DOTS = "•"
 _COLOURS = (75, 79, 140, 175, 143, 250)
 
 
-def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
+def find_tags(runs: Sequence[JudgedRun], name: str) -> list[str]:
     """Tags that ``name`` refers to: a tag, a metric key, the title on screen, a glob over tags and
     keys, or else the end of tags (``loss`` of ``train/loss``)."""
     found: dict[str, None] = {}
@@ -93,13 +93,13 @@ class _Drawn(NamedTuple):
     marker: str = "braille"
 
 
-def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
+def plot_text(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> str:
     """One chart of ``tag`` with a line per run that has it. With groups a line per group, the mean
     over its runs, between two of the standard deviation."""
     plotext = _plotext()
-    spans: dict[RunView, FloatArray] = {}
+    spans: dict[JudgedRun, FloatArray] = {}
     for run in runs:
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             if tag in run.infos and (points := _points(run, tag, options)) is not None:
                 spans[run] = np.array([points[0].min(), points[0].max()])
 
@@ -147,7 +147,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     return text.rstrip("\n") + "\n" + _left_out(drawn)
 
 
-def _axis_words(runs: Sequence[RunView], tag: str, options: PlotOptions) -> tuple[str, str]:
+def _axis_words(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> tuple[str, str]:
     """Words of the title beside the name of the metric, and the label of the x axis."""
     series = runs[0].shown(tag)
     axis = axis_of(runs[0], series, options.axis)
@@ -207,7 +207,7 @@ def _legend(plotext: Any, drawn: Sequence[_Drawn], width: int) -> str:
 
 
 def _of_runs(
-    runs: Sequence[RunView], tag: str, unit: TagInfo, options: PlotOptions
+    runs: Sequence[JudgedRun], tag: str, unit: TagInfo, options: PlotOptions
 ) -> list[_Drawn]:
     """A line for each run; of more runs than colours those that a comparison draws, the best and
     the last, and the lowest and highest of the rest."""
@@ -257,13 +257,15 @@ def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
     return drawn
 
 
-def _lines(runs: Sequence[RunView], tag: str, unit: TagInfo, options: PlotOptions) -> list[Points]:
+def _lines(
+    runs: Sequence[JudgedRun], tag: str, unit: TagInfo, options: PlotOptions
+) -> list[Points]:
     """The points of those runs that have any on the axis, in one unit."""
     found = ((r, _points(r, tag, options)) for r in runs)
     return [(p[0], p[1] * r.infos[tag].factor_to(unit)) for r, p in found if p is not None]
 
 
-def _points(run: RunView, tag: str, options: PlotOptions) -> Points | None:
+def _points(run: JudgedRun, tag: str, options: PlotOptions) -> Points | None:
     """The points of a tag; None without any, or when the run lacks times or the metric."""
     kind, series = KINDS.get(options.axis, "number"), run.shown(tag)
     own = axis_of_kind(run, series, options.axis, "" if kind == "step" else kind)

@@ -25,7 +25,7 @@ from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
 from rltui.core.record import entity
 from rltui.core.text import clean
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.store import Series
 from rltui.store.points import choose, concatenate
 
@@ -60,7 +60,7 @@ class ExportRows:
     """(n,), or None when no point is."""
 
 
-def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
+def export_names(session: Session, runs: Sequence[JudgedRun]) -> list[str]:
     """The name of each run as in the JSON of ``check``, preceded by the path of its logdir if there
     are several."""
     if len(session.logdirs) == 1:
@@ -69,14 +69,14 @@ def export_names(session: Session, runs: Sequence[RunView]) -> list[str]:
 
 
 def export_rows(
-    runs: Iterable[tuple[str, RunView]], tags: Mapping[str, object] | None = None
+    runs: Iterable[tuple[str, JudgedRun]], tags: Mapping[str, object] | None = None
 ) -> Iterator[ExportRows]:
     """The points of all ``(name, run)``, of ``tags`` only unless None; at most CHUNK at a time."""
     for name, run in runs:
         for tag in run.data.tags:
             if tags is None or tag in tags:
                 rows: Iterable[ExportRows] = ()
-                with run.walled(f"{tag} could not be exported"):
+                with run.isolate_faults(f"{tag} could not be exported"):
                     rows = _series_rows(name, run.series(tag))
                 yield from rows
 

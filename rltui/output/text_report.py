@@ -25,7 +25,7 @@ from rltui.facts.runs import (
     state_words,
 )
 from rltui.facts.story import Story, stories
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.event import Event, EventKind
 
 _GLYPHS = glyph_set("braille")
@@ -63,14 +63,14 @@ def _counts(levels: Iterable[Level]) -> list[str]:
     return [f"{counts[x]} {x.word}" for x in sorted(counts, reverse=True)]
 
 
-def _run_verdict(run: RunView) -> str:
+def _run_verdict(run: JudgedRun) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
     standing, words = _standing(run), story_words.run_words(run)
     return f"{badge} {run.name}{standing}: {words}"
 
 
-def standing_words(run: RunView) -> str:
+def standing_words(run: JudgedRun) -> str:
     """Describe what trains, how far it is and in which state."""
     known, progress = run.recognition, run.progress
     words = []
@@ -89,7 +89,7 @@ def standing_words(run: RunView) -> str:
     return ", ".join(w for w in words if w)
 
 
-def _standing(run: RunView) -> str:
+def _standing(run: JudgedRun) -> str:
     """Standing of the run in brackets, after a name; "" for none."""
     text = standing_words(run)
     return f" ({text})" if text else ""
@@ -120,7 +120,7 @@ class CheckedRun(NamedTuple):
     """Its JSON, if asked for; then no text."""
 
 
-def checked_run(run: RunView) -> CheckedRun:
+def checked_run(run: JudgedRun) -> CheckedRun:
     """Report of the text on a run."""
     badge, standing, lines = _parts(run)
     notes = run.troubles  # about files that could not be read in full
@@ -128,7 +128,7 @@ def checked_run(run: RunView) -> CheckedRun:
     lines += [f"    and {len(notes) - 5} more notes"] if len(notes) > 5 else []
 
     crash, readable = "", True
-    with run.walled("end could not be told"):
+    with run.isolate_faults("end could not be told"):
         crash = run.verdict.state_word if run.verdict.crash is not None else ""
         readable = run.is_readable
 
@@ -168,15 +168,15 @@ def event_words(event: Event) -> str:
     return f"{glyph} {run.name}: {what}: {sentences.summary(finding)}{tail}"
 
 
-def run_lines(run: RunView) -> list[str]:
+def run_lines(run: JudgedRun) -> list[str]:
     """A run in a line, then how it ended, its findings from their causes, and what to check."""
     badge, standing, lines = _parts(run)
     return [f"{badge} {run.name}{standing}", *lines]
 
 
-def _parts(run: RunView) -> tuple[str, str, list[str]]:
+def _parts(run: JudgedRun) -> tuple[str, str, list[str]]:
     """The first line of a run, before and after its name, and the other lines."""
-    with run.walled(NOT_SHOWN):
+    with run.isolate_faults(NOT_SHOWN):
         marks = findings.marks_words(run)
         standing = _standing(run)
         standing += f": {marks}" if marks else ""
@@ -185,7 +185,7 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
     return _GLYPHS.badge(Level.UNKNOWN), "", []
 
 
-def _verdict_lines(run: RunView) -> list[str]:
+def _verdict_lines(run: JudgedRun) -> list[str]:
     """The stories of a run, and what else the log shows."""
     report = run.report
     lines = [line for story in stories(run) for line in story_lines(story)]
@@ -237,14 +237,14 @@ def snapshot_text(session: Session) -> str:
     parts = []
     for run in session.runs():
         lines = run_lines(run)
-        with run.walled(NOT_SHOWN):
+        with run.isolate_faults(NOT_SHOWN):
             lines += _metric_lines(run)
         lines += [f"    note: {fault.text}" for fault in run.faults.values()]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _metric_lines(run: RunView) -> list[str]:
+def _metric_lines(run: JudgedRun) -> list[str]:
     """The rows of each category that has some, the worst category and its worst rows first."""
     groups = []
     for category in Category:
@@ -269,7 +269,7 @@ def _metric_lines(run: RunView) -> list[str]:
     return lines
 
 
-def painter(colour: bool, linked: Iterable[RunView] = ()) -> Callable[[str], str]:
+def painter(colour: bool, linked: Iterable[JudgedRun] = ()) -> Callable[[str], str]:
     """Make a function that gives the badges of a report their colours, if there is ``colour``, and
     the names of the ``linked`` runs at the beginning of a line links to their logs."""
     urls = {run.name: file_url(run.data.path) for run in linked}

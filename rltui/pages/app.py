@@ -18,7 +18,7 @@ from rltui.core.text import spaced
 from rltui.facts.groups import following
 from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
@@ -37,7 +37,7 @@ LATER = (
     "rltui.pages.metric.screen",
     "rltui.tui.overlay",
     "rltui.tui.palette",
-    "rltui.pages.offers",
+    "rltui.pages.palette_items",
     "rltui.pages.log",
     "rltui.pages.comparison.screen",
     "rltui.pages.hyperparameters",
@@ -171,14 +171,14 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             self.view = self.view._replace(marked=marked)
 
     def open_comparison(
-        self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
+        self, opens: Open, at: tuple[JudgedRun, str] | None = None, *, grouped: bool = False
     ) -> None:
         from rltui.pages.comparison.screen import open_comparison  # heavy
 
         open_comparison(self, self.session, opens, at, grouped=grouped)
 
-    def offers(self, run: RunView | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
-        from rltui.pages.offers import finding_offers, run_offers  # heavy
+    def offers(self, run: JudgedRun | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
+        from rltui.pages.palette_items import finding_offers, run_offers  # heavy
 
         others = self.session.runs()
         if run is not None:

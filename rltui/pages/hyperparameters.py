@@ -38,7 +38,7 @@ from rltui.facts.settings import (
     settings_changed,
     settings_of,
 )
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.hyperparameters import differing_settings, value_text
 from rltui.sources.side_files.settings_files import FileSettings, read_settings
 from rltui.tui.keys import SETTINGS
@@ -58,7 +58,7 @@ _NOTHING = "–"
 class Settings:
     """The hyperparameters of one run."""
 
-    run: RunView
+    run: JudgedRun
     in_files: FileSettings = field(default_factory=FileSettings)
     """Those in files next to its logs."""
     slot: int | None = None
@@ -78,14 +78,13 @@ class Settings:
         return settings_of(self.run, self.in_files)
 
 
-def settings_head(settings: Settings, view: View, width: int) -> Block:
+def settings_head(settings: Settings, width: int) -> Block:
     """The title: which run, how many, where they were found."""
-    text = view.text
     formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
     count = len(settings.values)
     right = f"{count} from {', '.join(formats)}" if count else ""
-    left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
-    return title_lines(left, [(text(right), MUTED)], width, view)
+    left: Line = [("Hyperparameters ", TITLE), (settings.run.name, MUTED)]
+    return title_lines(left, [(right, MUTED)], width)
 
 
 def setting_lines(
@@ -147,7 +146,7 @@ def _differences(
     many runs have each value."""
     if not others:
         return []
-    plain, every = view.text, [settings, *others]
+    every = [settings, *others]
     tables = [s.values for s in every]
     names = [
         n
@@ -167,32 +166,29 @@ def _differences(
     room = (width - cells) // len(every) - 2
 
     if names and room >= _LEAST_COLUMN:
-        lines += _table(every, names, cells, room, view)
+        lines += _table(every, names, cells, room)
     elif names:
-        lines += _counted(tables, names, cells, width, view)
+        lines += _counted(tables, names, cells, width)
     silent = [o.run.name for o in others if not o.values]
 
     if silent:
         words = f"no hyperparameters: {', '.join(silent)}"
-        lines.append(fit_line([(plain(words), MUTED)], width))
+        lines.append(fit_line([(words, MUTED)], width))
     elif not names:
         lines.append([("nothing", MUTED)])
 
     return lines
 
 
-def _table(
-    every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
-) -> Block:
+def _table(every: Sequence[Settings], names: Sequence[str], cells: int, room: int) -> Block:
     """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
-    plain = view.text
     tables = [s.values for s in every]
     heads = distinct(tuple(s.head for s in every), room)
     texts = (value_text(t[n]) for t in tables for n in names if n in t)
     width = min(room, longest([*texts, *heads]))
 
     def cell(text: str, cells: int) -> str:
-        return pad(_cut(plain(text), cells), cells)
+        return pad(_cut(text, cells), cells)
 
     looks = [MUTED if s.slot is None else slot_look(s.slot) for s in every]
     above = [(f"  {cell(h, width)}", look) for h, look in zip(heads, looks, strict=True)]
@@ -211,15 +207,14 @@ def _counted(
     names: Sequence[str],
     cells: int,
     width: int,
-    view: View,
 ) -> Block:
     """One line for each name: its values, the most frequent first; that of the run is strong."""
-    plain, lines = view.text, Block()
+    lines = Block()
     for name in names:
         own, *others = (value_text(t[name]) if name in t else "not set" for t in tables)
-        line: Line = [(pad(_cut(plain(name), cells), cells), TEXT)]
+        line: Line = [(pad(_cut(name, cells), cells), TEXT)]
         for value, count in Counter([own, *others]).most_common():
-            shown = plain(_cut(value, _LONGEST_COUNTED))
+            shown = _cut(value, _LONGEST_COUNTED)
             line += [(f"  {shown}", STRONG if value == own else TEXT), (f" in {count}", MUTED)]
         lines.append(fit_line(line, width))
 
@@ -234,13 +229,12 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     """A heading and its rows, nothing without any; a long value takes several lines."""
     if not rows:
         return []
-    plain = view.text
     lines = [heading(title, width, view, str(len(rows)))]
     name_cells = min(longest(n for n, _ in rows), width // 2)
     for name, value in rows:
-        shown = hard_wrap(plain(value), width - name_cells - 2, _MOST_LINES)
+        shown = hard_wrap(value, width - name_cells - 2, _MOST_LINES)
         for at, part in enumerate(shown or [""]):
-            head = "" if at else _cut(plain(name), name_cells)
+            head = "" if at else _cut(name, name_cells)
             lines.append([(pad(head, name_cells), TEXT), ("  ", TEXT)])
             lines[-1].append((part, STRONG))
 
@@ -276,8 +270,8 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     def __init__(
         self,
         session: Session,
-        run: RunView,
-        among: Sequence[RunView] = (),
+        run: JudgedRun,
+        among: Sequence[JudgedRun] = (),
         text: str = "",
         step: int | None = None,
     ) -> None:
@@ -289,7 +283,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self._text = text
         self._session = session
         self._run = run
-        self._in_files: dict[RunView, FileSettings] = {}
+        self._in_files: dict[JudgedRun, FileSettings] = {}
         """Run -> the hyperparameters in files next to its logs."""
         self._drawn: tuple[object, Block] | None = None
         """The key of the newest lines, and the lines."""
@@ -311,7 +305,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self.read(find)
         super().on_mount()
 
-    def _runs(self) -> list[RunView]:
+    def _runs(self) -> list[JudgedRun]:
         """The run, and those that it is compared with."""
         reference = self._session.reference.run
         others = list(self._among) or [m.run for m in self.view.marked]
@@ -319,13 +313,13 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
             others = [reference]
         return [self._run, *(r for r in others if r is not self._run)]
 
-    def _settings(self, run: RunView) -> Settings:
+    def _settings(self, run: JudgedRun) -> Settings:
         slot = slot_of(self.view.marked, run)
         step = self._step if run is self._run else None
         return Settings(run, self._in_files.get(run, FileSettings()), slot, step)
 
     def head(self, width: int) -> Block:
-        return settings_head(self._settings(self._run), self.view, width)
+        return settings_head(self._settings(self._run), width)
 
     def text(self, width: int) -> Block:
         tables = [self._settings(r) for r in self._runs()]

@@ -18,13 +18,12 @@ from rltui.draw.line import (
     longest,
 )
 from rltui.draw.table import Cells, Table, title_lines
-from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.log_digest import AGAIN_S, LogDigest, line_at
 from rltui.facts.runs import newest_log
 from rltui.facts.samples import root_of
 from rltui.pages.findings.lines import log_head, log_lines
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.keys import LOG
 from rltui.tui.overlay import Overlay
 from rltui.tui.screen import ReadingScreen, Work
@@ -35,7 +34,7 @@ _KIND, _WHEN, _WHO = 7, 22, 14
 
 
 def digest_lines(
-    run: RunView, digest: LogDigest, view: View, width: int, text: str = "", shift: int = 0
+    run: JudgedRun, digest: LogDigest, width: int, text: str = "", shift: int = 0
 ) -> Block:
     """The messages after the filter ``text``, without their first ``shift`` characters: how often,
     which steps and ranks, and below it the finding that began then."""
@@ -58,10 +57,10 @@ def digest_lines(
     for said in found:
         level = Level.BAD if said.is_error else Level.WATCH
         kind = "error  " if said.is_error else "warning", LEVEL_LOOK[level]
-        shown = view.text(said.text)[shift:], STRONG if said.is_error else TEXT
+        shown = said.text[shift:], STRONG if said.is_error else TEXT
         lines.append(row(kind, numbers.step(said.times), said.when, said.who, shown))
         if said.onset:
-            lines.append(row(blank, "", "", "", (view.text(said.onset), MUTED)))
+            lines.append(row(blank, "", "", "", (said.onset, MUTED)))
     return lines
 
 
@@ -71,7 +70,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
 
     MOST = 10_000
 
-    def __init__(self, session: Session, run: RunView, step: int | None = None) -> None:
+    def __init__(self, session: Session, run: JudgedRun, step: int | None = None) -> None:
         """``step``: the log begins there, if its last lines hold it."""
         super().__init__()
         self._step = step
@@ -120,14 +119,14 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         if digest is None:
             return log_head(self._run, view, width)
         note = f"  {digest.note}"
-        return title_lines([(_TITLE, TITLE)], [(note, MUTED)], width, view)
+        return title_lines([(_TITLE, TITLE)], [(note, MUTED)], width)
 
     def text(self, width: int) -> Block:
-        view, text, shift = self.view, self.status.filter, self._shift
+        text, shift = self.status.filter, self._shift
         if self._shown is not None:
-            return digest_lines(self._run, self._shown, view, width, text, shift)
+            return digest_lines(self._run, self._shown, width, text, shift)
         at = None if self._step is None else line_at(self._run, self._step)
-        return log_lines(self._run, view, width, text, shift, at)
+        return log_lines(self._run, width, text, shift, at)
 
     def update(self) -> None:
         super().update()

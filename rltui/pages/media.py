@@ -47,10 +47,10 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.media import Pixels, pixels_of, read_media
 from rltui.pages.run.header import run_header
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.store.media import Kept, MediaKey
 from rltui.tui.keys import MEDIA, Key
-from rltui.tui.screen import LEAST, Reading, ShellScreen
+from rltui.tui.screen import LEAST, BackgroundReading, ShellScreen
 from rltui.tui.shell import shell_of
 from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
 from rltui.tui.widgets.lines import Lines
@@ -74,10 +74,10 @@ _READING = "reading"
 _RAMP = " .:-=+*#%@"
 
 
-class MediaView(Lines, Reading, PictureFrame):
+class MediaView(Lines, BackgroundReading, PictureFrame):
     """One tag of a run below its name; read when it is looked at."""
 
-    def __init__(self, run: RunView, key: MediaKey, *, keys: bool = False) -> None:
+    def __init__(self, run: JudgedRun, key: MediaKey, *, keys: bool = False) -> None:
         """``keys``: whether it names those that lead to others of its kind."""
         super().__init__(self.lines_at)
         self.run, self.key, self._named = run, key, keys
@@ -96,7 +96,7 @@ class MediaView(Lines, Reading, PictureFrame):
 
     # -- what is shown ---------------------------------------------------------------------
 
-    def show(self, run: RunView, key: MediaKey) -> None:
+    def show(self, run: JudgedRun, key: MediaKey) -> None:
         """Show another tag from the next update on, at about the same step."""
         if (run, key) != (self.run, self.key):
             self._read, self._decoded = {}, ((), "", "")
@@ -244,9 +244,9 @@ class MediaView(Lines, Reading, PictureFrame):
     def lines_at(self, width: int, height: int) -> Block:
         """The lines at a size, a picture in letters."""
         view, found = self.view, self._shown
-        head, width, height = self._head_line(width, view), width - _LEFT, height - _HEAD
+        head, width, height = self._head_line(width), width - _LEFT, height - _HEAD
         if isinstance(found, str):
-            lines = [[], *paragraph(view.text(found), width - _LEFT, MUTED)]
+            lines = [[], *paragraph(found, width - _LEFT, MUTED)]
         elif isinstance(found, PrecisionRecall):
             lines = [[], *curve_lines(*found, view.glyphs, width - _LEFT)]
         elif isinstance(found, Histogram):
@@ -256,11 +256,11 @@ class MediaView(Lines, Reading, PictureFrame):
             lines = [[("".join(_RAMP[int(x)] for x in row), TEXT)] for row in grey.tolist()]
         return [head, *indented(lines, _LEFT)]
 
-    def _head_line(self, width: int, view: View) -> Line:
-        keys, at, words = self.run.data.media.keys, self.at, view.text
-        line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (words(self.key.tag), STRONG)]
+    def _head_line(self, width: int) -> Line:
+        keys, at = self.run.data.media.keys, self.at
+        line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (self.key.tag, STRONG)]
         if self._named and len(keys) > 1 and self.key in keys:
-            line.append((f"   {words('↑ ↓')}  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
+            line.append((f"   ↑ ↓  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
         right: Line = []
         if self.count > 1:
             number = f"{self.number % self.count + 1} of {self.count}"
@@ -299,7 +299,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
 
     DEFAULT_CSS = "MediaScreen > #header { height: 1; }"
 
-    def __init__(self, session: Session, run: RunView, key: MediaKey) -> None:
+    def __init__(self, session: Session, run: JudgedRun, key: MediaKey) -> None:
         super().__init__()
         self._session, self._run = session, run
         self._media = MediaView(run, key, keys=True)
@@ -368,15 +368,14 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
             self.say(f"a ridge needs {RIDGE_CELLS} x {RIDGE_ROWS} cells")
         self.update()
 
-    def action_close(self) -> None:
-        self.dismiss()
-
     def copied_text(self) -> str:
         media = self._media
         return "\n".join(plain(x).rstrip() for x in media.lines_at(*media.size))
 
 
-def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) -> list[Entry[str]]:
+def media_entries(
+    run: JudgedRun, text: str, view: View, cells: int, margin: int
+) -> list[Entry[str]]:
     """A line for each tag of the run that passes the filter, below a heading."""
     keys = [k for k in run.data.media.keys if words_match(f"{k.tag} {k.kind.value}", text)]
     if not keys:
@@ -386,7 +385,7 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
         steps = run.data.media.steps(key, run.as_of)
         last = f"{run.step_word} {numbers.step(steps[-1].step)}" if steps else "later"
         row: Cells = {
-            "name": (view.text(key.tag), STRONG if cursor else TEXT),
+            "name": (key.tag, STRONG if cursor else TEXT),
             "kind": (key.kind.value, MUTED),
             "steps": (f"{numbers.exact(len(steps)):>3} to {last}", MUTED),
         }
@@ -394,5 +393,5 @@ def media_entries(run: RunView, text: str, view: View, cells: int, margin: int) 
 
     columns = table_for(_LAYOUT, cells)
     head = heading("Histograms and pictures", cells, view, f"{len(keys)}, Enter opens")
-    rows = [row_entry(k.id, partial(draw, k), cells, margin, view) for k in keys]
+    rows = [row_entry(k.id, partial(draw, k), cells, margin) for k in keys]
     return [fixed([], [(" " * margin, TEXT), *head]), *rows]

@@ -18,7 +18,7 @@ from rltui.pages.run.tab import (
     tag_to_chart,
 )
 from rltui.pages.runs.lines import RunRows
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 #: Cells of the picture, and lines of the Overview of a run.
 _WIDTH, _HEIGHT = 160, 42
@@ -50,7 +50,7 @@ def snapshot_svg(session: Session, theme: Theme) -> str:
     return svg([coloured(x, theme) for x in lines], _WIDTH, ground_of(theme)[1], title)
 
 
-def _overview(run: RunView, view: View) -> list[Line]:
+def _overview(run: JudgedRun, view: View) -> list[Line]:
     header, sections = run_header(run, view, _WIDTH, None), tab_sections(run, OVERVIEW)
     count = sum(len(s.rows) for s in sections)
     if not count:

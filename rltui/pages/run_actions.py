@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.notes import note_on, write_note
 from rltui.tui.screen import Commands, ShellScreen
 
@@ -16,7 +16,7 @@ class RunActions(ShellScreen[Any]):
     session: Session
 
     @property
-    def chosen_run(self) -> RunView | None:
+    def chosen_run(self) -> JudgedRun | None:
         """The run that they are about; None for none, then they do nothing."""
         raise NotImplementedError
 
@@ -54,7 +54,7 @@ class RunActions(ShellScreen[Any]):
         if run is None:
             return
         now, given = reference.run, reference.given
-        wanted: RunView | None = run
+        wanted: JudgedRun | None = run
         if len(self.session.views) == 1:
             if given is None:
                 self.say("there is no other run to compare with")

@@ -41,7 +41,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
 from rltui.pages.run.header import run_header
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
 from rltui.tui.keys import SAMPLES
 from rltui.tui.overlay import ExplainScreen
@@ -88,13 +88,13 @@ class _Column(NamedTuple):
 def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> tuple[list[_Column], Table]:
     """The columns that a list of ``cells`` has room and something for, and with the text their
     table."""
-    looked_at, words, found = rows[:_LOOKED_AT], view.text, dict[_Column, int]()
+    looked_at, found = rows[:_LOOKED_AT], dict[_Column, int]()
     has_tokens = any(r.tokens for r in looked_at)
     names = dict.fromkeys(name for row in looked_at for name, _ in row.parts)
 
     def end(row: SampleRow) -> str:
         if row.marks or row.right is None:
-            return words((row.marks or (row.end,))[0].split(" or ")[0])
+            return (row.marks or (row.end,))[0].split(" or ")[0]
         return f"answer {view.glyphs.badge(Level.OK if row.right else Level.BAD)}"
 
     def part(name: str, row: SampleRow) -> str:
@@ -113,7 +113,7 @@ def _columns_of(rows: Sequence[SampleRow], view: View, cells: int) -> tuple[list
         _Column("time", lambda r: known(numbers.duration(r.seconds, True), r.seconds >= 0), 4),
         *(_Column(re.sub(r".*/|_?rewards?_?", "", n), partial(part, n), 1) for n in names),
     ):
-        head, told = words(wanted.head), {wanted.cell(row) for row in looked_at} - {""}
+        head, told = wanted.head, {wanted.cell(row) for row in looked_at} - {""}
         width = min(longest([head, *told]) + 1, _CELLS)
         if told and width <= cells - _TEXT - sum(found.values()):
             found[wanted._replace(head=head)] = width
@@ -150,12 +150,12 @@ def _no_samples_words(root: Path, trouble: str = "") -> str:
 def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False) -> Block:
     """A whole sample: its figures, as many on a line as fit, then its turns, one line for each but
     the last where they are ``folded``; then its texts with their own line ends."""
-    words, texts = view.text, sample.texts
+    texts = sample.texts
     further = texts[sample.spoken or len(texts) :]
     short = [(n, t) for n, t in further if len(t) <= _SHORT and "\n" not in t]
     lines = Block()
     for name, value in (*((n, _figure(v)) for n, v in sample.figures), *short):
-        pair: Line = [(f"{words(name)} ", MUTED), (words(value), STRONG)]
+        pair: Line = [(f"{name} ", MUTED), (value, STRONG)]
         if lines and line_width(lines[-1]) + 3 + line_width(pair) <= width:
             lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
         else:
@@ -168,7 +168,7 @@ def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False
         if (name, text) not in short:
             lines += [[]] * bool(lines)
             lines.append(heading(name, width, view, f"{numbers.exact(len(text))} chars"))
-            lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
+            lines += [[(x, TEXT)] for x in hard_wrap(text, width)]
 
     return lines
 
@@ -183,10 +183,10 @@ def _turn_lines(turn: Turn, view: View, width: int, limit: int | None) -> Block:
     if turn.role == TOOL:
         tail.append((f"  {view.glyphs.badge(level)}", LEVEL_LOOK[level]))
 
-    words, look = view.text, STRONG if turn.role == MODEL else MUTED
-    line = [column(words(turn.role), _WHO, look), (f"{words(turn.name)[:width]} ".lstrip(), STRONG)]
+    look = STRONG if turn.role == MODEL else MUTED
+    line = [column(turn.role, _WHO, look), (f"{turn.name[:width]} ".lstrip(), STRONG)]
     room = max(1, width - line_width([*line, *tail]))
-    text = words(turn.text)
+    text = turn.text
     if limit == 1 or ("\n" not in text and cell_width(text) < room):
         short = " ".join(text[: 4 * width].split())
         return [[*line, column(short, room, TEXT), *tail]]
@@ -211,7 +211,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     SampleScreen > #panes.-wide { layout: horizontal; }
     """
 
-    def __init__(self, session: Session, run: RunView, step: int | None) -> None:
+    def __init__(self, session: Session, run: JudgedRun, step: int | None) -> None:
         """``step``: show the samples nearest to it; None for the newest."""
         super().__init__()
         self._session = session
@@ -376,11 +376,11 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
                 str(n): (c.cell(row), STRONG if c.head == _REWARD else MUTED)
                 for n, c in enumerate(columns)
             }
-            told["text"] = f" {view.text(row.preview)}", STRONG if cursor else TEXT
+            told["text"] = f" {row.preview}", STRONG if cursor else TEXT
             return table.line([], told)
 
         def entry(at: int) -> Entry[SampleId]:
-            return row_entry(ids[at], partial(draw, shown[at]), cells, margin, view)
+            return row_entry(ids[at], partial(draw, shown[at]), cells, margin)
 
         self.items.show(LazyEntries(ids, [1] * len(ids), entry))
 
@@ -392,7 +392,6 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         elif not self._shown:
             words = _no_samples_words(browser.root, browser.trouble) if self._is_empty else ""
             words = words or browser.note or "no sample matches the filter"
-            words = self.view.text(words)
             lines = paragraph(words, max(20, min(width, 100)), MUTED)
         margin = 2 if self._is_empty else 1
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
@@ -400,7 +399,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _lines_of(self, sample: Sample | str, width: int, *, folded: bool = False) -> Block:
         if isinstance(sample, str):
-            return paragraph(self.view.text(sample), width, MUTED)
+            return paragraph(sample, width, MUTED)
         kept, view, gap = self._beside, self.view, 3
         if kept is None or kept == sample:
             return sample_lines(sample, view, width, folded=folded)
@@ -421,7 +420,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         ]
         what = "mean reward" if all(r.right is None for r in self._browser.rows) else "share right"
         words = f"same prompt over steps ({what} of {steps[-1][2]} answers)  {' · '.join(told)}"
-        return [*paragraph(glyphs.text(words), max(10, width), MUTED), []]
+        return [*paragraph(words, max(10, width), MUTED), []]
 
     @property
     def _row(self) -> SampleRow | None:
@@ -439,7 +438,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """Which kind and step, and what of it; the heads of the columns."""
         samples, view, width = self._browser, self.view, width - 3
         names, steps = samples.names, list(samples.steps)
-        kind = view.text(names[samples.kind]) if names else ""
+        kind = names[samples.kind] if names else ""
         look = style(STRONG.fg, link=view.link(samples.path))
         line: Line = [("Samples ", TITLE), (kind, look)]
         line.append((f"  kind {samples.kind + 1} of {len(names)}" * (len(names) > 1), MUTED))
@@ -449,7 +448,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             line.append((f"  {at} of {len(steps)}" * (len(steps) > 1), MUTED))
         room = width - line_width(line)
         words = next((x for x in self._words if cell_width(x) < room - 1), "")
-        line.append((view.text(words).rjust(room), MUTED))
+        line.append((words.rjust(room), MUTED))
         if self._is_empty:
             return indented([fit_line(line, width)], 2)
 
@@ -484,7 +483,4 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         figures = [f"{name}: {_figure(value)}" for name, value in found.figures]
         return "\n\n".join(["\n".join(figures), *(f"{n}:\n{t}" for n, t in found.texts)]).strip()
 
-    def action_samples(self) -> None:
-        self.dismiss()
-
-    action_close = action_samples
+    action_samples = ListScreen.action_close

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.core.address import RAY, SSH, RemotePath, is_remote, is_streamed
 from rltui.core.errors import UsageError
-from rltui.sources.follow.queued import ThreadedReader
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.threaded_reader import ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 if TYPE_CHECKING:

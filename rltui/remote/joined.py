@@ -15,8 +15,8 @@ from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.trouble import Backoff
-from rltui.remote.conversation import NotInstalledError
-from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, ThreadedReader
+from rltui.remote.stream_client import NotInstalledError
+from rltui.sources.follow.threaded_reader import MOST_BATCHES, Arriving, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 #: Hosts that are connected to at the same time.

@@ -26,9 +26,9 @@ from rltui.remote.wire.codec import WireError, dump, dump_json, load, record_of
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, OversizeError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.processes import look
-from rltui.sources.follow.queued import ThreadedReader
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
+from rltui.sources.follow.threaded_reader import ThreadedReader
 from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 

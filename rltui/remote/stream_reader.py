@@ -18,11 +18,11 @@ from rltui.core.batch import Batch, Note, RunKey, Sources
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.trouble import Backoff, Notes, Trouble
-from rltui.remote.conversation import Conversation, Paths, StreamError, Transport, clock_note
-from rltui.remote.rereading import ReadFiles, Rereading
+from rltui.remote.backfill import ReadFiles, Rereading
+from rltui.remote.stream_client import Conversation, Paths, StreamError, Transport, clock_note
 from rltui.remote.wire.messages import Again, State
 from rltui.sources.discovery.run_files import EMPTY
-from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
+from rltui.sources.follow.threaded_reader import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 #: Attempts of a headless command to go on after its connection was lost.
@@ -54,7 +54,7 @@ class StreamReader(ThreadedReader):
         self._options = replace(options, waits=True) if partial else options
         self._waits = options.waits
         self._files = ReadFiles()
-        self._rereading = Rereading(self._connected_again, self._queue.tell, options.clock)
+        self._rereading = Rereading(self._connected_again, self._queue.notify, options.clock)
         self._outage = Outage(options)
         self._backoff = Backoff()
         self._talk: Conversation | None = None

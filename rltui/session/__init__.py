@@ -2,12 +2,12 @@
 
 :class:`Session` opens logdirs, drains what the reader produced into the store, asks the
 catalogue what the tags mean and the rules what they think, and hands out one
-:class:`RunView` per run. Headless commands call :meth:`Session.read_all`, the app calls
+:class:`JudgedRun` per run. Headless commands call :meth:`Session.read_all`, the app calls
 :meth:`Session.start`, :meth:`Session.drain` on every tick and :meth:`Session.stop`.
 """
 
 from rltui.session.progress import Progress
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.session.session import Session
 
-__all__ = ["Progress", "RunView", "Session"]
+__all__ = ["JudgedRun", "Progress", "Session"]

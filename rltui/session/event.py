@@ -14,7 +14,7 @@ from rltui.core.batch import RunKey
 from rltui.core.record import record
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report
 from rltui.session.progress import Progress
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.session.session import Session
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Event(NamedTuple):
     """One change of the verdict on one run."""
 
     kind: EventKind
-    run: RunView
+    run: JudgedRun
     finding: Finding
     is_news: bool = True
     """Whether it happened while the run was watched: False for what was found in a run that had
@@ -75,11 +75,11 @@ class Watcher:
         """List the changes since the last call, in the order of the runs."""
         found: list[Event] = []
         for run in self._session.run_list.in_order(now=True):
-            with run.walled("changes could not be told"):
+            with run.isolate_faults("changes could not be told"):
                 found += self._events_of(run)
         return found
 
-    def _events_of(self, run: RunView) -> list[Event]:
+    def _events_of(self, run: JudgedRun) -> list[Event]:
         looked = self._looked.get(run.key)
         if looked is not None and looked[0] == run.version and looked[1] is run.progress:
             return []
@@ -98,7 +98,7 @@ class Watcher:
 
         return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
 
-    def _is_new(self, run: RunView, finding: Finding) -> bool:
+    def _is_new(self, run: JudgedRun, finding: Finding) -> bool:
         """Whether something in the first report of a run happened after the watch began: for an
         end the newest write says it, for all else the time of its first row. What comes from a
         pipe is new, with or without times."""
@@ -145,7 +145,7 @@ def _passed(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
             yield EventKind.RESOLVED, finding
 
 
-def _crashes(run: RunView) -> list[Finding]:
+def _crashes(run: JudgedRun) -> list[Finding]:
     """The end of a run that crashed or was cancelled, as a finding."""
     crash, last = run.verdict.crash, run.data.last_step
     if crash is None:

@@ -15,7 +15,7 @@ from rltui.core.level import Level
 from rltui.health.model import Diagnosis, Finding, Report
 from rltui.health.symptoms import Harm
 from rltui.session.progress import clock_series
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.session.session import Session
 
 #: Technical signs. Only beside one of them is a poor outcome reason enough: by itself a reward may
@@ -141,7 +141,7 @@ class Rehearsal(NamedTuple):
     reason: Reason
 
 
-def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
+def rehearsed(session: Session, run: JudgedRun, hold: Hold) -> Rehearsal | str:
     """Rehearse a guard on a recorded run; where it would not have acted, say why in a few words.
     The run is shown as it was then until the session's replay ends. Raises ValueError for a run
     that has no step, or not the times that ``hold`` asks for."""
@@ -183,7 +183,7 @@ def rehearsed(session: Session, run: RunView, hold: Hold) -> Rehearsal | str:
     return Rehearsal(int(steps[begun]), int(steps[end]), len(steps) - 1 - end, int(steps[-1]), why)
 
 
-def times_of(run: RunView, steps: IntArray) -> FloatArray:
+def times_of(run: JudgedRun, steps: IntArray) -> FloatArray:
     """When each of these steps was logged: seconds since the epoch, ascending, same shape. Raises
     ValueError for a run whose rows have no times."""
     clock = clock_series(run.data)

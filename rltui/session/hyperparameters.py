@@ -13,7 +13,7 @@ import math
 import re
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count, pairwise
 from pathlib import Path
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
 from rltui.core.batch import Batch, SourceInfo, TextPoint
-from rltui.core.record import state
 from rltui.formats.json_value import MOST_SETTINGS, flat_settings
 from rltui.formats.words import words
 
@@ -65,7 +64,7 @@ class SettingChange(NamedTuple):
     """The file that logged the new value."""
 
 
-@state
+@dataclass(slots=True)
 class _FileSettings:
     source: SourceInfo
     """Source of the newest batch that logged any."""

@@ -15,10 +15,10 @@ from rltui.core.clock import Clock
 from rltui.core.level import RunState
 from rltui.core.yaml_document import complain_of
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report, Words
-from rltui.health.stalled import StallRule, WarnsRule, stall_rule, with_override
-from rltui.session.meaning import Interpreter
+from rltui.health.stalled import StallRule, StoppedRule, WarnsRule, stall_rule, with_override
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
-from rltui.session.run import RunList, RunView
+from rltui.session.run import JudgedRun, RunList
+from rltui.session.tag_resolution import Interpreter
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -60,7 +60,7 @@ class Judge:
         self.stall = open_stall_rule(config)
         """How long a run may be silent, with the user's changes."""
         self._engine: Engine | None = None
-        self._reference: RunView | None = None
+        self._reference: JudgedRun | None = None
         self._dirty: dict[RunKey, None] = {}
         """Runs to be judged, in that order; those in sight come first."""
         self._unread: set[RunKey] = set()
@@ -97,7 +97,7 @@ class Judge:
             self._engine = Engine(open_rules(self._config, self._catalogue))
         return self._engine
 
-    def compare(self, view: RunView | None) -> None:
+    def compare(self, view: JudgedRun | None) -> None:
         """Judge all runs anew, by comparison with a reference run; None: with none."""
         reference = None
         if view is not None:
@@ -130,7 +130,7 @@ class Judge:
         rows.
         """
         for key in self._grown:
-            with self._runs.all[key].walled("progress could not be read"):
+            with self._runs.all[key].isolate_faults("progress could not be read"):
                 self.renew(self._runs.all[key])
         self._young.update(dict.fromkeys(self._grown))
         self._grown.clear()
@@ -182,11 +182,11 @@ class Judge:
         return judged, again
 
     @property
-    def recent(self) -> list[RunView]:
+    def recent(self) -> list[JudgedRun]:
         """The runs that may have been written recently."""
         return [self._runs.all[key] for key in self._young]
 
-    def renew(self, view: RunView) -> None:
+    def renew(self, view: JudgedRun) -> None:
         """Update the progress of a run that grew, or about which an inspection found something."""
         now, known = self._clock.now(), view.progress
         if not view.data.unloaded:
@@ -205,12 +205,12 @@ class Judge:
         view.progress = fresh
         self._note_stall(view)
 
-    def _evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
+    def _evaluate(self, view: JudgedRun, now: float, enough: Callable[[], bool]) -> bool:
         """Judge a run; returns False if there was not enough time for it."""
         begun, report = self._clock.monotonic(), None
         engine = self.prepare()
         fault = view.faults.pop(NOT_JUDGED, None)
-        with view.walled(NOT_JUDGED):
+        with view.isolate_faults(NOT_JUDGED):
             if view.sample is not None:
                 view.sample = None
                 self._interpreter.interpret(view)
@@ -234,7 +234,7 @@ class Judge:
 
         return report is not None or NOT_JUDGED in view.faults
 
-    def _note_stall(self, view: RunView) -> None:
+    def _note_stall(self, view: JudgedRun) -> None:
         """Report a run that stopped writing, or that it goes on."""
         if view.full_report is None or view.progress is None:
             return
@@ -254,7 +254,7 @@ class Judge:
         for view in views:
             if view.progress is None:
                 continue
-            with view.walled("age could not be told"):
+            with view.isolate_faults("age could not be told"):
                 fresh, lost_at = view.progress, lost.get(view.key.logdir)
                 if fresh.lost_at != lost_at:
                     fresh = fresh._replace(lost_at=lost_at)
@@ -268,7 +268,7 @@ class Judge:
 
         return changed
 
-    def _aging(self, now: float, *, anew: bool) -> list[RunView]:
+    def _aging(self, now: float, *, anew: bool) -> list[JudgedRun]:
         """The runs whose age may have changed: all, once a minute or if ``anew``, else the recent
         ones."""
         if not anew and now < self._all_aged_at:
@@ -288,14 +288,14 @@ def with_warning(
 
     every = (c for tail in tails for c in complaints(tail))
     often = (c for c in every if c.times >= known.least and known.fits(c.text))
-    said = None if known.rule.id in mute else next(often, None)
+    said = None if known.id in mute else next(often, None)
     if said is None:
         return report
     facts: Numbers = {"said": shorten(said.text, _QUOTED), "times": said.times}
     evidence = Evidence("times", said.times, known.least, 0, 0, facts)
     words = Words(known.summary, known.summary, "", "")
     finding = Finding(
-        *(known.rule.id, known.rule.title, known.level, FindingState.FIRING, None, None),
+        *(known.id, known.title, known.level, FindingState.FIRING, None, None),
         *(None, None, None, evidence, words, known.advice),
     )
     return _with_findings(report, [*report.findings, finding])
@@ -311,7 +311,7 @@ def with_stall(
     """``report`` with the finding that the run is stalled or stopped too early, or without when it
     is neither; the same object when nothing changes. It stands behind all that fires: the state of
     the run shows it already, and it must not hide what went wrong before."""
-    ids = [known.rule.id, known.stopped.rule.id]
+    ids = [known.id, known.stopped.id]
     held = next((f for f in report.findings if f.rule in ids), None)
     found = _finding(progress, known, mute)
     if found == held:
@@ -337,18 +337,18 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
         if progress.phase is not None:
             pace |= {"phase": progress.phase.words, "phase_usual_s": progress.phase.usual_s}
         evidence = Evidence("seconds since the newest row", age, limit, step, step, pace)
-        rule, level, advice = known.rule, known.level, known.advice
+        rule: StallRule | StoppedRule = known
     elif progress.state is RunState.STOPPED and total and progress.held is False:
         evidence = Evidence("last step", step, total, step, step, {"total_steps": total})
-        rule, level, advice = known.stopped.rule, known.stopped.level, known.stopped.advice
+        rule = known.stopped
     else:
         return None
     if rule.id in mute:
         return None
 
     return Finding(
-        *(rule.id, rule.title, level, FindingState.FIRING, None, None),
-        *(progress.last_step, progress.written_at, None, evidence, None, advice),
+        *(rule.id, rule.title, rule.level, FindingState.FIRING, None, None),
+        *(progress.last_step, progress.written_at, None, evidence, None, rule.advice),
     )
 
 
@@ -358,7 +358,7 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
 
     custom, silent = config.rules, open_stall_rule(config).rules
     override = {k: v for k, v in custom.override.items() if k != silent[0].id}
-    rules = load_rules(config.rule_files, (), override, catalogue.metrics, custom.add)
+    rules = load_rules(config.rule_files, override, catalogue.metrics, custom.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
     known += [rule.id for rule in silent]
     for name in custom.mute:

@@ -17,8 +17,8 @@ from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.installation import release
 from rltui.core.level import Level, RunState
 from rltui.remote import Reading
-from rltui.session.run import RunView
-from rltui.sources.follow.queued import Arriving
+from rltui.session.run import JudgedRun
+from rltui.sources.follow.threaded_reader import Arriving
 
 #: Bytes to read before the budget is checked again.
 _STEP = 32 << 20
@@ -65,7 +65,7 @@ class Memory:
     main thread only."""
 
     def __init__(
-        self, budget_bytes: int, views: Mapping[RunKey, RunView], reader: Reading, clock: Clock
+        self, budget_bytes: int, views: Mapping[RunKey, JudgedRun], reader: Reading, clock: Clock
     ) -> None:
         self._budget = budget_bytes
         self._views = views
@@ -251,7 +251,7 @@ class Memory:
 
         return unloaded
 
-    def _may_go(self, view: RunView) -> bool | None:
+    def _may_go(self, view: JudgedRun) -> bool | None:
         """Whether a run may be unloaded; None while its host is asked whether it can be read
         again."""
         data, now = view.data, self._clock.monotonic()

@@ -11,14 +11,14 @@ from pathlib import Path
 from rltui.core.address import identity
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import kept_clean
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 
 #: Characters of a note; longer files are none of ours, bytes.
 MOST, _MOST_BYTES = 200, 16 << 20
 _written = [0]
 
 
-def note_on(run: RunView) -> str:
+def note_on(run: JudgedRun) -> str:
     """The note on a run; "" for none."""
     notes = _notes(_path())
     return notes.get(_name(run.data.path, run.key.name), "") if notes else ""
@@ -29,7 +29,7 @@ def notes_version() -> int:
     return _written[0]
 
 
-def write_note(run: RunView, text: str) -> None:
+def write_note(run: JudgedRun, text: str) -> None:
     """Keep a note on a run in place of the one before; "" removes it. Raises OSError."""
     path = _path()
     _notes.cache_clear()  # another rltui may have written since

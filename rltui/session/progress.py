@@ -26,7 +26,7 @@ from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.sources.side_files.settings_files import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
-from rltui.store.run import LogFile
+from rltui.store.run import LogFileState
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -434,7 +434,7 @@ def _phase_of(run: RunData, last: int | None, total: int | None) -> Phase | None
     return None if counts else phase
 
 
-def _row_time(file: LogFile, wall: float | None) -> float | None:
+def _row_time(file: LogFileState, wall: float | None) -> float | None:
     """When the newest row of a file was written, None for a file without rows; ``wall``: its time
     in the log. Rows come late by the delay of the writer and by what two clocks differ, unless
     lines with times or measurements of the machine stand behind them."""

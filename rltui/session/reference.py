@@ -12,7 +12,7 @@ from rltui.core.text import first_of
 from rltui.core.yaml_document import nearest
 from rltui.session.judging import Judge
 from rltui.session.naming import Naming
-from rltui.session.run import RunList, RunView
+from rltui.session.run import JudgedRun, RunList
 
 
 class ReferenceRun:
@@ -25,7 +25,7 @@ class ReferenceRun:
         naming: Naming,
         runs: RunList,
         judge: Judge,
-        read: Callable[[Path], list[RunView]],
+        read: Callable[[Path], list[JudgedRun]],
     ) -> None:
         """``name``: what the command line calls it; ``read`` reads whole what lies at a path that
         is not among the logdirs."""
@@ -36,11 +36,11 @@ class ReferenceRun:
         self._runs = runs
         self._judge = judge
         self._read = read
-        self._several: list[RunView] = []
+        self._several: list[JudgedRun] = []
         """The runs that the name means, when these are more than one."""
-        self.run: RunView | None = None
+        self.run: JudgedRun | None = None
         """None while runs are compared with none."""
-        self.given: RunView | None = None
+        self.given: JudgedRun | None = None
         """The one that the command line names, once it has been read."""
 
     @property
@@ -48,12 +48,12 @@ class ReferenceRun:
         """Whether one was asked for and has not been found."""
         return self._wanted is not None
 
-    def choose(self, run: RunView | None) -> None:
+    def choose(self, run: JudgedRun | None) -> None:
         """Compare all runs with this one, or with none: they are judged anew."""
         self.run = run
         self._judge.compare(run)
 
-    def _give(self, found: RunView) -> None:
+    def _give(self, found: JudgedRun) -> None:
         self._wanted = None
         self.given = self._runs.frozen_of(found)
         self.choose(self.given)
@@ -100,7 +100,7 @@ class ReferenceRun:
         return UsageError(message, hint=nearest(wanted, names))
 
 
-def _several_at(place: str, found: Sequence[RunView]) -> UsageError:
+def _several_at(place: str, found: Sequence[JudgedRun]) -> UsageError:
     listed = first_of([run.name for run in found]) or "none"
     return UsageError(f"--reference {place}: one run is needed, and there are: {listed}")
 

@@ -17,7 +17,7 @@ from rltui.core.block import IntArray
 from rltui.core.clock import Clock
 from rltui.session.judging import Judge
 from rltui.session.progress import progress
-from rltui.session.run import RunList, RunView
+from rltui.session.run import JudgedRun, RunList
 from rltui.store.run import RunPrefix
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Replay:
         self._data: RunPrefix | None = None
         self._infos: dict[str, TagInfo] = {}
         """Meaning of all tags of the run, also of those that it logged later."""
-        self.run: RunView | None = None
+        self.run: JudgedRun | None = None
         """The run that is shown as it was; None while all are shown as they are."""
         self.steps: IntArray = np.empty(0, np.int64)
         """The steps that the run has logged, ascending."""
@@ -45,7 +45,7 @@ class Replay:
         """Where the run stands."""
         return None if self._data is None else self._data.step
 
-    def goto(self, run: RunView, step: int) -> None:
+    def goto(self, run: JudgedRun, step: int) -> None:
         """Show a run as it was at its newest logged step up to ``step``, or at its first one.
 
         Its verdict is made by :meth:`judge`. Raises ValueError for a run that is being read or

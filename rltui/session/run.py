@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue, select
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rltui.health.rule import Rule
 
 
-class RunView:
+class JudgedRun:
     """The record of a run: what was logged, what it means, how it is judged.
 
     Screens and documents read it, only the session writes it. Owned by the session, main thread
@@ -57,7 +58,7 @@ class RunView:
         self.facts = NO_FACTS
         """Facts from files beside its logs, as far as they have been read."""
         self.progress: Progress | None = None
-        self.reference: RunView | None = None
+        self.reference: JudgedRun | None = None
         """The run that it is compared with; None for that run itself."""
         self.pins = Pins()
         """The metrics that the user wants to see first."""
@@ -67,15 +68,12 @@ class RunView:
         """Grows with every change of points, meaning, report or progress."""
         self.faults: dict[str, Fault] = {}
         """Internal errors of rltui in working on this run, by what could not be done."""
-        self.readings: dict[str, tuple[Judgement, Judgement]] = {}
-        """Tag -> its judgement in the report, and what rows that are younger leave of it."""
-        self.judged: tuple[int, dict[str, Judgement]] = (-1, {})
-        """A version, and the judgement of each tag that was asked for in it."""
-        self.levels: tuple[int, dict[Category, Level]] = (-1, {})
-        """The level of each category that it has, and the version that it was found for."""
+        self._verdict = Verdict(self)
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: dict[str, list[str]] = {}
         """Metric key -> its tags that have points, in display order."""
+        self._chosen: dict[tuple[str, ...], list[str]] = {}
+        """Keys that were asked for -> the tags that they choose."""
         self._sorted_at: tuple[dict[str, TagInfo], int | None] | None = None
         """The infos that they were sorted by, and the version; None where every tag has points:
         it keeps them until the set of tags changes."""
@@ -106,7 +104,7 @@ class RunView:
 
     def firing(self) -> tuple[Finding, ...]:
         """Findings that fire now."""
-        return tuple(f for f in self.findings if f.fires)
+        return self.report.firing() if self.report else ()
 
     @property
     def points(self) -> RunData:
@@ -134,11 +132,11 @@ class RunView:
         own = [Note(self.data.path, None, Level.WATCH, f.text) for f in self.faults.values()]
         return [*own, *lasting(self.data.files.notes)]
 
-    def blank(self) -> RunView:
+    def blank(self) -> JudgedRun:
         """Empty copy of the run, as if it had logged nothing."""
-        return RunView(RunData(self.key, self.data.path), self._naming, self.catalogue)
+        return JudgedRun(RunData(self.key, self.data.path), self._naming, self.catalogue)
 
-    def walled(self, what: str) -> AbstractContextManager[None]:
+    def isolate_faults(self, what: str) -> AbstractContextManager[None]:
         """A context in which an internal error becomes a fault of this run instead of being
         raised."""
         return wall(what, self.failed)
@@ -154,8 +152,11 @@ class RunView:
 
     @property
     def verdict(self) -> Verdict:
-        """The levels to show."""
-        return Verdict(self)
+        """The levels to show, of this version."""
+        known = self._verdict
+        if known.version != self.version or known.run is not self:
+            known = self._verdict = Verdict(self)
+        return known
 
     @property
     def is_readable(self) -> bool:
@@ -178,8 +179,9 @@ class RunView:
 
         return self._negated.get(series, Series.negated)
 
-    def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
-        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
+    def tags_of_metrics(self, keys: tuple[str, ...]) -> Sequence[str]:
+        """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`). Callers
+        share them."""
         at = self._sorted_at
         if at is None or at[0] is not self.infos or at[1] not in (None, self.version):
             found: dict[str, list[str]] = {}
@@ -192,9 +194,12 @@ class RunView:
                 else:
                     version = self.version
             self._tags_by_metric, self._sorted_at = found, (self.infos, version)
+            self._chosen = {}
 
-        known = self._tags_by_metric
-        return [t for k in select(keys, known.keys()) for t in known[k]]
+        if keys not in self._chosen:
+            known = self._tags_by_metric
+            self._chosen[keys] = [t for k in select(keys, known.keys()) for t in known[k]]
+        return self._chosen[keys]
 
     def headline(self) -> str | None:
         """Tag of the most meaningful curve: the first headline metric that the run has."""
@@ -226,13 +231,15 @@ _GOES_ON = ("live", "waiting", "stalled", "no points")
 class Verdict:
     """Verdict on a run: what the rules found, and how it ended."""
 
-    def __init__(self, run: RunView) -> None:
-        self._run = run
+    def __init__(self, run: JudgedRun) -> None:
+        self.run, self.version = run, run.version
+        self._judgements: dict[str, Judgement] = {}
+        """Judgements of the tags that were asked for."""
 
     @property
     def level(self) -> Level:
         """The worst of the firing findings and the exit; UNKNOWN when nothing is known."""
-        report = self._run.report
+        report = self.run.report
         return max(report.level if report else Level.UNKNOWN, self.exit_level)
 
     @property
@@ -244,7 +251,7 @@ class Verdict:
     @property
     def crash(self) -> ExitStatus | None:
         """How a run ended that crashed or was cancelled, where the logs show it; else None."""
-        known = self._run.progress
+        known = self.run.progress
         return None if known is None or known.state is not RunState.CRASHED else known.exit_status
 
     @property
@@ -253,7 +260,7 @@ class Verdict:
         usual pace), stalled, finished, stopped, crashed, cancelled; what else is known of a run
         whose state is not: not read, no points, log deleted; unreachable where its host is and it
         may go on."""
-        known = self._run.progress
+        known = self.run.progress
         if known is None:
             return "not read"
         if self.crash is not None:
@@ -274,55 +281,39 @@ class Verdict:
     def exit_level(self) -> Level:
         """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
         another one that was cancelled; else UNKNOWN."""
-        crash, known = self.crash, self._run.progress
+        crash, known = self.crash, self.run.progress
         if crash is None or known is None:
             return Level.UNKNOWN
         logged = known.last_step is not None
         return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
-    @property
+    @cached_property
     def categories(self) -> Mapping[Category, Level]:
         """Level of each category that the run has, by the badges of its tags; empty without a
         report."""
-        run = self._run
-        if run.report is None:
-            return {}
-        if run.levels[0] != run.version:
-            found: dict[Category, Level] = {}
-            for tag, info in run.infos.items():
-                level = self.tag_level(tag)
-                for category in filter(None, (info.category, info.also)):
-                    found[category] = max(found.get(category, Level.UNKNOWN), level)
-            run.levels = run.version, found
-        return run.levels[1]
+        found: dict[Category, Level] = {}
+        for tag, info in self.run.infos.items() if self.run.report else ():
+            level = self.tag_level(tag)
+            for category in filter(None, (info.category, info.also)):
+                found[category] = max(found.get(category, Level.UNKNOWN), level)
+        return found
 
     def judgement(self, tag: str) -> Judgement:
         """Judgement that badge, range and words of a tag show: that of the rules, unsure where rows
         speak against it that are younger than the verdict."""
-        run = self._run
-        version, known = run.judged
-        if version != run.version:
-            known = {}
-            run.judged = run.version, known
-        found = known.get(tag)
-        if found is None:
-            found = known[tag] = self._judgement(tag)
-        return found
+        known = self._judgements
+        if tag not in known:
+            known[tag] = self._judgement(tag)
+        return known[tag]
 
     def _judgement(self, tag: str) -> Judgement:
-        run = self._run
+        run = self.run
         report, info = run.report, run.infos.get(tag)
         judged = _NOT_JUDGED if report is None else report.tags.get(tag, _NOT_JUDGED)
         if judged.level > Level.OK or info is None or judged is _NOT_JUDGED:
             return judged
-        series, kept = run.points.series(tag), run.readings.get(tag)
-        count = series.count
-        if count == judged.rows:
-            return judged
-        if kept is None or kept[0] is not judged or kept[1].rows != count:
-            kept = run.readings[tag] = judged, reading(info, series, judged)
-
-        return kept[1]
+        series = run.points.series(tag)
+        return judged if series.count == judged.rows else reading(info, series, judged)
 
     def tag_level(self, tag: str) -> Level:
         """The badge of a tag."""
@@ -332,7 +323,7 @@ class Verdict:
 class Mutes:
     """Names of findings that are muted in all runs of a session."""
 
-    def __init__(self, runs: Callable[[], Iterable[RunView]]) -> None:
+    def __init__(self, runs: Callable[[], Iterable[JudgedRun]]) -> None:
         """``runs`` returns the records of all runs, shown or not."""
         self._runs = runs
         self.names: frozenset[MutedFinding] = frozenset()
@@ -354,7 +345,7 @@ class RunList:
     """The runs of a session. Owned by it; main thread only."""
 
     def __init__(self, naming: Naming, catalogue: Catalogue) -> None:
-        self.all: dict[RunKey, RunView] = {}
+        self.all: dict[RunKey, JudgedRun] = {}
         """Every run that was read, in its current state; copies while those on screen are
         frozen."""
         self.pins = Pins()
@@ -366,17 +357,17 @@ class RunList:
         self._text_limit = TextLimit()
         self._unchosen: set[RunKey] = set()
         """Runs that were not chosen by their names when they appeared."""
-        self._frozen: Mapping[RunKey, RunView] | None = None
+        self._frozen: Mapping[RunKey, JudgedRun] | None = None
         """The runs on screen while they are frozen; :attr:`all` has a copy of each then."""
-        self._sorted: dict[bool, tuple[Mapping[RunKey, RunView], list[RunView]]] = {}
+        self._sorted: dict[bool, tuple[Mapping[RunKey, JudgedRun], list[JudgedRun]]] = {}
         """Whether the runs are frozen -> runs by key, and the same in order."""
 
-    def add(self, data: RunData) -> RunView:
+    def add(self, data: RunData) -> JudgedRun:
         """Make the record of a run that appears."""
         self._naming.add(data.key)
         if not self._naming.is_chosen(data.key):
             self._unchosen.add(data.key)
-        view = self.all[data.key] = RunView(data, self._naming, self._catalogue)
+        view = self.all[data.key] = JudgedRun(data, self._naming, self._catalogue)
         view.pins, view.mutes = self.pins, self.mutes.names
         view.texts = Texts(self._text_limit)
         return view
@@ -387,20 +378,20 @@ class RunList:
         return {key for key in self._unchosen if not self._naming.is_chosen(key)}
 
     @property
-    def shown(self) -> Mapping[RunKey, RunView]:
+    def shown(self) -> Mapping[RunKey, JudgedRun]:
         """The runs to show, by key."""
         return self._chosen(self.all if self._frozen is None else self._frozen)
 
-    def _chosen(self, views: Mapping[RunKey, RunView]) -> Mapping[RunKey, RunView]:
+    def _chosen(self, views: Mapping[RunKey, JudgedRun]) -> Mapping[RunKey, JudgedRun]:
         hidden = self.hidden if self._unchosen else ()
         return {k: v for k, v in views.items() if k not in hidden} if hidden else views
 
     @property
-    def now(self) -> Mapping[RunKey, RunView]:
+    def now(self) -> Mapping[RunKey, JudgedRun]:
         """The runs to show in their current state, also while those on screen are frozen."""
         return self._chosen(self.all)
 
-    def in_order(self, *, now: bool = False) -> list[RunView]:
+    def in_order(self, *, now: bool = False) -> list[JudgedRun]:
         """The runs :attr:`shown`, or those of :attr:`now`, in the order of their keys. Sorted only
         when there are others."""
         views, still = (self.now, False) if now else (self.shown, self._frozen is not None)
@@ -435,12 +426,12 @@ class RunList:
         self._frozen = None
         self._sorted.clear()
 
-    def current_of(self, view: RunView) -> RunView:
+    def current_of(self, view: JudgedRun) -> JudgedRun:
         """The copy of a frozen run that goes on being updated; other runs themselves."""
         is_frozen = self._frozen is not None and self._frozen.get(view.key) is view
         return self.all[view.key] if is_frozen else view
 
-    def frozen_of(self, view: RunView) -> RunView:
+    def frozen_of(self, view: JudgedRun) -> JudgedRun:
         """The frozen run on screen of which a run is the current copy; other runs themselves."""
         is_copy = self._frozen is not None and self.all.get(view.key) is view
         return self._frozen.get(view.key, view) if self._frozen is not None and is_copy else view

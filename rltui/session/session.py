@@ -25,13 +25,13 @@ from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
 from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.session.judging import Judge
-from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.memory import TOO_MUCH, Memory
 from rltui.session.naming import Naming, logdir_labels
+from rltui.session.process_probe import Vitals
 from rltui.session.reference import ReferenceRun
 from rltui.session.replay import Replay
-from rltui.session.run import RunList, RunView
-from rltui.session.vitals import Vitals
+from rltui.session.run import JudgedRun, RunList
+from rltui.session.tag_resolution import Interpreter, open_catalogue
 from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.reader import Reader
@@ -129,7 +129,7 @@ class Session:
         step_keys = (*words().step_keys, *catalogue.step_keys())
         self.reader = reader or self._new_reader(config, choice, step_keys, pipe)
         """Finds and reads the logs."""
-        self.reach = Reach(self.reader, self.logdirs, self.clock)
+        self.reach = LogdirStatus(self.reader, self.logdirs, self.clock)
         """Which logdirs can be read now."""
         views = self.run_list.all
         self._vitals = Vitals(logdirs, views, self.clock, self._learned)
@@ -303,13 +303,13 @@ class Session:
                 grown.append(key)
         self.memory.count(batch, grown)
         for key in changes.new_tags | self._learn(batch, owner, changes.moved):
-            with self.run_list.all[key].walled("names could not be interpreted"):
+            with self.run_list.all[key].isolate_faults("names could not be interpreted"):
                 self._interpreter.interpret(self.run_list.all[key])
         self.judge.mark(changes.runs)
 
         return changes
 
-    def _learned(self, view: RunView) -> None:
+    def _learned(self, view: JudgedRun) -> None:
         """Take in what was found beside the logs of a run."""
         self.judge.renew(view)
         view.version += bool(view.facts.settings)  # nothing that was made without them stays
@@ -352,10 +352,10 @@ class Session:
 
         return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
 
-    def _note_reading(self, view: RunView) -> None:
+    def _note_reading(self, view: JudgedRun) -> None:
         (self._unread.add if view.data.files.reading else self._unread.discard)(view.key)
 
-    def _view_of(self, key: RunKey) -> RunView:
+    def _view_of(self, key: RunKey) -> JudgedRun:
         view = self.run_list.all.get(key)
         if view is None:
             view = self.run_list.add(self._store.runs[key])
@@ -374,11 +374,11 @@ class Session:
     # -- runs ------------------------------------------------------------------------------
 
     @property
-    def views(self) -> Mapping[RunKey, RunView]:
+    def views(self) -> Mapping[RunKey, JudgedRun]:
         """The runs to show, by key."""
         return self.run_list.shown
 
-    def runs(self) -> list[RunView]:
+    def runs(self) -> list[JudgedRun]:
         """The runs to show, in the order of their keys."""
         return self.run_list.in_order()
 
@@ -407,7 +407,7 @@ class Session:
         return [*failed, *(n for n in self.reader.state.unclaimed if n.path not in told), *found]
 
 
-def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
+def _read_apart(path: Path, config: Config, choice: Choice) -> list[JudgedRun]:
     """The runs at a path that is not among the logdirs, read whole."""
     session = Session([path], config, choice=choice._replace(run_glob=None, reference=None))
     session.scan()
@@ -425,7 +425,7 @@ class Search(NamedTuple):
     """Since reading was started."""
 
 
-class Reach:
+class LogdirStatus:
     """Tracks which logdirs can be read now. Owned by the session."""
 
     def __init__(self, reader: Reading, logdirs: Sequence[Path], clock: Clock) -> None:

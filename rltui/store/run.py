@@ -171,7 +171,7 @@ def _has_decimals(x: FloatArray, decimals: int) -> bool:
 
 
 @dataclass(slots=True)
-class LogFile:
+class LogFileState:
     """One file of a run, as of its newest batch."""
 
     source: SourceInfo
@@ -224,7 +224,7 @@ class RunFiles:
     """The log files of a run, with their notes. Owned by one RunData."""
 
     def __init__(self) -> None:
-        self.by_path: dict[Path, LogFile] = {}
+        self.by_path: dict[Path, LogFileState] = {}
         self.notes: list[Note] = []
         self.waiting = 0
         """Further files of the run that have not been read to their end, as of the newest
@@ -266,12 +266,12 @@ class RunFiles:
 
     def expect(self, source: SourceInfo) -> None:
         """Note a file that will be read: until then the run is not complete."""
-        self.by_path.setdefault(source.path, LogFile(source)).has_more = True
+        self.by_path.setdefault(source.path, LogFileState(source)).has_more = True
 
     def update(self, batch: Batch, *, has_rows: bool) -> None:
         """Store everything but the points of a batch; ``has_rows``: whether it has some of the
         training, not only of the machines or engines beside it."""
-        file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
+        file = self.by_path.setdefault(batch.source.path, LogFileState(batch.source))
         self.grew = file.update(batch, has_rows=has_rows) and has_rows
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
@@ -307,6 +307,6 @@ class RunPrefix(RunData):
         ended = step >= (self.whole.last_step or 0)
         self.files.notes = self.whole.files.notes
         self.files.by_path = {
-            path: file if ended else LogFile(file.source)
+            path: file if ended else LogFileState(file.source)
             for path, file in self.whole.files.by_path.items()
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
@@ -44,6 +44,11 @@ class Series:
     """Unique to the history of these points in this process. Changes with everything but an
     append: a restart, a replaced document, a merge that alters or inserts points, points that
     arrive out of order. 0 for a series without any point."""
+    count: int = field(init=False)
+    """Number of points, without the superseded ones. No property: it is asked all the time."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", len(self.steps))
 
     @classmethod
     def of(cls, tag: str, kept: Points, lost: Iterable[Points], restarts: IntArray) -> Series:
@@ -74,11 +79,6 @@ class Series:
     def old_count(self) -> int:
         """Number of superseded points."""
         return sum(len(piece[0]) for piece in self.superseded)
-
-    @property
-    def count(self) -> int:
-        """Number of points, without the superseded ones."""
-        return len(self.steps)
 
     def rows_before(self, step: float) -> int:
         """Number of rows before a step."""

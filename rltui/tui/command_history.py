@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.installation import state_directory, write_private
-from rltui.core.text import clean, kept_clean
-from rltui.draw.prose import common_start
+from rltui.core.text import clean, kept_clean, shared_start
 
 #: Commands that are kept, and characters that are read of the file.
 _MOST, _MOST_CHARS = 200, 100_000
@@ -91,7 +90,7 @@ class Completion:
         fitting = matching(text, candidates)
         if not fitting:
             return text
-        shared = common_start(fitting)
+        shared = shared_start(fitting)
         self._offered, self._shown = fitting, shared if len(shared) > len(text) else fitting[0]
         return self._shown
 

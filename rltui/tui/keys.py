@@ -6,7 +6,7 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,7 +15,6 @@ from rltui.core.errors import UsageError
 from rltui.core.record import record
 from rltui.core.text import cell_width, fit
 from rltui.core.yaml_document import complain_of
-from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -25,9 +24,10 @@ from rltui.draw.line import (
     Line,
     Token,
     fit_line,
+    line_width,
+    with_end,
     with_ground,
 )
-from rltui.draw.view import View
 
 #: Screens on which a key can work; the Findings tab has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
@@ -322,26 +322,17 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
     return found
 
 
-def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
-    """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
-    glyphs = view.glyphs
-    right = view.text(right)
-    room = width - (cell_width(right) + 3 if right else 1) - 1
-    line = list(_footer_keys(tuple(k for k in keys if k.footer), room, glyphs))
-    if right:
-        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
-
-    return with_ground(fit_line(line, width), Token.RAISED)
-
-
 @lru_cache(maxsize=64)
-def _footer_keys(keys: tuple[Key, ...], room: int, glyphs: GlyphSet) -> Line:
-    """Keys and words of the footer in ``room`` cells, help first and quit last."""
-    words = glyphs.text
+def footer_line(keys: tuple[Key, ...], width: int, right: str = "") -> Line:
+    """The footer words of ``keys`` as far as they fit, and ``right`` at the right end; callers
+    share it."""
     # action, key, word, rank in the footer
     shown = [
-        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank) for k in keys
+        (k.action, k.footer_key or k.shown.split("  ")[0], k.footer, k.rank)
+        for k in keys
+        if k.footer
     ]
+    room = width - (cell_width(right) + 3 if right else 1) - 1
     while len(shown) > 2 and sum(cell_width(k + w) + 3 for _, k, w, _ in shown) > room:
         shown.remove(max(shown, key=lambda row: row[3]))
     shown.sort(key=lambda row: (row[0] != "help", row[0] == "quit", row[3]))
@@ -349,15 +340,17 @@ def _footer_keys(keys: tuple[Key, ...], room: int, glyphs: GlyphSet) -> Line:
     for i, (_, key, word, _) in enumerate(shown):
         line.append((("  " if i else "") + key, ACCENT_BOLD))
         line.append((f" {word}", TEXT))
-    return line
+    if right:
+        line = with_end(line, [(fit(right, width), MUTED)], width - 1)
+
+    return with_ground(fit_line(line, width), Token.RAISED)
 
 
 def filter_line(text: str, width: int, right: str) -> Line:
     """The status line that shows the filter in force, and ``right`` at the right end."""
     line: Line = [(" /", ACCENT), (text, STRONG)]
-    gap = width - sum(cell_width(t) for t, _ in line) - cell_width(right) - 1
-    if gap > 0:
-        line = [*line, (" " * gap, TEXT), (right, MUTED)]
+    if line_width(line) + cell_width(right) + 1 < width:
+        line = with_end(line, [(right, MUTED)], width - 1)
     return with_ground(fit_line(line, width), Token.SEL)
 
 

@@ -18,6 +18,7 @@ from rltui.core.text import pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT_BOLD,
+    LEVEL_BOLD,
     LEVEL_LOOK,
     LEVEL_WORDS,
     MUTED,
@@ -148,9 +149,6 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     # -- keys ------------------------------------------------------------------------------
 
-    def action_close(self) -> None:
-        self.dismiss()
-
     def action_explain(self) -> None:
         """Say where the key works: it closes only the overlay that it opened."""
         self.say(covered("explain", self.place, self.shell.keys))
@@ -170,8 +168,7 @@ class ExplainScreen(Overlay):
         super().__init__()
         self._explain = explain
 
-    def action_explain(self) -> None:
-        self.action_close()
+    action_explain = ListScreen.action_close
 
     def head(self, width: int) -> Block:
         return self._explain(self.view, width)[:2]
@@ -190,26 +187,25 @@ class HelpScreen(Overlay):
         self._of = place
         self._title = title
 
-    def action_help(self) -> None:
-        self.action_close()
+    action_help = ListScreen.action_close
 
     def head(self, width: int) -> Block:
         line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
-        return title_lines(line, [("Esc close", MUTED)], width, self.view)
+        return title_lines(line, [("Esc close", MUTED)], width)
 
     def text(self, width: int) -> Block:
         glyphs = self.view.glyphs
-        left, right = (_key_lines(groups, self._keys, glyphs) for groups in (_LEFT, _RIGHT))
+        left, right = (_key_lines(groups, self._keys) for groups in (_LEFT, _RIGHT))
         left += [*([[]] if left else []), *_legend(self._of, glyphs)]
         column = max(*map(line_width, left), min(40, width // 2 - 2))
         return side_by_side(left, right, column, 3, max(len(left), len(right)))
 
 
-def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> Block:
+def _key_lines(groups: Sequence[str], keys: Sequence[Key]) -> Block:
     """The groups below each other, each under its name."""
     lines: Block = []
     for group in groups:
-        rows = [(glyphs.text(k.shown), k.words) for k in keys if k.group == group]
+        rows = [(k.shown, k.words) for k in keys if k.group == group]
         if not rows:
             continue
         if lines:
@@ -230,7 +226,7 @@ def _legend(place: str, glyphs: GlyphSet) -> Block:
     for level, word in LEVEL_WORDS.items():
         line = unsure if level is Level.UNSURE else badges
         line += [(glyphs.badge(level), LEVEL_LOOK[level]), (f" {word}  ", TEXT)]
-    nan, unchanged = (glyphs.nan, style(Token.BAD, bold=True)), (glyphs.unchanged, MUTED)
+    nan, unchanged = (glyphs.nan, LEVEL_BOLD[Level.BAD]), (glyphs.unchanged, MUTED)
     marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" never changed", TEXT)]
     letters = list(LEGEND.items())
     below = [

@@ -127,12 +127,12 @@ class PaletteScreen(Overlay):
         if self._asked != text:
             self._asked, self.items.chosen = text, None
             self._found = self._search.found(text)
-        box, cells, view = self.query_one("#box"), min(width - 2, _WIDEST), self.view
+        box, cells = self.query_one("#box"), min(width - 2, _WIDEST)
         box.styles.width, box.styles.margin = cells, (1 if height < 30 else 3, 0, 0, 0)
         self.items.styles.height = max(1, min(len(self._found), height - 6))
         lines = [partial(self._line, offer, cells - 4) for offer in self._found]
         entries: list[Entry[Any]] = [
-            row_entry(n, line, cells - 4, 2, view) for n, line in enumerate(lines)
+            row_entry(n, line, cells - 4, 2) for n, line in enumerate(lines)
         ]
         self.items.show(entries or [fixed([("  nothing is called that", MUTED)])])
 
@@ -143,9 +143,9 @@ class PaletteScreen(Overlay):
             level = offer.level()
             badge = (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=level > Level.OK))
         room = cells - _KIND - 2
-        title = fit_middle(glyphs.text(offer.title), room)
+        title = fit_middle(offer.title, room)
         room -= cell_width(title) + 2
-        hint = pad(fit_middle(glyphs.text(offer.hint), room), room, right=True) if room > 8 else ""
+        hint = pad(fit_middle(offer.hint, room), room, right=True) if room > 8 else ""
         look = TITLE if cursor else STRONG
         return [(pad(offer.kind, _KIND), MUTED), badge, (f"{title}  ", look), (hint, MUTED)]
 
@@ -160,5 +160,4 @@ class PaletteScreen(Overlay):
         if self.items.cursor is not None:
             self.shell.call_later(self._found[self.items.cursor].call)
 
-    def action_back(self) -> None:
-        self.dismiss()
+    action_back = Overlay.action_close

@@ -10,7 +10,7 @@ from textual.message_pump import MessagePump
 from textual.timer import Timer
 
 from rltui.facts import numbers
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 #: Logged steps per second that the keys walk through.
 SPEEDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -57,7 +57,7 @@ class Playback:
         """Whether the rest of a verdict is due."""
 
     @property
-    def run(self) -> RunView | None:
+    def run(self) -> JudgedRun | None:
         """The run that is shown as it was."""
         return self._replay.run
 
@@ -77,7 +77,7 @@ class Playback:
 
     # -- where it stands -------------------------------------------------------------------
 
-    def goto(self, run: RunView, step: int) -> None:
+    def goto(self, run: JudgedRun, step: int) -> None:
         """Show a run as it was at a step. Raises ValueError where that cannot be known."""
         self._replay.goto(run, step)
         self._judge()

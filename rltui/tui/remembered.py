@@ -19,7 +19,7 @@ from rltui.core.address import identity
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import kept_clean
 from rltui.draw.view import View
-from rltui.facts.columns import column_names
+from rltui.facts.run_columns import column_names
 from rltui.health.model import MutedFinding
 
 _SCHEMA = "rltui.view/1"

@@ -21,9 +21,9 @@ from rltui.core.level import choose
 from rltui.core.text import clean
 from rltui.draw.line import Line
 from rltui.draw.view import View
-from rltui.facts.columns import names_in
+from rltui.facts.run_columns import names_in
 from rltui.facts.x_axis import axes_of
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
     KEYS,
@@ -69,8 +69,8 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
     return found
 
 
-class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
-    """A screen of the app that is drawn by the options of its view."""
+class Page(OnceScreen[Result], inherit_bindings=False):
+    """A screen of the app, which has its view."""
 
     @property
     def shell(self) -> ShellApp[Any]:
@@ -86,6 +86,10 @@ class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
         """The options of the view."""
         return self.shell.view
 
+    def update(self) -> None:
+        """Draw the screen from the present facts."""
+        raise NotImplementedError
+
     def set_view(self, **changes: object) -> None:
         """Change options of the view, and draw the screen with them."""
         self.shell.view = self.view._replace(**changes)  # type: ignore[arg-type]
@@ -100,12 +104,12 @@ class ViewedScreen(OnceScreen[Result], inherit_bindings=False):
         for lines in self.query(Lines):
             lines.update()
 
-    def update(self) -> None:
-        """Draw the screen from the present facts."""
-        raise NotImplementedError
+    def action_close(self) -> None:
+        """Close the screen."""
+        self.dismiss()
 
 
-class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
+class ShellScreen(Page[Result], inherit_bindings=False):
     """A screen of rltui. ``places`` are its ids in the table of keys."""
 
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
@@ -155,7 +159,7 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
         """Update after a change of the facts or of the size."""
         # an app that exits removes the children one by one; a screen that opens then has none
         if self.children and self.app.is_running:
-            with self.shell.walled(NOT_SHOWN):
+            with self.shell.isolate_faults(NOT_SHOWN):
                 self.refresh_facts()
                 self.update()
             for widget in self.walk_children(Widget):
@@ -182,7 +186,7 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
             keys = [k for k in keys if k.action not in REPLAYED]
         if self.leads_back:
             keys = [replace(k, footer="close") if k.action == "quit" else k for k in keys]
-        return footer_line(keys, self.view, width, self.state_words())
+        return footer_line(tuple(keys), width, self.state_words())
 
     @property
     def leads_back(self) -> bool:
@@ -209,7 +213,6 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
 
     def commands(self) -> Commands:
         """The commands of the line that begins with a colon."""
-
         shell = self.shell
         in_a_run = ("tab", "at", "goto", "now")
         return {
@@ -289,11 +292,11 @@ class ShellScreen(ViewedScreen[Result], inherit_bindings=False):
         """Name of a picture of the screen, in parts."""
         return ["rltui", self.title_words.lower()]
 
-    def charted(self) -> tuple[RunView, str] | None:
+    def charted(self) -> tuple[JudgedRun, str] | None:
         """The run and the tag of the chart on the screen."""
         return None
 
-    def reported(self) -> tuple[Session, RunView | None] | None:
+    def reported(self) -> tuple[Session, JudgedRun | None] | None:
         """Subject of a report: a run, or None for all of the session."""
         return None
 
@@ -379,7 +382,7 @@ def start_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="rltui-files", daemon=True).start()
 
 
-class Reading(Widget):
+class BackgroundReading(Widget):
     """A screen or widget that reads one thing at a time. To be the second base: Textual inherits
     styles from the first one only."""
 
@@ -424,7 +427,7 @@ class Reading(Widget):
         raise NotImplementedError
 
 
-class ReadingScreen(ShellScreen[None], Reading):
+class ReadingScreen(ShellScreen[None], BackgroundReading):
     """A screen that reads one thing at a time. To be the second base, as well."""
 
 
@@ -436,7 +439,7 @@ class ChartOptions(ShellScreen[Any]):
     """A screen with charts."""
 
     @property
-    def charted_runs(self) -> Sequence[RunView]:
+    def charted_runs(self) -> Sequence[JudgedRun]:
         """The runs in the charts."""
         raise NotImplementedError
 

@@ -234,7 +234,7 @@ class ShellApp(CellDiffApp[Result]):
 
     # -- faults --------------------------------------------------------------------------------
 
-    def walled(self, what: str) -> AbstractContextManager[None]:
+    def isolate_faults(self, what: str) -> AbstractContextManager[None]:
         """A block whose faults are shown, each once, instead of ending the app."""
 
         return wall(what, self._tell)
@@ -271,7 +271,7 @@ class ShellApp(CellDiffApp[Result]):
 
     async def run_action(self, *args: Any, **options: Any) -> bool:
         """Carry out what a key asks for."""
-        with self.walled("this key failed"):
+        with self.isolate_faults("this key failed"):
             return await super().run_action(*args, **options)
         return True
 
@@ -390,15 +390,15 @@ def check_handler(key: Key, owner: type) -> None:
         raise UsageError(f"key {key.action!r}: {owner.__name__} has no {method}")
 
 
-def shell_of(node: DOMNode) -> ShellApp[Any]:
-    """The app of a widget or screen."""
-    app = node.app
-    assert isinstance(app, ShellApp)
-    return app
-
-
 def kept_screen(shell: ShellApp[Any], name: str, make: Callable[[], Kept]) -> Kept:
     """The screen of this name; kept, because making one takes time."""
     if not shell.is_screen_installed(name):
         shell.install_screen(make(), name)
     return cast(Kept, shell.get_screen(name))
+
+
+def shell_of(node: DOMNode) -> ShellApp[Any]:
+    """The app of a widget or screen."""
+    app = node.app
+    assert isinstance(app, ShellApp)
+    return app

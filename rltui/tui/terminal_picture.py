@@ -12,7 +12,7 @@ import codecs
 import os
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,12 +67,10 @@ def hear_answers() -> None:
     parser = getattr(linux_driver, "XTermParser", None)
     if parser is not None and not issubclass(parser, _Answers):
         vars(linux_driver)["XTermParser"] = type("Parser", (_Answers, parser), {})
-        vars(linux_driver)["getincrementaldecoder"] = _lenient
-
-
-def _lenient(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """A decoder that leaves out what is not in the encoding."""
-    return partial(codecs.getincrementaldecoder(encoding), "ignore")
+        # a decoder that leaves out what is not in the encoding
+        vars(linux_driver)["getincrementaldecoder"] = lambda encoding: partial(
+            codecs.getincrementaldecoder(encoding), "ignore"
+        )
 
 
 def hears(driver: object) -> bool:

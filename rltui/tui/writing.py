@@ -19,7 +19,7 @@ from rltui.output.html_report import html_report
 from rltui.output.markdown import snapshot_markdown
 from rltui.output.points import CSV_HEAD, csv_lines, export_rows
 from rltui.output.svg import Cells, ground_of, svg
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.shell import ShellApp
 
 #: Ending of a file -> what is written.
@@ -38,8 +38,8 @@ def write_screen(
     shell: ShellApp[Any],
     rows: Sequence[Sequence[Segment]],
     target: str,
-    data: tuple[RunView, str] | None,
-    about: tuple[Session, RunView | None] | None = None,
+    data: tuple[JudgedRun, str] | None,
+    about: tuple[Session, JudgedRun | None] | None = None,
     *,
     over: bool = False,
 ) -> Path:
@@ -92,8 +92,8 @@ def _content(
     shell: ShellApp[Any],
     rows: Sequence[Sequence[Segment]],
     ending: str,
-    data: tuple[RunView, str] | None,
-    about: tuple[Session, RunView | None] | None,
+    data: tuple[JudgedRun, str] | None,
+    about: tuple[Session, JudgedRun | None] | None,
 ) -> Iterable[bytes]:
     if ending in (".html", ".md"):
         if about is None:

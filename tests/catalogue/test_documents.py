@@ -83,7 +83,7 @@ def test_explain(catalogue: Catalogue) -> None:
         (HEAD + "      a/b: {metric: entropy, category: actr}\n", 5, 40, "did you mean 'actor'"),
         (HEAD + "      a/b: {metric: entropy, titel: x}\n", 5, 30, "unknown key 'titel'"),
         (HEAD + "      a/b: {title: x}\n", 5, 12, "key 'metric' is missing"),
-        (HEAD + "      a/b: entropy\n      a/b: entropy\n", 6, 7, "stands twice"),
+        (HEAD + "      a/b: entropy\n      a/b: entropy\n", 6, 7, "is defined twice"),
         (HEAD + "      a/*x: entropy\n      a/y*: entropy\n", 6, 7, "ties with 'a/\\*x' of line 5"),
         (HEAD + "      'a/{b}': {metric: entropy, title: 'x {c}'}\n", 5, 41, "unknown field 'c'"),
         (HEAD + "      'a/{B}': entropy\n", 5, 7, "not a pattern"),

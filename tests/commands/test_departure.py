@@ -174,8 +174,7 @@ departing(verb, sys.stderr)
 """
 
 
-#: The main thread leaves, and the interpreter waits for the library's thread: from Python 3.12 no
-#: thread can be started then.
+#: The interpreter ends and waits for the library's thread: Python 3.12 starts no other then.
 _ENDING = (
     _STUCK.replace("def verb", "left = threading.Event()\n\ndef verb")
     .replace("return_code: None", "return_code: left.set()")

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from rltui.commands import mcp
-from rltui.commands.mcp import Desk, Tools, server_of
+from rltui.commands.mcp import QuestionQueue, Tools, server_of
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, LogTail
 from rltui.output.tool_answers import series_text
@@ -48,7 +48,7 @@ async def asking(session: Session, state: Path, mode: str = "auto") -> AsyncIter
     """A client of a server whose session is owned by a task; an error begins with ``error: ``."""
     from mcp import Client
 
-    desk = Desk(session)
+    desk = QuestionQueue(session)
     server = server_of(Tools(desk, Answers(state), Namespace(config=None, framework=None)))
 
     async def own() -> None:
@@ -92,7 +92,7 @@ def live() -> tuple[Session, FakeReader, ManualClock]:
 async def test_the_list_of_tools_is_short_and_says_that_they_only_read(bad_logs: Path) -> None:
     from mcp import Client
 
-    desk = Desk(read_session([bad_logs]))
+    desk = QuestionQueue(read_session([bad_logs]))
     async with Client(server_of(Tools(desk, Answers(bad_logs), Namespace()))) as client:
         tools = (await client.list_tools()).tools
     assert {tool.name for tool in tools} == {
@@ -427,7 +427,7 @@ async def test_a_run_that_vanishes_ends_the_wait(live: Live, tmp_path: Path) -> 
 
 
 async def test_who_cancels_is_forgotten_and_an_error_ends_nothing(live: Live) -> None:
-    desk = Desk(live[0])
+    desk = QuestionQueue(live[0])
 
     def fails(_: bool) -> str:
         raise RuntimeError("a mistake")

@@ -26,12 +26,12 @@ OTHER = RunKey(0, "other")
 #: What fails for the run "sick", by what it belongs to.
 PLACES = {
     "store": ("rltui.store.run.RunData.apply", lambda run, *_: run.key),
-    "names": ("rltui.session.meaning.Interpreter.interpret", lambda _, view: view.key),
+    "names": ("rltui.session.tag_resolution.Interpreter.interpret", lambda _, view: view.key),
     "progress": ("rltui.session.judging.Judge.renew", lambda _, view: view.key),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
     "text": ("rltui.output.text_report._verdict_lines", lambda run: run.key),
     "JSON": ("rltui.output.json_document.why_unknown", lambda run: run.key if run.infos else OTHER),
-    "values": ("rltui.session.run.RunView.series", lambda run, _: run.key),
+    "values": ("rltui.session.run.JudgedRun.series", lambda run, _: run.key),
 }
 VERBS = [
     "check {}",

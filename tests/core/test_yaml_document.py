@@ -71,10 +71,10 @@ def test_missing_and_double_keys() -> None:
         parse("a: 1").table().need("id")
     with pytest.raises(DocumentError, match="'id' is missing"):
         parse("id:").table().need("id")
-    with pytest.raises(DocumentError, match="stands twice") as caught:
+    with pytest.raises(DocumentError, match="is defined twice") as caught:
         parse("a: 1\nb: 2\na: 3\n").table()
     assert at(caught.value) == (3, 1)
-    with pytest.raises(DocumentError, match="stands twice"):
+    with pytest.raises(DocumentError, match="is defined twice"):
         parse("1: a\n'1': b\n").table()
 
 

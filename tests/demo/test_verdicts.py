@@ -14,7 +14,7 @@ from rltui.core.errors import UsageError
 from rltui.core.installation import shipped
 from rltui.core.level import Level, RunState
 from rltui.demo import SCENARIOS, DemoRun, demo_runs
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
 from tests.clock import ManualClock
@@ -23,7 +23,7 @@ NOW = 1_800_000_000.0
 SINGLE = [s for s in SCENARIOS.values() if not s.runs]
 
 
-def judged(logdir: Path, scenario: str, history: int, total: int) -> list[RunView]:
+def judged(logdir: Path, scenario: str, history: int, total: int) -> list[JudgedRun]:
     clock = ManualClock(NOW)
     for run in demo_runs(logdir, scenario, total, clock=clock):
         with closing(run):
@@ -39,7 +39,7 @@ def judged(logdir: Path, scenario: str, history: int, total: int) -> list[RunVie
     return session.runs()
 
 
-def fired(run: RunView) -> dict[str, Level]:
+def fired(run: JudgedRun) -> dict[str, Level]:
     return {f.rule: f.level for f in run.report.firing()}
 
 
@@ -103,7 +103,7 @@ def test_seeds_of_two_settings(tmp_path: Path) -> None:
     assert bad == ["lr-3e-6_seed-3"]
     healthy = [r for r in runs if r.name not in bad]
 
-    def reward(run: RunView) -> float:
+    def reward(run: JudgedRun) -> float:
         return float(run.series("critic/score/mean").values[-50:].mean())
 
     lower = [reward(r) for r in healthy if "1e-6" in r.name]

@@ -11,7 +11,7 @@ from rltui.draw.glyph import glyph_set
 from rltui.draw.line import line_width, plain
 from rltui.draw.metric_chart import chart_lines, chart_of
 from rltui.draw.view import View
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import START, a_batch, a_block, a_source
 from tests.fakes import a_session, grpo_clock, grpo_tags
 
@@ -57,7 +57,7 @@ def test_any_limit_fits(marker: str, limit: float, log: bool) -> None:
         assert all(line_width(x) == width for x in lines)
 
 
-def a_run(**tags: list[float]) -> RunView:
+def a_run(**tags: list[float]) -> JudgedRun:
     given = grpo_tags(120, 1, None) | {k.replace("__", "/"): v for k, v in tags.items()}
     block = a_block(given, first=1, walls=[START + 20.0 * s for s in range(1, 121)])
     batch = a_batch(block, source=a_source("run/events.0", modified=START + 2400))

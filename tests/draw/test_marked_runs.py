@@ -7,14 +7,14 @@ from rltui.draw.line import Token, plain
 from rltui.draw.marked_runs import with_others
 from rltui.draw.metric_chart import chart_lines, chart_of
 from rltui.draw.view import View
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_clock, marked, runs_of
 
 TAG = "actor/entropy"
 
 
-def chart(run: RunView, view: View, tag: str = TAG) -> Chart:
+def chart(run: JudgedRun, view: View, tag: str = TAG) -> Chart:
     return with_others(chart_of(run, tag, view), run, tag, view)
 
 
@@ -85,11 +85,11 @@ def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     assert chart_lines(one, TAG, view, 60, 14) is not before
 
 
-def compared(mine: dict[str, list[float]], past: dict[str, list[float]]) -> tuple[RunView, RunView]:
+def compared(*tags: dict[str, list[float]]) -> tuple[JudgedRun, ...]:
     """A run, and the one that it is compared with."""
     batches = (
-        a_batch(steps(1, tags), run=name, source=f"{name}/events.0")
-        for name, tags in (("mine", mine), ("past", past))
+        a_batch(steps(1, logged), run=name, source=f"{name}/events.0")
+        for name, logged in zip(("mine", "past"), tags, strict=True)
     )
     session = a_session(*batches, clock=grpo_clock())
     runs = {r.name: r for r in session.runs()}

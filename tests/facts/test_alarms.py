@@ -1,7 +1,7 @@
 """Blind spots of a run, by its names."""
 
 from rltui.facts.alarms import alarms, blind_words, names_of
-from rltui.facts.odd import lacking
+from rltui.facts.oddities import lacking
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_tags
 

@@ -4,7 +4,7 @@ import pytest
 
 from rltui.facts import sentences
 from rltui.facts.timing import Anatomy, anatomy
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session, next_step
 
@@ -19,7 +19,7 @@ VERL: Tags = {
 }
 
 
-def the_run(tags: Tags) -> RunView:
+def the_run(tags: Tags) -> JudgedRun:
     return a_session(a_batch(a_block(tags))).runs()[0]
 
 

@@ -6,7 +6,7 @@ from rltui.catalogue.settings import gpus_of
 from rltui.facts.checkpoint import checkpoint_words, last_good_checkpoint
 from rltui.output.json_document import run_entry
 from rltui.output.text_report import run_lines
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session
 
@@ -14,7 +14,7 @@ VERL = {"trainer.n_gpus_per_node": 8, "trainer.nnodes": 8}
 N = 127
 
 
-def the_run(config: dict[str, object], *, sick: bool = True, seconds: float | None = 15) -> RunView:
+def the_run(config: dict[str, int], *, sick: bool = True, seconds: float | None = 15) -> JudgedRun:
     end = [float("nan")] * 37 if sick else [0.1] * 37
     tags = {
         "actor/pg_loss": [0.1] * 90 + end,

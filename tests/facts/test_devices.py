@@ -9,14 +9,14 @@ from rltui.facts.metrics import overview_sections, tab_sections
 from rltui.pages.run.devices import device_lines
 from rltui.pages.run.metric_table import columns_for, row_line
 from rltui.pages.run.metrics_pane import tab_of_devices
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_tags
 
 ROWS = 40
 
 
-def a_run(use: list[float], temperature: list[float] | None = None, **others: float) -> RunView:
+def a_run(use: list[float], temperature: list[float] | None = None, **others: float) -> JudgedRun:
     """GPUs of trackio with these medians, a little noise, and other tags."""
     noise = np.random.default_rng(1).normal(0, 0.3, (len(use), ROWS))
     tags: dict[str, list[float]] = dict(grpo_tags(ROWS))
@@ -28,7 +28,7 @@ def a_run(use: list[float], temperature: list[float] | None = None, **others: fl
     return a_session(a_batch(steps(1, tags))).runs()[0]
 
 
-def gpus(run: RunView) -> Devices:
+def gpus(run: JudgedRun) -> Devices:
     return next(iter(devices_of(run)))
 
 

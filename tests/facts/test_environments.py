@@ -7,7 +7,7 @@ from rltui.draw.view import View
 from rltui.facts.environments import environments_of
 from rltui.facts.metrics import Section, tab_sections, tabs_of
 from rltui.pages.run.metric_table import columns_of, section_entries
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, steps
 from tests.fakes import a_session
 
@@ -24,7 +24,7 @@ MATH = {
 }  # fmt: skip
 
 
-def the_run(tags: dict[str, float], framework: str = "verl-agent") -> RunView:
+def the_run(tags: dict[str, float], framework: str = "verl-agent") -> JudgedRun:
     known = {"off_policy_level/all/mean": 1.0} if framework == "prime-rl" else {}
     rows = {tag: [value] * 30 for tag, value in (tags | known).items()}
     (run,) = a_session(a_batch(steps(1, rows))).runs()
@@ -32,7 +32,7 @@ def the_run(tags: dict[str, float], framework: str = "verl-agent") -> RunView:
     return run
 
 
-def agents(run: RunView) -> dict[str, Section]:
+def agents(run: JudgedRun) -> dict[str, Section]:
     return {s.title: s for s in tab_sections(run, "turns")}
 
 
@@ -70,7 +70,7 @@ def test_what_stands_for_all_environments_is_none_and_groups_are_told_beside_the
     sections = tab_sections(run, "turns")
     rows = [r for s in sections for r in s.rows]
     for width, head in ((92, "none/some/all"), (78, "0/some/all"), (69, "solved")):
-        columns = columns_of(rows, width, View())
+        columns = columns_of(rows, width)
         lines = [
             plain(e.draw(False)[0]) for e in section_entries(run, sections, columns, View(), 0)
         ]

@@ -28,7 +28,7 @@ from rltui.facts.gate import (
     read_conditions,
     student,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_tags
@@ -52,14 +52,14 @@ def read(tmp_path: Path) -> Read:
     return conditions
 
 
-def a_view(tags: dict[str, list[float]], name: str = "job_s1") -> RunView:
+def a_view(tags: dict[str, list[float]], name: str = "job_s1") -> JudgedRun:
     batch = a_batch(steps(1, tags), run=name, source=f"{name}/events.0")
     (run,) = a_session(batch, clock=LATER).runs()
     return run
 
 
 @pytest.fixture(scope="module")
-def run() -> RunView:
+def run() -> JudgedRun:
     """Ten rows of verl whose reward goes from 0.1 to 1.0; its KL is not finite at one step."""
     rise = [n / 10 for n in range(1, 11)]
     return a_view({
@@ -70,7 +70,7 @@ def run() -> RunView:
 
 @cases(__file__, "a_number_is_measured_and_compared")
 def test_a_number_is_measured_and_compared(
-    text: str, value: float, run: RunView, read: Read
+    text: str, value: float, run: JudgedRun, read: Read
 ) -> None:
     ends = [f"{value - 0.01} and {value + 0.01}", f"{value + 0.01} and {value + 1}"]
     inside, outside = read(*(f"{text} between {e}" for e in ends))
@@ -85,14 +85,14 @@ def test_a_number_is_measured_and_compared(
     [("<= 1", True), ("< 1", False), (">= 1", True), ("> 1", False), ("== 1", True),
      ("< -1e3", False)],
 )  # fmt: skip
-def test_a_limit_is_met_or_not(text: str, met: bool, run: RunView, read: Read) -> None:
+def test_a_limit_is_met_or_not(text: str, met: bool, run: JudgedRun, read: Read) -> None:
     (condition,) = read(f"reward.mean last {text}")
     assert judge(condition, run, Others()).met is met
 
 
 @cases(__file__, "what_cannot_be_measured_is_not_met_and_says_why")
 def test_what_cannot_be_measured_is_not_met_and_says_why(
-    text: str, words: str, run: RunView, tmp_path: Path
+    text: str, words: str, run: JudgedRun, tmp_path: Path
 ) -> None:
     known = Known({**KNOWN.metrics, "length.response.mean": KNOWN.metrics["entropy"]}, ())
     path = tmp_path / "expect.yaml"
@@ -123,7 +123,7 @@ def test_a_verdict_is_a_condition(read: Read) -> None:
     assert judge(bad, a_view(grpo_tags(60)), Others()).met
 
 
-def test_what_is_not_logged_is_left_out_where_the_file_says_so(run: RunView, read: Read) -> None:
+def test_what_is_not_logged_is_left_out_where_the_file_says_so(run: JudgedRun, read: Read) -> None:
     asked = ("reward.max last > 1", "tag mine last > 1", "no grad_explosion")
     for always, maybe in zip(read(*asked), read(*(f"{t} if logged" for t in asked)), strict=True):
         said = judge(always, run, Others())
@@ -136,7 +136,7 @@ def test_what_is_not_logged_is_left_out_where_the_file_says_so(run: RunView, rea
         assert (outcome.met, outcome.skipped) == (False, False)
 
 
-def test_a_reference_gives_the_limits(run: RunView, read: Read) -> None:
+def test_a_reference_gives_the_limits(run: JudgedRun, read: Read) -> None:
     share, exact, none = read(
         "reward.mean last within 10 % of reference",
         "reward.mean last within 0.3 of reference",

@@ -7,13 +7,13 @@ import pytest
 
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import Sweep, folded_name
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, steps
 from tests.fakes import FakeReader, a_session, grpo_tags
 from tests.tables import cases
 
 
-def runs_of(*names: str, **parameters: list[object]) -> list[RunView]:
+def runs_of(*names: str, **parameters: list[object]) -> list[JudgedRun]:
     """Runs of these names; ``parameters`` have one value for each."""
     batches = [
         a_batch(

@@ -6,7 +6,7 @@ import pytest
 from rltui.facts.lanes import Lane, course, lanes, waste
 from rltui.facts.timers import is_asynchronous
 from rltui.facts.timing import anatomy
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session, next_step
 
@@ -41,11 +41,11 @@ GPUS = {"trainer.n_gpus_per_node": 8, "trainer.nnodes": 2,
         "rollout.n_gpus_per_node": 8, "rollout.nnodes": 6}  # fmt: skip
 
 
-def the_run(tags: Tags, **config: object) -> RunView:
+def the_run(tags: Tags, **config: object) -> JudgedRun:
     return a_session(a_batch(a_block(tags), hparams=config)).runs()[0]
 
 
-def by_name(run: RunView) -> dict[str, Lane]:
+def by_name(run: JudgedRun) -> dict[str, Lane]:
     return {lane.name: lane for lane in lanes(run)}
 
 

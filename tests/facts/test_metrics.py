@@ -21,7 +21,7 @@ from rltui.output.json_document import run_entry, snapshot_document
 from rltui.output.text_report import run_lines
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import a_batch, steps
 from tests.clock import ManualClock
 from tests.fakes import a_session, judged_before_the_newest_row
@@ -46,7 +46,7 @@ for origin, labels in by_origin(_labels(), sealed=False).items():
     LOGS.setdefault(origin.split()[0], []).extend(Path(label.path) for label in labels)
 
 
-def _rows(run: RunView) -> Iterator[TagRow]:
+def _rows(run: JudgedRun) -> Iterator[TagRow]:
     for tab in tabs_of(run):
         for section in tab_sections(run, tab.id):
             assert section.level is worst(r.level for r in section.rows)
@@ -67,7 +67,7 @@ def _is_outside(row: TagRow, last: float | None) -> bool:
     return printed or (low is not None and last < low) or (high is not None and last > high)
 
 
-def _is_told(run: RunView, row: TagRow, last: float | None) -> bool:
+def _is_told(run: JudgedRun, row: TagRow, last: float | None) -> bool:
     """Whether a finding, a story or the range beside the value says why a row is coloured."""
     found = any(f.state is FindingState.FIRING and f.is_about(row.tag) for f in run.report.findings)
     return found or row.tag in run.report.diagnosed.blamed or _is_outside(row, last)
@@ -80,7 +80,7 @@ def _check(session: Session) -> None:
             _check_run(run, entry)
 
 
-def _check_run(run: RunView, entry: dict[str, Any]) -> None:
+def _check_run(run: JudgedRun, entry: dict[str, Any]) -> None:
     report, metrics = run.report, {m["tag"]: m for m in entry["metrics"]}
     levels: dict[str, Level] = {}
     for row in _rows(run):
@@ -113,7 +113,7 @@ def _check_run(run: RunView, entry: dict[str, Any]) -> None:
     _check_badge(run, entry["mark"], worst(categories.values()))
 
 
-def _check_badge(run: RunView, mark: str, rows: Level) -> None:
+def _check_badge(run: JudgedRun, mark: str, rows: Level) -> None:
     """The badge of the run has no tick that its rows have not."""
     verdict, glyphs = run.verdict, View().glyphs
     assert mark == verdict.mark.mark

@@ -9,7 +9,7 @@ from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
 from rltui.facts.reward import ceiling, earned
 from rltui.pages.run.metrics_pane import top_lines
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session
 
@@ -20,7 +20,7 @@ def noisy(x: FloatArray | float, by: float = 0.02) -> FloatArray:
     return x + by * np.random.default_rng(int(1e6 * np.abs(np.mean(x)))).standard_normal(N)
 
 
-def a_run(**more: FloatArray) -> RunView:
+def a_run(**more: FloatArray) -> JudgedRun:
     short, right = noisy(np.linspace(0, 1, N)), noisy(0.3)
     tags = {
         "train/rewards/short/mean": short,

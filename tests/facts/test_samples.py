@@ -8,7 +8,7 @@ import pytest
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey, TextPoint
 from rltui.facts.samples import FILTERS, HIGH_WRONG, SampleBrowser, folders_of, passing, root_of
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session import hyperparameters as texts_module
 from rltui.session.hyperparameters import Texts
 from rltui.sources.side_files.sample_files import SampleSet
@@ -24,7 +24,7 @@ from tests.builders import a_batch
 from tests.fakes import a_session, grpo_batch
 
 
-def a_view(*texts: TextPoint) -> RunView:
+def a_view(*texts: TextPoint) -> JudgedRun:
     (view,) = a_session(grpo_batch(20, texts=texts)).runs()
     return view
 
@@ -161,7 +161,7 @@ def test_texts_stay_within_bounds_and_go_with_their_file() -> None:
 
 
 def test_files_of_other_runs_are_not_those_of_a_run(tmp_path: Path) -> None:
-    def run_at(name: str) -> RunView:
+    def run_at(name: str) -> JudgedRun:
         view = a_view()
         view.data.key, view.data.path = RunKey(0, name), tmp_path / name
         view.data.path.mkdir(parents=True)

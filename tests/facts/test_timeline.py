@@ -13,17 +13,17 @@ from rltui.draw.metric_chart import chart_lines
 from rltui.draw.view import View
 from rltui.facts.timing import Load, loads
 from rltui.facts.x_axis import bundle, timeline
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import START, Tags, a_batch, a_block
 from tests.fakes import FakeReader, a_session
 
 
-def the_run(tags: Tags, walls: list[float] | None = None) -> RunView:
+def the_run(tags: Tags, walls: list[float] | None = None) -> JudgedRun:
     block = a_block(tags, walls=walls)
     return a_session(a_batch(block)).runs()[0]
 
 
-def marks(run: RunView) -> list[tuple[int, str]]:
+def marks(run: JudgedRun) -> list[tuple[int, str]]:
     return [(h.step, h.letter) for h in timeline(run)]
 
 
@@ -117,7 +117,7 @@ AFTER: Tags = {"global_seqlen/balanced_min": [90.0] * N, "global_seqlen/balanced
 
 
 def the_loads(tags: Tags) -> list[Load]:
-    run: RunView = a_session(a_batch(a_block(tags))).runs()[0]
+    run: JudgedRun = a_session(a_batch(a_block(tags))).runs()[0]
     return loads(run)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rltui.cli.program import run
 from rltui.formats.console import Console
-from rltui.formats.last_line import figure_lines
+from rltui.formats.line_decoder import figure_lines
 from tests.formats import encode
 from tests.formats.consoles import goal, values
 

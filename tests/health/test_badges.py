@@ -12,7 +12,7 @@ from rltui.health.badges import doubt, within_range
 from rltui.health.judgement import limit_of
 from rltui.health.model import Judgement, Limit, MutedFinding
 from rltui.health.muting import without_muted
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_run, steps
 from tests.fakes import a_session, blown_up_tags, grpo_batch, grpo_clock
 
@@ -98,13 +98,13 @@ def test_a_learning_signal_that_vanished_gets_no_tick(key: str) -> None:
     assert doubted("advantage.mean", [1.0] * 20 + [0.01] * 5) == ""
 
 
-def a_collapse() -> RunView:
+def a_collapse() -> JudgedRun:
     (run,) = a_session(grpo_batch(60), clock=grpo_clock()).runs()
     assert run.report.level is Level.BAD
     return run
 
 
-def names(run: RunView) -> set[MutedFinding]:
+def names(run: JudgedRun) -> set[MutedFinding]:
     return {MutedFinding.of(f) for f in run.report.findings}
 
 
@@ -136,7 +136,7 @@ def test_a_muted_alarm_leaves_no_tick() -> None:
     assert run.report.tags["actor/entropy"].level is Level.BAD
 
 
-def a_high_rate() -> RunView:
+def a_high_rate() -> JudgedRun:
     """KL blows up at row 40 of a run whose learning rate is far from usual."""
     tags = blown_up_tags([0.5] * 60)
     (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()

@@ -11,7 +11,7 @@ from rltui.health.detectors.registry import DETECTORS
 from rltui.health.plan import Task
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch
 from tests.documents import nodes
 from tests.fakes import a_session, grpo_tags
@@ -21,16 +21,16 @@ RULES = load_rules()
 _UNSHOWN = {"off_reference", "ratio_off.restart", "not_continued"}
 
 
-def a_view(tags: Mapping[str, Sequence[float]], **config: object) -> RunView:
+def a_view(tags: Mapping[str, Sequence[float]], **config: object) -> JudgedRun:
     return a_session(a_batch({t: list(x) for t, x in tags.items()}), **config).runs()[0]
 
 
-def of_run(run: RunView, rules: Sequence[Rule] = RULES) -> dict[str, Failure]:
+def of_run(run: JudgedRun, rules: Sequence[Rule] = RULES) -> dict[str, Failure]:
     assert run.recognition is not None
     return {f.symptom.id: f for f in failures(rules, run.infos, run.recognition)}
 
 
-def tried(run: RunView, symptom: str, rules: Sequence[Rule] = RULES) -> dict[str, Trial]:
+def tried(run: JudgedRun, symptom: str, rules: Sequence[Rule] = RULES) -> dict[str, Trial]:
     assert run.recognition is not None
     failure = of_run(run, rules)[symptom]
     trials = Canary().tries(failure, run.data, run.infos, run.recognition)
@@ -51,11 +51,11 @@ def test_a_case_shows_each_failure(rule: Rule) -> None:
 
 
 @pytest.fixture(scope="module")
-def healthy() -> RunView:
+def healthy() -> JudgedRun:
     return a_view(grpo_tags(120))
 
 
-def test_each_alarm_that_a_healthy_run_has_fires_after_the_failure_begins(healthy: RunView) -> None:
+def test_alarms_of_a_healthy_run_fire_after_the_failure_begins(healthy: JudgedRun) -> None:
     for symptom, failure in of_run(healthy).items():
         trials = tried(healthy, symptom).values()
         spoke = [t for t in trials if t.rows is not None]
@@ -63,7 +63,7 @@ def test_each_alarm_that_a_healthy_run_has_fires_after_the_failure_begins(health
         assert all(t.rows and t.rows > 0 and t.level >= Level.WATCH for t in spoke), symptom
 
 
-def test_the_run_itself_stays_as_it_is(healthy: RunView) -> None:
+def test_the_run_itself_stays_as_it_is(healthy: JudgedRun) -> None:
     before = healthy.series("actor/entropy").values.tolist(), healthy.data.version
     tried(healthy, "entropy_collapse")
     assert (healthy.series("actor/entropy").values.tolist(), healthy.data.version) == before
@@ -85,7 +85,7 @@ def test_a_failure_is_as_large_as_the_run(factor: float) -> None:
 
 @pytest.mark.parametrize(("high", "rows"), [(0.9, True), (1.5, False)])
 def test_a_limit_of_the_user_that_nothing_can_reach_keeps_silent(
-    healthy: RunView, high: float, rows: bool
+    healthy: JudgedRun, high: float, rows: bool
 ) -> None:
     limits = {"watch": {"high": high}, "bad": {"high": high}}
     rules = load_rules(overrides=nodes({"clipfrac_high": limits}))
@@ -93,7 +93,7 @@ def test_a_limit_of_the_user_that_nothing_can_reach_keeps_silent(
     assert (trial.rows is not None) == rows
 
 
-def test_a_failure_goes_beyond_a_wide_limit_of_the_user(healthy: RunView) -> None:
+def test_a_failure_goes_beyond_a_wide_limit_of_the_user(healthy: JudgedRun) -> None:
     rules = load_rules(overrides=nodes({"kl_blowup": {"bad": {"high": 40.0}}}))
     assert tried(healthy, "kl_spike", rules)["kl_blowup.update"].level is Level.BAD
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rltui.core.text import cell_width
-from rltui.draw.line import Entry, Line, fit_line, plain
+from rltui.draw.line import Entry, Line, ascii_line, fit_line, plain
 from rltui.draw.metric_chart import WHOLE_RUN, Zoom
 from rltui.draw.view import View
 from rltui.facts.findings import finding_rows
@@ -30,7 +30,7 @@ from rltui.pages.run.tab import (
     tab_rule,
 )
 from rltui.pages.runs.lines import RunRows
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 
 
 def drawn(entries: Sequence[Entry[Any]]) -> list[Line]:
@@ -45,7 +45,7 @@ def drawn(entries: Sequence[Entry[Any]]) -> list[Line]:
 
 
 def parts_of_run(
-    run: RunView, tab: str, view: View, width: int, height: int, **shown: Any
+    run: JudgedRun, tab: str, view: View, width: int, height: int, **shown: Any
 ) -> Iterator[list[Line]]:
     """The blocks of the screens of one run."""
     yield from parts_of_tab(run, tab, view, width, height, **shown)
@@ -53,7 +53,7 @@ def parts_of_run(
 
 
 def parts_of_tab(
-    run: RunView,
+    run: JudgedRun,
     tab: str,
     view: View,
     width: int,
@@ -65,12 +65,12 @@ def parts_of_tab(
     """The blocks of one tab, and of the screens of one metric in it."""
     yield [run_header(run, view, width, 0.43)]
     line, spots = tab_line(run, tab, view, width)
-    yield [line, tab_rule(spots, tab, view, width)]
+    yield [line, tab_rule(spots, tab, width)]
     sections = tab_sections(run, tab, text)
     rows = [r for s in sections for r in s.rows]
     layout = tab_layout(tab, width, height, len(rows))
     yield top_lines(run, tab, view, width, height)
-    columns = columns_of(rows, layout.rows, view)
+    columns = columns_of(rows, layout.rows)
     if not rows:
         yield empty_lines(run, bool(text), view, layout)
     elif tab == OVERVIEW:
@@ -94,9 +94,9 @@ def parts_of_tab(
         yield explain_tag(run, tag, view, width)
 
 
-def parts_outside_tabs(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
+def parts_outside_tabs(run: JudgedRun, view: View, width: int, height: int) -> Iterator[list[Line]]:
     """The blocks that are the same in every tab: findings and console log."""
-    yield [*log_head(run, view, width), *log_lines(run, view, width)]
+    yield [*log_head(run, view, width), *log_lines(run, width)]
     layout = findings_layout(width, height, 5)
     yield drawn(finding_entries(run, view, layout.rows, layout.margin))
     entries = finding_entries(run, view, layout.rows, layout.margin)
@@ -126,10 +126,9 @@ def parts_of_session(session: Session, view: View, width: int, height: int) -> I
 
 def assert_harmless(lines: Sequence[Line], width: int, view: View) -> None:
     """As widgets print them, the lines fill the width and hold nothing that a terminal obeys."""
-    glyphs = view.glyphs
     for line in lines:
-        printed = [(glyphs.text(t), look) for t, look in line]
-        text = glyphs.text(plain(fit_line(printed, width)))
+        printed = ascii_line(line) if view.glyphs.ascii else line
+        text = view.text(plain(fit_line(printed, width)))
         assert cell_width(text) == width, text
         unsafe = [c for c in set(text) if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
         assert not unsafe, text

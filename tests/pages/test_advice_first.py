@@ -11,7 +11,7 @@ from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.pages.findings.lines import STORY_NAMES
 from rltui.pages.run.tab import overview_entries, side_lines, tab_layout, tag_to_chart
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import read_session
 from tests.fakes import a_session, grpo_batch, grpo_clock, next_step
 from tests.places import FIXTURES
@@ -33,11 +33,11 @@ def sessions() -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
-def sick() -> list[RunView]:
+def sick() -> list[JudgedRun]:
     return [r for s in sessions() for r in s.runs() if r.verdict.level >= Level.WATCH]
 
 
-def overview(run: RunView, width: int, height: int) -> tuple[list[str], int]:
+def overview(run: JudgedRun, width: int, height: int) -> tuple[list[str], int]:
     """The lines of Overview that hold the next step, and how many it may still have: those that
     are blank, or of a chart that is higher than it must be."""
     sections = tab_sections(run, OVERVIEW)
@@ -67,7 +67,7 @@ def shown_step(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_advice_is_whole_while_there_is_room(sick: list[RunView], size: tuple[int, int]) -> None:
+def test_advice_is_whole_while_there_is_room(sick: list[JudgedRun], size: tuple[int, int]) -> None:
     width, height = size
     assert len(sick) > 8
     for run in sick:
@@ -81,7 +81,7 @@ def test_advice_is_whole_while_there_is_room(sick: list[RunView], size: tuple[in
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_whole_advice_fits(sick: list[RunView], size: tuple[int, int]) -> None:
+def test_the_whole_advice_fits(sick: list[JudgedRun], size: tuple[int, int]) -> None:
     width, height = size
     for run in sick:
         lines, _ = overview(run, width, height - _AROUND)

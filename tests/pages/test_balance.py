@@ -3,13 +3,13 @@
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.pages.run.metrics_pane import top_lines
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block
 from tests.facts.test_timeline import AFTER, BEFORE, STEP
 from tests.fakes import a_session
 
 
-def the_run() -> RunView:
+def the_run() -> JudgedRun:
     return a_session(a_batch(a_block({**STEP, **BEFORE, **AFTER}))).runs()[0]
 
 

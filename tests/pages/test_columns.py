@@ -32,7 +32,7 @@ from rltui.pages.run.metric_table import columns_for, columns_of, list_head, row
 from rltui.pages.run.tab import side_lines
 from rltui.pages.runs.columns import RunColumns
 from rltui.pages.runs.lines import _line
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
@@ -48,7 +48,7 @@ COLUMNS = ("name", "value", "unit", "change", "spark", "healthy")
 
 
 @lru_cache(maxsize=1)
-def a_run_of_extremes() -> RunView:
+def a_run_of_extremes() -> JudgedRun:
     """Small and huge trends, and a tag with one point that is old."""
     rows = 30
     tags: dict[str, list[float | None]] = {
@@ -89,28 +89,27 @@ def test_columns_of_a_metric_never_touch(
     )
     line = row_line(run, row, columns, view, cursor=False)
     assert line_width(line) == columns.width == width
-    check_row(cells(line), row, width, view)
+    check_row(cells(line), row, width)
 
 
-def check_row(found: list[str], row: TagRow, width: int, view: View) -> None:
-    columns, text = columns_for(width), view.glyphs.text
-    shown = {}
+def check_row(found: list[str], row: TagRow, width: int) -> None:
+    columns, shown = columns_for(width), {}
     for name in COLUMNS:
         size = columns[name]
         if size:
             start = columns.start(name)
             assert found[start - 1] == " ", (name, "".join(found))
             shown[name] = "".join(found[start : start + size]).strip()
-    assert whole_or_marked(shown["name"], {text(row.title)})
+    assert whole_or_marked(shown["name"], {row.title})
     assert shown["value"] == numbers.value(row.value)
     if "unit" in shown:
-        assert whole_or_marked(shown["unit"], {text(row.info.unit)})
+        assert whole_or_marked(shown["unit"], {row.info.unit})
     if shown.get("change"):
         whole = {"at 123,456", "@123,456", *(f"{a} {n}" for a in "↑↓^v" for n in _CHANGES)}
         assert shown["change"] in whole
     if "healthy" in shown:
         limits = {sentences.healthy(row.judgement), sentences.healthy_short(row.judgement)}
-        assert whole_or_marked(shown["healthy"], {text(x) for x in limits})
+        assert whole_or_marked(shown["healthy"], limits)
 
 
 _CHANGES = (numbers.value(1.3e-10), numbers.value(1.3e300), numbers.value(12_344.0))
@@ -199,7 +198,7 @@ def text_of_list(session: Session) -> str:
     return "\n".join(plain(x) for lines in parts_of_runs(session, View(), 120) for x in lines)
 
 
-def text_of_overview(run: RunView) -> str:
+def text_of_overview(run: JudgedRun) -> str:
     return "\n".join(plain(x) for p in parts_of_run(run, "overview", View(), 160, 45) for x in p)
 
 
@@ -251,7 +250,7 @@ def test_the_first_section_has_its_badge_beside_the_narrowest_limits() -> None:
     run = a_session(a_batch(steps(1, tags)), choice=Choice(framework="trl")).runs()[0]
     sections = tab_sections(run, "rollout")
     rows = [r for s in sections for r in s.rows]
-    columns = columns_of(rows, 69, VIEW)
+    columns = columns_of(rows, 69)
     head = plain(list_head(run, sections, columns, VIEW, (0, len(rows))))
     assert head.endswith(f"healthy  {VIEW.glyphs.badge(sections[0].level)}")
 

@@ -11,7 +11,7 @@ from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
 from rltui.pages.comparison.lines import Curves, ShownMetric
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import Values, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_tags
 from tests.tui.hand import Hand, open_app
@@ -218,7 +218,7 @@ PRIME = {"mismatch_kl/all/mean": [0.01] * 20, "optim/lr": [1e-6] * 20}
 VERL = {"actor/pg_clipfrac_lower": [0.0] * 20, "actor/ppo_kl": [0.01] * 20}
 
 
-def in_two_units() -> list[RunView]:
+def in_two_units() -> list[JudgedRun]:
     """The second run is the better one: 0.309 is more than 29.39 %."""
     logs: dict[str, dict[str, Values]] = {
         "prime_s1": {**PRIME, "perf/mfu": [29.39] * 20},
@@ -228,7 +228,7 @@ def in_two_units() -> list[RunView]:
     return a_session(*batches).runs()
 
 
-def of_mfu(runs: list[RunView]) -> Comparison:
+def of_mfu(runs: list[JudgedRun]) -> Comparison:
     return Comparison(runs, tag=(runs[0], "perf/mfu"))
 
 

@@ -11,7 +11,7 @@ from rltui.draw.metric_chart import Zoom
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
 from rltui.pages.findings.lines import HeadId
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.tui.crosshair import stepped
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, blown_up_tags, grpo_batch, grpo_clock, grpo_tags, marked, runs_of
@@ -20,7 +20,7 @@ from tests.tui.hand import Hand, open_app
 TAG = "actor/entropy"
 
 
-def table(run: RunView, step: int, view: View, width: int = 100, height: int = 9) -> list[str]:
+def table(run: JudgedRun, step: int, view: View, width: int = 100, height: int = 9) -> list[str]:
     return [plain(x).rstrip() for x in reading_lines(run, TAG, step, view, width, height)]
 
 

@@ -17,7 +17,7 @@ from rltui.pages.findings.findings_pane import finding_entries, findings_pane, v
 from rltui.pages.findings.lines import HeadId, counts
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, blown_up_tags, grpo_batch, grpo_clock, grpo_tags
 
@@ -30,7 +30,7 @@ def jumped() -> Session:
     return a_session(a_batch(steps(1, tags)), clock=grpo_clock())
 
 
-def the_run(session: Session) -> RunView:
+def the_run(session: Session) -> JudgedRun:
     (run,) = session.runs()
     return run
 

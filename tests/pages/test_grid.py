@@ -16,7 +16,7 @@ from rltui.pages.run.grid import grid_lines
 from rltui.pages.run.grid_layout import grid_layout
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.fakes import a_session, grpo_batch
 from tests.tui.hand import Hand, open_app
 
@@ -24,16 +24,16 @@ VIEW = View()
 
 
 @pytest.fixture(scope="module")
-def run() -> RunView:
+def run() -> JudgedRun:
     return a_session(grpo_batch(60)).runs()[0]
 
 
-def actor(run: RunView) -> list[TagRow]:
+def actor(run: JudgedRun) -> list[TagRow]:
     return [r for s in tab_sections(run, "actor") for r in s.rows]
 
 
 def draw(
-    run: RunView,
+    run: JudgedRun,
     rows: list[TagRow],
     *,
     cursor: str | None = None,
@@ -48,7 +48,7 @@ def texts(lines: list[Line]) -> list[str]:
     return [plain(line) for line in lines]
 
 
-def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> None:
+def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: JudgedRun) -> None:
     rows = actor(run)
     lines = draw(run, rows)
     entropy = next(r for r in rows if r.tag == "actor/entropy")
@@ -64,7 +64,7 @@ def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> 
     assert len(bad) == 2 * sum(r.level.name == "BAD" for r in rows[:4])
 
 
-def test_a_short_tab_has_small_charts_of_its_other_rows_below_its_list(run: RunView) -> None:
+def test_a_short_tab_has_small_charts_of_its_other_rows_below_its_list(run: JudgedRun) -> None:
     rows = actor(run)
     layout = tab_layout("actor", 160, 41, len(rows))
     for row in (rows[0], rows[-1]):
@@ -79,7 +79,7 @@ def test_a_short_tab_has_small_charts_of_its_other_rows_below_its_list(run: RunV
 
 
 def test_what_a_row_means_ends_in_an_ellipsis_where_the_charts_below_need_the_room(
-    run: RunView,
+    run: JudgedRun,
 ) -> None:
     rows = actor(run)
     layout = tab_layout("actor", 120, 36, len(rows))

@@ -10,12 +10,12 @@ import pytest
 from rltui.draw.line import line_width, plain
 from rltui.draw.metric_chart import WHOLE_RUN, statistics
 from rltui.draw.view import View
-from rltui.facts.figures import extent_between
+from rltui.facts.series_stats import extent_between
 from rltui.pages.hyperparameters import HyperparametersScreen, Settings, setting_lines
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.hyperparameters import differing_settings
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
@@ -33,14 +33,14 @@ NESTED = {
 }
 
 
-def a_view(run: str = "grpo", **hparams: object) -> RunView:
+def a_view(run: str = "grpo", **hparams: object) -> JudgedRun:
     batch = grpo_batch(20, run=run, collapse=None)
     object.__setattr__(batch, "hparams", hparams)
     (view,) = a_session(batch).runs()
     return view
 
 
-def shown(run: RunView, *others: RunView, width: int = 100, text: str = "") -> list[str]:
+def shown(run: JudgedRun, *others: JudgedRun, width: int = 100, text: str = "") -> list[str]:
     lines = setting_lines(Settings(run), [Settings(o) for o in others], View(), width, text)
     assert all(line_width(x) <= width for x in lines)
     return [plain(x) for x in lines]
@@ -152,7 +152,7 @@ async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch)
 NAN = float("nan")
 
 
-def run_of(*values: float) -> RunView:
+def run_of(*values: float) -> JudgedRun:
     return a_session(a_batch(a_block({"loss": list(values)}))).runs()[0]
 
 

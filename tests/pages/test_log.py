@@ -38,7 +38,7 @@ def crashed() -> Session:
 
 def log_of(session: Session, width: int = 94) -> str:
     (run,) = session.runs()
-    lines = [*log_head(run, View(), width), *log_lines(run, View(), width)]
+    lines = [*log_head(run, View(), width), *log_lines(run, width)]
     return "\n".join(plain(x) for x in lines)
 
 
@@ -48,7 +48,7 @@ def test_the_line_of_a_step_is_the_first_one_that_reached_it() -> None:
     at = line_at(run, 20)
     assert at is not None
     assert lines[at].startswith("step:20 ")
-    shown = [style.bold for ((_, style), *_) in log_lines(run, View(), 60, marked=at)]
+    shown = [style.bold for ((_, style), *_) in log_lines(run, 60, marked=at)]
     assert [n for n, bold in enumerate(shown) if bold] == [at]
     assert line_at(run, 5) is None  # before the last lines
 

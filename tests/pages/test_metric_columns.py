@@ -15,7 +15,7 @@ from rltui.pages.run.metric_table import (
     section_entries,
     short_titles,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
 from tests.tui.hand import open_app
@@ -26,7 +26,7 @@ VALUES = [
 VALUES += [f"val-aux/gsm8k/reward/{stat}" for stat in ("best@2/mean", "worst@4/std", "maj@2/mean")]
 
 
-def validation() -> tuple[RunView, list[TagRow]]:
+def validation() -> tuple[JudgedRun, list[TagRow]]:
     tags = grpo_tags(20) | {tag: [0.1 * x for x in range(20)] for tag in VALUES}
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     return run, [r for s in tab_sections(run, "validation") for r in s.rows]
@@ -41,11 +41,11 @@ def test_a_title_does_without_the_unit_that_stands_beside_it() -> None:
 
 def test_names_take_what_the_other_columns_leave_blank() -> None:
     _, rows = validation()
-    usual, columns = columns_for(92), columns_of(rows, 92, View())
+    usual, columns = columns_for(92), columns_of(rows, 92)
     assert columns.width == usual.width == 92
     assert columns["name"] > usual["name"]
     assert columns["spark"] >= 16
-    names = row_names(rows, columns, View())
+    names = row_names(rows, columns)
     assert not [n for n in names if "…" in n]
     assert len({(n, r.info.unit) for n, r in zip(names, rows, strict=True)}) == len(rows)
 
@@ -96,7 +96,7 @@ TRACKIO = {
 }
 
 
-def the_run(*tags: str) -> RunView:
+def the_run(*tags: str) -> JudgedRun:
     values = {tag: [float(i) for i in range(12)] for tag in (*tags, "train/loss")}
     return a_session(a_batch(a_block(values))).runs()[0]
 

@@ -5,7 +5,7 @@ import numpy as np
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.pages.metric.lines import related, related_lines
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session
 
@@ -31,11 +31,11 @@ def tags() -> dict[str, list[float]]:
     }
 
 
-def a_view(values: dict[str, list[float]]) -> RunView:
+def a_view(values: dict[str, list[float]]) -> JudgedRun:
     return a_session(a_batch(a_block(values))).runs()[0]
 
 
-def text(run: RunView, tag: str, width: int = 38, room: int = 20) -> str:
+def text(run: JudgedRun, tag: str, width: int = 38, room: int = 20) -> str:
     return "\n".join(plain(x) for x in related_lines(run, tag, View(), width, room))
 
 

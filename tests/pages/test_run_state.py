@@ -18,7 +18,7 @@ from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.lines import finding_line
 from rltui.pages.run.header import run_header
 from rltui.pages.runs.lines import RunRows
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import START, a_batch, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
@@ -115,18 +115,18 @@ async def test_a_stall_is_shown_everywhere(size: tuple[int, int]) -> None:
         assert "○ stalled" in hand.text
 
 
-def a_run() -> tuple[RunView, Finding]:
+def a_run() -> tuple[JudgedRun, Finding]:
     (run,) = a_session(grpo_batch(60), clock=grpo_clock()).runs()
     return run, run.report.firing()[0]
 
 
-def with_findings(run: RunView, *findings: Finding) -> None:
+def with_findings(run: JudgedRun, *findings: Finding) -> None:
     assert run.report is not None
     run.full_report = replace(run.report, findings=findings, diagnosed=Diagnosed())
     run.version += 1
 
 
-def run_text(run: RunView) -> str:
+def run_text(run: JudgedRun) -> str:
     return "\n".join(run_lines(run))
 
 

@@ -21,7 +21,7 @@ from rltui.pages.findings.findings_pane import CalmId
 from rltui.pages.findings.lines import span_words, story_lines
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.tab import overview_entries, tab_layout
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.session import Choice
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, blown_up_tags, grpo_batch, grpo_clock, grpo_tags, next_step
@@ -31,24 +31,24 @@ from tests.tui.hand import open_app
 VIEW = View()
 
 
-def a_run(rate: list[float]) -> RunView:
+def a_run(rate: list[float]) -> JudgedRun:
     """A run of 60 rows with this learning rate; its KL blows up at row 40."""
     tags = blown_up_tags(rate)
     (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
     return run
 
 
-def the_story(run: RunView) -> Story:
+def the_story(run: JudgedRun) -> Story:
     story = main_story(run)
     assert story is not None
     return story
 
 
-def told(run: RunView) -> dict[Part, str]:
+def told(run: JudgedRun) -> dict[Part, str]:
     return dict(parts(the_story(run), VIEW.glyphs.badge))
 
 
-def text_of(run: RunView, width: int, height: int) -> str:
+def text_of(run: JudgedRun, width: int, height: int) -> str:
     return "\n".join(plain(x) for x in story_lines(run, VIEW, width, height))
 
 

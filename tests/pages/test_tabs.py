@@ -15,18 +15,18 @@ from rltui.facts.metrics import TAB_BY_ID, TABS, tab_named, tab_sections, tabs_o
 from rltui.facts.runs import RunCounts
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.tab import tab_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 
 
 @pytest.fixture(scope="module")
-def run() -> RunView:
+def run() -> JudgedRun:
     return a_session(grpo_batch(60, total=200), clock=grpo_clock()).runs()[0]
 
 
 @pytest.mark.parametrize("width", [24, 40, 60, 79, 80, 95, 110, 120, 150, 200])
-def test_names_are_whole_and_the_active_tab_is_there(run: RunView, width: int) -> None:
+def test_names_are_whole_and_the_active_tab_is_there(run: JudgedRun, width: int) -> None:
     for active in tabs_of(run):
         line, spots = tab_line(run, active.id, View(), width)
         text = plain(line)
@@ -49,7 +49,7 @@ def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
         assert "all" in {s.id for s in spots}, width
 
 
-def test_tabs_and_the_rows_of_actor_stand_in_the_order_of_the_glossary(run: RunView) -> None:
+def test_tabs_and_the_rows_of_actor_stand_in_the_order_of_the_glossary(run: JudgedRun) -> None:
     order = [t.category for t in TABS if t.category]
     assert order == list(Category)
     named = ("length", "preference", "reward_model", "turns", "timing", "rollout", "perf")
@@ -62,7 +62,7 @@ def test_tabs_and_the_rows_of_actor_stand_in_the_order_of_the_glossary(run: RunV
     assert firsts == sorted(firsts)
 
 
-def test_a_tab_is_found_by_its_name_and_by_the_word_of_json(run: RunView) -> None:
+def test_a_tab_is_found_by_its_name_and_by_the_word_of_json(run: JudgedRun) -> None:
     assert {tab_named(run, name)[0] for name in ("agents", "turns")} == {TAB_BY_ID["turns"]}
 
 

@@ -7,7 +7,7 @@ import pytest
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.line import Line, plain
+from rltui.draw.line import Line, ascii_line, plain
 from rltui.draw.view import View
 from rltui.facts.lanes import lanes
 from rltui.pages.run.tab import tab_line
@@ -21,7 +21,7 @@ from rltui.pages.timing.timing_table import (
     stage_rows,
     stages_head,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import Tags, a_batch, a_block
 from tests.facts.test_lanes import VERL
 from tests.fakes import a_session
@@ -44,7 +44,7 @@ TAGS: Tags = {
 }
 
 
-def the_run(tags: Tags = TAGS) -> RunView:
+def the_run(tags: Tags = TAGS) -> JudgedRun:
     return a_session(a_batch(a_block(tags))).runs()[0]
 
 
@@ -80,7 +80,7 @@ def test_stages_are_letters_without_colours() -> None:
 
 
 def assert_fit(lines: Iterable[Line], width: int, view: View) -> None:
-    shown = [view.glyphs.text(plain(x)) for x in lines]
+    shown = [plain(ascii_line(x) if view.glyphs.ascii else x) for x in lines]
     assert all(cell_width(x) <= width for x in shown)
     assert view.marker != "ascii" or all(x.isascii() for x in shown)
 

@@ -27,7 +27,7 @@ from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_pane import finding_entries, row_of
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.metric_table import columns_for, healthy_words
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import read_session
 from tests.clock import ManualClock
 from tests.places import CORPORA, FIXTURES
@@ -80,7 +80,7 @@ def check_stories(session: Session) -> None:
             check_time(story)
 
 
-def check_actions(run: RunView, told: tuple[Story, ...], page: str) -> None:
+def check_actions(run: JudgedRun, told: tuple[Story, ...], page: str) -> None:
     document = {d["id"]: d["advice"] for d in run_entry(run)["diagnoses"]}
     brief = {s["id"]: s["next"] for s in brief_entry(run)["story"]}
     for story in told:
@@ -107,7 +107,7 @@ def check_actions(run: RunView, told: tuple[Story, ...], page: str) -> None:
         assert page.count(Part.NEXT.value) >= 1
 
 
-def without_names(run: RunView, text: str) -> str:
+def without_names(run: JudgedRun, text: str) -> str:
     """A sentence without what a brief puts into quotes or whole words."""
     names = {n for tag, info in run.infos.items() for n in (tag, info.title)}
     for name in sorted(names, key=len, reverse=True):
@@ -115,7 +115,7 @@ def without_names(run: RunView, text: str) -> str:
     return re.sub(r'["“”]|\b[a-z]+\.', "", text)
 
 
-def check_order(run: RunView, told: tuple[Story, ...]) -> None:
+def check_order(run: JudgedRun, told: tuple[Story, ...]) -> None:
     rows = [row for story in told for row in story.rows]
     ids = [e.id for e in finding_entries(run, VIEW, 80, 2) if row_of(run, e.id) is not None]
     firing = [row.id for row in rows if row.is_firing]
@@ -190,7 +190,7 @@ def check_limits(session: Session) -> None:
             judgement = run.verdict.judgement(tag)
             known, row = values_of(judgement.limits), make_row(run, tag)
             assert all(limit.unit in ("", info.unit) for limit in judgement.limits)
-            said = [healthy_words(row, columns_for(w), VIEW) for w in (50, 69, 92, 120)]
+            said = [healthy_words(row, columns_for(w)) for w in (50, 69, 92, 120)]
             said.append(metrics[tag]["healthy"])
             drawn = [x.text for x in chart_of(run, tag, VIEW).limits]
             explained = of_block(explain_tag(run, tag, VIEW, 4_000))

@@ -18,16 +18,16 @@ from rltui.draw.marked_runs import with_others
 from rltui.draw.metric_chart import WHOLE_RUN, Zoom, chart_lines, chart_of
 from rltui.draw.view import View
 from rltui.facts.comparison import Crosshair, reading_at
-from rltui.facts.figures import episodes
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.groups import toggled
 from rltui.facts.numbers import short
+from rltui.facts.series_stats import episodes
 from rltui.facts.x_axis import against_words, axes_of, axis_of, padded_end, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.run.metric_table import spark_line
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.hand import open_app
@@ -49,7 +49,7 @@ def test_only_a_live_run_gets_room(age: float, whole: bool) -> None:
 
 def seconds_beside_iterations(
     rows: int = 60, nan_from: int = 60, other: str = "Train/mean_reward/time"
-) -> RunView:
+) -> JudgedRun:
     """Losses by iteration and a tag by second, four to an iteration, NaN from ``nan_from`` on."""
     walls = [START + 4.0 * n for n in range(rows)]
     tags = ("Loss/surrogate", "Loss/value", "Loss/x")
@@ -84,7 +84,7 @@ def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
 VIEW, TAG = View(), "actor/entropy"
 
 
-def the_run(collapse: int | None) -> RunView:
+def the_run(collapse: int | None) -> JudgedRun:
     return a_session(grpo_batch(60, collapse=collapse), clock=grpo_clock()).runs()[0]
 
 
@@ -146,7 +146,7 @@ def test_a_value_beyond_its_limit_says_why_there_is_no_finding_yet() -> None:
 KL, REWARD = "actor/ppo_kl", "critic/score/mean"
 
 
-def against_kl(kl: Sequence[float | None], *others: Sequence[float | None]) -> list[RunView]:
+def against_kl(kl: Sequence[float | None], *others: Sequence[float | None]) -> list[JudgedRun]:
     """Runs a, b, ... whose reward is their step in hundredths, and their KL."""
     rewards = [n / 100 for n in range(1, 61)]
     batches = [

@@ -16,7 +16,7 @@ from rltui.config import Config
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.clock import ManualClock
 
 ROWS, TAGS, RUNS = 300, 60, 4
@@ -84,15 +84,15 @@ class Watch:
     def held(self) -> int:
         return sum(v.data.table.nbytes for v in self.session.runs())
 
-    def unloaded(self) -> list[RunView]:
+    def unloaded(self) -> list[JudgedRun]:
         return [v for v in self.session.runs() if v.data.unloaded]
 
-    def loaded(self, view: RunView) -> RunView:
+    def loaded(self, view: JudgedRun) -> JudgedRun:
         """A run with its points, which a screen asks for again and again."""
         self.until(lambda: view.series("x/7").count >= ROWS and not view.data.unloaded)
         return view
 
-    def until_noted(self, view: RunView, text: str) -> None:
+    def until_noted(self, view: JudgedRun, text: str) -> None:
         self.until(lambda: any(text in note.message for note in notes_of(view)))
 
 
@@ -106,7 +106,7 @@ def watching(address: str, budget: int = BUDGET) -> Iterator[Watch]:
         watch.session.stop()
 
 
-def notes_of(view: RunView) -> list[Note]:
+def notes_of(view: JudgedRun) -> list[Note]:
     return [n for n in view.data.files.notes if n.level > Level.OK]
 
 

@@ -13,8 +13,8 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.remote import open_one
-from rltui.remote.conversation import NO_RLTUI, NotInstalledError
 from rltui.remote.joined import GroupReader, JoinedReader
+from rltui.remote.stream_client import NO_RLTUI, NotInstalledError
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions

@@ -12,7 +12,7 @@ import pytest
 
 from rltui.core.batch import Batch, LogTail, TextPoint
 from rltui.core.level import RunState
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_clock, grpo_tags
@@ -23,7 +23,7 @@ def rows(first: int, count: int, run: str = "grpo", collapse: int | None = None)
     return a_batch(steps(first, tags), run=run, source=a_source(f"{run}.events"))
 
 
-def held(*batches: Any) -> tuple[Session, FakeReader, RunView]:
+def held(*batches: Any) -> tuple[Session, FakeReader, JudgedRun]:
     reader = FakeReader()
     session = a_session(*batches, reader=reader, clock=grpo_clock())
     session.start()
@@ -93,7 +93,7 @@ def a_console(*lines: str, after: int | None = None, **source: object) -> Batch:
     return replace(a_batch(steps(1, grpo_tags(30)), source=info), tail=tail)
 
 
-def judged(*batches: Batch) -> RunView:
+def judged(*batches: Batch) -> JudgedRun:
     (run,) = a_session(*batches).runs()
     return run
 

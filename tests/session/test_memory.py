@@ -11,7 +11,7 @@ from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.errors import UnreachableError
 from rltui.core.level import RunState
 from rltui.session import Session
-from rltui.sources.follow.queued import Arriving
+from rltui.sources.follow.threaded_reader import Arriving
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags

@@ -13,10 +13,10 @@ from rltui.core.batch import MANY, Batch, LogClock, LogTail, Phase
 from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.formats.console import Console
-from rltui.session import Progress, RunView, Session
+from rltui.session import JudgedRun, Progress, Session
 from rltui.session.progress import aged
-from rltui.sources.follow.queued import ReaderState
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.threaded_reader import ReaderState
 from tests.builders import START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
@@ -43,7 +43,7 @@ def rows(
     return a_batch(block, source=source, **changes)
 
 
-def view_of(*batches: Batch, at: float = 0.0) -> RunView:
+def view_of(*batches: Batch, at: float = 0.0) -> JudgedRun:
     """The run, ``at`` seconds after START."""
     return a_session(*batches, clock=ManualClock(START + at)).runs()[0]
 
@@ -288,7 +288,7 @@ def test_a_drain_ends_when_its_time_is_over() -> None:
 # -- what the user says --------------------------------------------------------------------
 
 
-def overridden(**overrides: MetricOverride) -> RunView:
+def overridden(**overrides: MetricOverride) -> JudgedRun:
     named = {k.replace("__", "/"): v for k, v in overrides.items()}
     config = Config(metrics=named)
     return a_session(grpo_batch(60), config=config, clock=grpo_clock()).runs()[0]

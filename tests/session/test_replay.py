@@ -6,12 +6,12 @@ import pytest
 
 from rltui.core.batch import Restart
 from rltui.core.level import RunState
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from tests.builders import a_batch, steps
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 
 
-def state(run: RunView) -> dict[str, Any]:
+def state(run: JudgedRun) -> dict[str, Any]:
     """All that a screen shows of a run."""
     return {
         "values": {t: run.shown(t).values.tolist() for t in run.infos},
@@ -23,12 +23,12 @@ def state(run: RunView) -> dict[str, Any]:
     }
 
 
-def replayed(*batches: Any, clock: Any = None) -> tuple[Session, RunView]:
+def replayed(*batches: Any, clock: Any = None) -> tuple[Session, JudgedRun]:
     session = a_session(*batches, clock=clock or grpo_clock())
     return session, session.runs()[0]
 
 
-def at(session: Session, run: RunView, step: int) -> dict[str, Any]:
+def at(session: Session, run: JudgedRun, step: int) -> dict[str, Any]:
     session.replay.goto(run, step)
     assert session.replay.judge()
     return state(run)

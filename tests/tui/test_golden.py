@@ -20,8 +20,8 @@ from rltui.core.level import Direction
 from rltui.demo.course import Course
 from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import Row, step_row, validation_row
-from rltui.facts.figures import trend_of
 from rltui.facts.metrics import overview_sections
+from rltui.facts.series_stats import trend_of
 from tests.builders import START, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import grpo_batch

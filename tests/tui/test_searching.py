@@ -13,7 +13,7 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
-from rltui.remote.conversation import NO_RLTUI
+from rltui.remote.stream_client import NO_RLTUI
 from rltui.tui.command_history import CommandHistory, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.builders import a_batch

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.core.block import BoolArray, FloatArray
-from rltui.core.text import cell_width, clean
+from rltui.core.text import cell_width, clean, fit
 from rltui.draw.chart.axis import Scale
 from rltui.draw.chart.chart_model import Array
 from rltui.draw.chart.trace import DotColumns, cell_of, extents
@@ -115,24 +115,23 @@ def texts_at(width: int, parts: list[tuple[int, str, Style]]) -> Line:
     A part that overlaps one before it in the list is left out, one that leaves the line is cut.
     """
     taken = [False] * max(0, width)
-    kept: list[tuple[int, str, Style]] = []
+    kept: list[tuple[int, int, str, Style]] = []
     for column, text, look in parts:
         if column < 0 or not text:
             continue
-        while text and column + cell_width(text) > width:
-            text = text[:-1]
+        text = fit(text, width - column, ellipsis="")
         end = column + cell_width(text)
         if not text or any(taken[column:end]):
             continue
         taken[column:end] = [True] * (end - column)
-        kept.append((column, text, look))
+        kept.append((column, end, text, look))
     line: Line = []
     at = 0
-    for column, text, look in sorted(kept, key=lambda part: part[0]):
+    for column, end, text, look in sorted(kept, key=lambda part: part[0]):
         if column > at:
             line.append((" " * (column - at), TEXT))
         line.append((text, look))
-        at = column + cell_width(text)
+        at = end
     if at < width:
         line.append((" " * (width - at), TEXT))
 

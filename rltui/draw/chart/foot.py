@@ -17,6 +17,7 @@ from rltui.draw.chart.trace import CurvePoints
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT,
+    LEVEL_BOLD,
     LEVEL_LOOK,
     MUTED,
     RULE,
@@ -133,7 +134,7 @@ def _marks_line(chart: Chart, marks: Sequence[ChartMark], span: PlotSpan, glyphs
     rank = {letter: n for n, letter in enumerate("NRlsvc")}
     for mark in sorted(marks, key=lambda m: rank.get(m.letter, len(rank))):
         look = MUTED if mark.letter in "vc" else TEXT
-        look = style(Token.BAD, bold=True) if mark.letter == "N" else look
+        look = LEVEL_BOLD[Level.BAD] if mark.letter == "N" else look
         parts.append((span.column(mark.x), glyphs.text(safe(mark.letter))[:1], look))
     name = glyphs.text(safe(chart.marks_title))
     if chart.bar_names and cell_width(name) < min(column for column, _, _ in parts):

@@ -49,7 +49,7 @@ from rltui.draw.line import (
     style,
 )
 
-_NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
+_NAN, _NAN_REST = LEVEL_BOLD[Level.BAD], style(Token.BAD)
 _OUTSIDE = TITLE
 #: Share of the height that a value may leave the plot by without a mark.
 _SLACK = 0.03
@@ -284,9 +284,9 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
 
         right = canvas.width - width
         for begin in (right, *range(right - 1, 0, -1), 0):
-            inner = text if begin == right else text + " "
-            if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + cell_width(inner))):
-                canvas.text(row, begin, inner, style(limit.token))
+            gap = begin != right
+            if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + width + gap)):
+                canvas.text(row, begin, text + " " * gap, style(limit.token))
                 canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
 

@@ -157,14 +157,15 @@ def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
         line: Line = []
         if span.left:
             label = labels.get(plot.canvas.height - 1 - y)
-            text = glyphs.text(label or "")[: span.left - 1].rjust(span.left - 1)
+            text = glyphs.text(label) if label else ""
+            text = text[: span.left - 1].rjust(span.left - 1)
             if text:
                 line.append((text, MUTED))
             tick = ticked and label is not None
             line.append((glyphs.tick_left if tick else glyphs.vertical, RULE))
         line += cells
         if margin:
-            line += fit_line(newest if y == row else [], margin)
+            line += fit_line(newest, margin) if y == row else [(" " * margin, TEXT)]
         lines.append(line)
 
     return lines

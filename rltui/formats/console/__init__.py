@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.core.block import Block
-from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, RowSearch
-from rltui.formats.last_line import NO_ROWS, figure_lines
+from rltui.formats.base import Decoder, Format, Options, Refusal, RowSearch
+from rltui.formats.line_decoder import NO_ROWS, figure_lines
 
 if TYPE_CHECKING:
     from rltui.formats.console.console_decoder import ConsoleDecoder
@@ -73,11 +73,8 @@ class Console(Format):
     precision_rank = 1
     names_run = False
     anywhere = True
+    nameless = _OF_DIRECTORY
     beside = _ENGINE
-
-    def belonging(self, name: str) -> Belonging:
-        """A name like ``stdout.log`` is the directory's, ``exp1.log`` names a run."""
-        return Belonging.DIRECTORY if _OF_DIRECTORY.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
         """Match the suffix, or a word in a name without one."""

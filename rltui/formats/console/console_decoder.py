@@ -18,7 +18,7 @@ from rltui.formats.console.console_line import LinePrefix, TerminalTail
 from rltui.formats.console.line_dispatch import LineDispatch
 from rltui.formats.console.logger_record import ConfigDump
 from rltui.formats.console.phase import PhaseSearch
-from rltui.formats.last_line import NO_ROWS, LastLine, figure_lines
+from rltui.formats.line_decoder import NO_ROWS, LastLine, figure_lines
 
 #: The byte order mark that some Windows shells write first.
 _MARK = b"\xef\xbb\xbf"

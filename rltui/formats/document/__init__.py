@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
+from rltui.formats.base import Decoder, Format, Options, Refusal
 from rltui.formats.document.document_decoder import DocumentDecoder, TrainerStateDecoder
 from rltui.formats.document.shape import holds_history
 from rltui.formats.jsonl.claim import NO_LOGS, texts_in
-from rltui.formats.last_line import figure_lines
+from rltui.formats.line_decoder import figure_lines
 
 _WORDS = (
     r"(train|training|trainer|eval|evaluation|test|val|validation|log|logs|history|metrics?|info"
@@ -41,16 +41,13 @@ class JsonDocument(Format):
         "rows; other JSON files are left alone"
     )
     lacks = "no lists of figures in it so far"
+    nameless = _NAMELESS
     restarts = False
     document = True
     names_run = False
 
     def is_common(self, name: str) -> bool:
         return True
-
-    def belonging(self, name: str) -> Belonging:
-        """``dqn_log.json`` names a run, ``metrics.json`` is that of the directory."""
-        return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
         """By suffix, without the settings and vocabularies of well-known programs."""

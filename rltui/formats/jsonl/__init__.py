@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, Sampler
+from rltui.formats.base import Decoder, Format, Options, Refusal, Sampler
 from rltui.formats.jsonl.claim import NO_LOGS, holds_metrics, refusal
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder, JsonlSampler
 
@@ -52,11 +52,8 @@ class JsonLines(Format):
         "step, or with the figures of a training, whose rows are then counted; samples are left "
         "alone"
     )
+    nameless = _NAMELESS
     beside = _BESIDE
-
-    def belonging(self, name: str) -> Belonging:
-        """verl names the file by the experiment; most others give a fixed name."""
-        return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
     def is_common(self, name: str) -> bool:
         return not name.endswith(_SUFFIXES) and _JSON.fullmatch(name) is None

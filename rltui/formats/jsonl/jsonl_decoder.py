@@ -20,7 +20,7 @@ from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl import jsonl_row
 from rltui.formats.jsonl.jsonl_row import STEPS, OpenObject, PackedRows, Packing, RowOrder
-from rltui.formats.last_line import LastLine
+from rltui.formats.line_decoder import LastLine
 from rltui.formats.words import are_figures, words
 
 #: Longest unfinished line that is parsed in case it is complete without its newline.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
+from rltui.formats.base import Decoder, Format, Options, Refusal
 from rltui.formats.table.table_line import holds_log, refusal
 
 _SUFFIXES = (".csv", ".tsv")
@@ -47,11 +47,8 @@ class CsvTable(Format):
         "of a training, whose rows are then counted"
     )
     lacks = "no step column beside numbers, and no figures of a training"
+    nameless = _NAMELESS
     restarts = False
-
-    def belonging(self, name: str) -> Belonging:
-        """Most writers give a fixed name; another one was chosen by a person."""
-        return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
         """By suffix, and texts like Spinning Up's ``progress.txt`` and PFRL's ``scores.txt``."""

@@ -16,7 +16,7 @@ import numpy as np
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Options
 from rltui.formats.json_value import wall_of
-from rltui.formats.last_line import LastLine
+from rltui.formats.line_decoder import LastLine
 from rltui.formats.table import table_line
 from rltui.formats.table.table_column import Axis, BlockCollector, Columns, TableRows, columns_of
 from rltui.formats.words import step_names

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rltui.formats.base import Belonging, Decoder, Format, Options, RowSpan, Sampler
+from rltui.formats.base import Decoder, Format, Options, RowSpan, Sampler
 from rltui.formats.tfevents.event_decoder import TfEventsDecoder
 from rltui.formats.tfevents.event_record import scalar_at
 from rltui.formats.tfevents.framing import (
@@ -44,9 +44,6 @@ class TfEvents(Format):
 
     def __init__(self) -> None:
         self._templates = TemplateCache()
-
-    def belonging(self, name: str) -> Belonging:
-        return Belonging.DIRECTORY
 
     def claims_name(self, name: str) -> bool:
         """Tell by the rule of TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""

@@ -32,7 +32,9 @@ from rltui.draw.line import (
     badge_span,
     fit_line,
     indented,
+    line_width,
     longest,
+    margin_of,
     row_entry,
     side_by_side,
     slot_look,
@@ -103,7 +105,7 @@ class ComparisonTable:
         self._chosen = chosen
         self._width = width
         self._view = view
-        self._margin = 2 if width >= 110 else 1
+        self._margin = margin_of(width)
         most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
         words = [*map(comparison.verdict_words, comparison.rows), "verdict"]
         sizes = {"verdict": min(most, longest(words) + 1), "step": 7 if width >= 80 else 0}
@@ -127,7 +129,7 @@ class ComparisonTable:
 
     def head(self) -> Line:
         """The heads of the columns."""
-        comparison, glyphs, columns = self._comparison, self._view.glyphs, self._columns
+        comparison, columns = self._comparison, self._columns
         grouped = comparison.grouping is not None
         cells: Cells = {
             "verdict": ("verdict", MUTED),
@@ -138,14 +140,14 @@ class ComparisonTable:
         for name, metric in self._visible.items():
             here = name == str(self._chosen)
             look = CHOSEN_HEAD if here else MUTED
-            title = fit(glyphs.text(metric.title), columns[name] - 1)
+            title = fit(metric.title, columns[name] - 1)
             blank = " " * (columns[name] - 1 - cell_width(title))
             cells[name] = [(blank, TEXT), (title, look)]
             if here:
                 base, word = comparison.base(metric)
                 cells["apart"] = "± over runs" if grouped else "" if base is None else word, MUTED
         what = "Group" if grouped else "Run"
-        rule = glyphs.rule * max(0, columns["name"] + 3 - len(what))
+        rule = "─" * (columns["name"] + 3 - len(what))
         signs: Line = [(" " * self._margin, TEXT), (f"{what} ", TITLE), (f"{rule} ", RULE)]
 
         return columns.line(signs, cells)
@@ -153,10 +155,10 @@ class ComparisonTable:
     def entries(self, rows: list[RunRow]) -> list[Entry[RowId]]:
         """One entry per row."""
         cut = distinct(tuple(r.name for r in rows), self._columns["name"])
-        cells, margin, view = self._width - self._margin - 1, self._margin, self._view
+        cells, margin = self._width - self._margin - 1, self._margin
         best = {name: self._comparison.best(metric) for name, metric in self._visible.items()}
         return [
-            row_entry(row.id, partial(self._line, row, name, best), cells, margin, view)
+            row_entry(row.id, partial(self._line, row, name, best), cells, margin)
             for row, name in zip(rows, cut, strict=True)
         ]
 
@@ -166,10 +168,10 @@ class ComparisonTable:
         comparison, look = self._comparison, TITLE if cursor else STRONG if alarm else TEXT
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         steps = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
-        verdict = glyphs.text(comparison.verdict_words(row))
+        verdict = comparison.verdict_words(row)
         cells: Cells = {
             # the blanks have a look of their own: 16 colours reverse the name at the cursor
-            "name": [(fit(glyphs.text(name), self._columns["name"]), look)],
+            "name": [(fit(name, self._columns["name"]), look)],
             "verdict": (verdict, LEVEL_LOOK[level] if alarm else MUTED),
             "step": (steps, MUTED),
         }
@@ -180,9 +182,9 @@ class ComparisonTable:
             strong = TITLE if is_best and not cursor else STRONG
             text = numbers.aligned(value)
             text = pad(f"{text.rstrip()}*" if is_best else text, _METRIC)
-            cells[column] = glyphs.text(text), strong if is_best or found is None else TEXT
+            cells[column] = text, strong if is_best or found is None else TEXT
             if column == str(self._chosen):
-                cells["apart"] = glyphs.text(_difference(comparison, row, metric)), MUTED
+                cells["apart"] = _difference(comparison, row, metric), MUTED
                 cells |= self._reading(row, metric)
         sign = f"{slot_sign(row.slot)} ", slot_look(row.slot)
         return self._columns.line([sign, badge_span(level, glyphs)], cells)
@@ -237,9 +239,7 @@ def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> st
     return numbers.signed(difference)
 
 
-def comparison_header(
-    comparison: Comparison, total: int, label: str, view: View, width: int
-) -> Line:
+def comparison_header(comparison: Comparison, total: int, label: str, width: int) -> Line:
     """Line 1: how many runs, and what they are grouped by."""
     shown = len(comparison.runs)
     words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
@@ -249,9 +249,7 @@ def comparison_header(
         groups = counted(len(comparison.grouping.groups), "group")
         line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
     line.append((f"  {window_words(comparison.cross)}   * best", MUTED))
-    line = fit_line([(view.text(t), s) for t, s in line], width)
-
-    return with_ground(line, Token.RAISED)
+    return with_ground(fit_line(line, width), Token.RAISED)
 
 
 def comparison_text(comparison: Comparison, rows: list[RunRow]) -> str:
@@ -273,14 +271,14 @@ def count_of_lines(comparison: Comparison, width: int) -> int:
 
 def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
     """All sentences in at most ``height`` lines of ``width`` cells."""
-    comparison, metric, here, view = shown
+    comparison, metric, here, _ = shown
     found = (
         group_words(comparison, comparison.ordered("metric", metric), metric, here),
         settings_words(comparison, here),
         ends_words(comparison),
     )
-    text = view.text(spaced(*found, by="; "))
-    margin = 2 if width >= 110 else 1
+    text = spaced(*found, by="; ")
+    margin = margin_of(width)
     lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
 
     return indented(lines, margin)
@@ -346,7 +344,7 @@ class Curves:
 
     def _chart(self, shown: ShownMetric) -> Chart:
         _, _, here, view = shown
-        words, (axis, _) = view.text, shown.axis()
+        axis, _ = shown.axis()
         lines: list[Curve] = []
         for row in self.comparison.rows:
             if row is here or row.slot >= len(RUN_TOKENS):
@@ -354,7 +352,7 @@ class Curves:
             found = self.of(row, axis, shown)
             if found is not None:
                 sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
-                name, note = map(words, self.labels[row.id])
+                name, note = self.labels[row.id]
                 lines.append(replace(found, token=token, label=name, note=note, sign=sign))
         unnamed = (self.of(row, axis, shown) for row in self.banded(here))
         faint = [replace(c, token=Token.BAND) for c in unnamed if c is not None and c.is_path]
@@ -369,8 +367,8 @@ class Curves:
 
         return Chart(
             curve=own,
-            label=words(name),
-            note=words(note),
+            label=name,
+            note=note,
             overlays=[*sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)), *faint],
             envelope=self.band(axis, shown),
             x_kind=axis.kind,
@@ -386,7 +384,7 @@ def comparison_charts(
 ) -> Block:
     """The chart of the metric ``chosen``, and where there is room that of the next one."""
     metrics = curves.comparison.columns[chosen : chosen + 2]
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     if not metrics:
         return []
     shown = [ShownMetric(curves.comparison, m, here, view) for m in metrics]
@@ -400,9 +398,9 @@ def comparison_charts(
 
 def _title(shown: ShownMetric, banded: int, width: int) -> Line:
     comparison, metric, _, view = shown
-    words, (axis, series) = view.text, shown.axis()
-    line: Line = [(f"{words(metric.title)} ", TITLE)]
-    notes = [words(metric.info.unit), words(against_words(axis, series))]
+    axis, series = shown.axis()
+    line: Line = [(f"{metric.title} ", TITLE)]
+    notes = [metric.info.unit, against_words(axis, series)]
 
     if comparison.grouping is not None:
         notes.append("mean" + " and standard deviation" * axis.grows + " over runs")
@@ -417,21 +415,12 @@ def _title(shown: ShownMetric, banded: int, width: int) -> Line:
     lost = [r for r in having if view.axis not in axes_of(r, view.axis)]
     if 0 < len(lost) < len(having):
         who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
-        notes.append(words(f"{who} no {missing_on(view.axis)}"))
+        notes.append(f"{who} no {missing_on(view.axis)}")
     note = spaced(*notes)
     line += [(f"{note} ", MUTED)] if note else []
-    used = sum(len(text) for text, _ in line)
-    line.append((view.glyphs.rule * max(0, width - used - 1), RULE))
+    line.append(("─" * (width - line_width(line) - 1), RULE))
 
     return line
-
-
-def _mean_path(traces: list[Trace]) -> Curve | None:
-    """At each step the mean of both x and y over the runs."""
-    paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
-    known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
-    across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
-    return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)
 
 
 def _curve(row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
@@ -455,3 +444,11 @@ def _curve(row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
     below, above = gathered.spread()
 
     return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))
+
+
+def _mean_path(traces: list[Trace]) -> Curve | None:
+    """At each step the mean of both x and y over the runs."""
+    paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
+    known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
+    across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
+    return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)

@@ -25,11 +25,11 @@ from rltui.draw.line import (
 )
 from rltui.draw.table import heading
 from rltui.draw.view import View
-from rltui.facts.columns import as_number
 from rltui.facts.comparison import Comparison, RunRow
 from rltui.facts.groups import setting_of
+from rltui.facts.run_columns import as_number
 from rltui.pages.comparison.lines import ShownMetric
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Values of a hyperparameter that stand side by side; more are put on an axis of numbers, which is
 #: logarithmic from this ratio on.
@@ -46,7 +46,7 @@ class _Point(NamedTuple):
     text: str
     """The value of the hyperparameter."""
     result: float
-    run: RunView
+    run: JudgedRun
 
 
 def settings_to_plot(comparison: Comparison) -> list[str]:
@@ -62,14 +62,13 @@ def scatter_lines(shown: ShownMetric, setting: str, width: int, height: int) -> 
     comparison, metric, here, view = shown
     known = ((setting_of(r, setting), metric.at_end(r), r) for r in comparison.runs)
     points = [_Point(t, x, r) for t, x, r in known if t and x is not None and math.isfinite(x)]
-    words, glyphs = view.text, view.glyphs
     missing = len(comparison.runs) - len(points)
     note = f"not known of {missing} runs  " if missing else ""
     title = f"{metric.title} against {setting}"
     lines = [heading(title, width, view, f"{note}x: the next one")]
     rows, cells = height - 3, width - _LABELS - 1
     if not points or rows < 2 or cells < 8:
-        return [*lines, [(f"no run has both {words(setting)} and this metric", MUTED)]][:height]
+        return [*lines, [(f"no run has both {setting} and this metric", MUTED)]][:height]
 
     results = [p.result for p in points]
     low, high = min(results), max(results)
@@ -79,17 +78,17 @@ def scatter_lines(shown: ShownMetric, setting: str, width: int, height: int) -> 
     ticks = dict(scale.ticks)
     for row in reversed(range(rows)):
         label = pad(ticks.get(row, ""), _LABELS - 1, right=True)
-        tick = glyphs.tick_left if row in ticks else glyphs.vertical
+        tick = "┤" if row in ticks else "│"
         lines.append([(f"{label} ", MUTED), (tick, RULE), *joined(grid[row])])
 
-    axis, below = [glyphs.rule] * cells, ""
+    axis, below = ["─"] * cells, ""
     for x, text in labels:
-        axis[x], label = glyphs.tick_down, words(text)
+        axis[x], label = "┬", text
         begin = max(0, min(cells - cell_width(label), x - cell_width(label) // 2))
         if not below or begin > cell_width(below):
             below = pad(below, begin) + label
     blank = " " * _LABELS
-    lines.append([(blank, TEXT), (glyphs.corner + "".join(axis), RULE)])
+    lines.append([(blank, TEXT), ("└" + "".join(axis), RULE)])
     lines.append([(f"{blank} ", TEXT), (below, MUTED)])
 
     return lines
@@ -105,7 +104,7 @@ def _plotted(
         mean = scale.row(float(np.mean(own)), 1)
         if len(own) > 1 and mean is not None:
             begin, end = max(0, x - _MEAN), min(cells, x + _MEAN + 1)
-            grid[mean][begin:end] = [(view.glyphs.rule, MUTED)] * (end - begin)
+            grid[mean][begin:end] = [("─", MUTED)] * (end - begin)
     taken = set[tuple[int, int]]()
     chosen = here.runs if here is not None else ()
     # of two in one cell the later one covers the other
@@ -138,7 +137,7 @@ def _across(texts: Sequence[str], cells: int) -> tuple[list[int], list[tuple[int
     return [place[t] for t in texts], labels
 
 
-def _mark(run: RunView, here: RunRow | None, view: View) -> Span:
+def _mark(run: JudgedRun, here: RunRow | None, view: View) -> Span:
     level, glyphs = run.verdict.level, view.glyphs
     chosen = here is not None and run in here.runs
     glyph = glyphs.badge(level) if level >= Level.WATCH else glyphs.live

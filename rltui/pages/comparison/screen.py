@@ -8,7 +8,7 @@ from typing import Any
 from textual.app import ComposeResult
 
 from rltui.core.text import spaced
-from rltui.draw.line import Block, indented
+from rltui.draw.line import Block, indented, margin_of
 from rltui.facts.comparison import (
     ORDERS,
     Comparison,
@@ -35,7 +35,7 @@ from rltui.pages.hyperparameters import HyperparametersScreen
 from rltui.pages.metric.screen import Left, MetricScreen
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.pages.run_actions import RunActions
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON
 from rltui.tui.screen import LEAST, ChartOptions, ListScreen
@@ -59,7 +59,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         self.opens: Open = lambda _run, _then: None
         self._filter = ""
         """The filter that the screen opens with."""
-        self._at: tuple[RunView, str] | None = None
+        self._at: tuple[JudgedRun, str] | None = None
         """The run and the tag that the cursor begins on."""
         self._by = ""
         """Title of the grouping; empty for none."""
@@ -79,7 +79,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         self._table: ComparisonTable | None = None
 
     def begin(
-        self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
+        self, opens: Open, at: tuple[JudgedRun, str] | None, text: str, *, grouped: bool = False
     ) -> None:
         """Choose what the screen opens with; see ``open_comparison``. The order of rows stays."""
         self.opens, self._filter = opens, text
@@ -123,12 +123,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         return next((r for r in self._rows if r.id == self.items.cursor), None)
 
     @property
-    def chosen_run(self) -> RunView | None:
+    def chosen_run(self) -> JudgedRun | None:
         here = self._here
         return here.runs[0] if here is not None and len(here.runs) == 1 else None
 
     @property
-    def charted_runs(self) -> tuple[RunView, ...]:
+    def charted_runs(self) -> tuple[JudgedRun, ...]:
         return self._comparison.runs
 
     # -- what is shown ---------------------------------------------------------------------
@@ -197,12 +197,12 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
     def _draw_header(self, width: int, _: int) -> Block:
         session = self.session
         label, total = ", ".join(session.naming.labels), len(session.views)
-        return [comparison_header(self._comparison, total, label, self.view, width)]
+        return [comparison_header(self._comparison, total, label, width)]
 
     def _draw_chart(self, width: int, height: int) -> Block:
         shown = self._charted_metric
         if self._setting and shown is not None:
-            margin = 2 if width >= 110 else 1
+            margin = margin_of(width)
             lines = scatter_lines(shown, self._setting, width - margin - 1, height)
             return indented(lines, margin)
         return comparison_charts(self._curves, self._chosen, self._here, self.view, width, height)
@@ -226,14 +226,14 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
 
     # -- crosshair -------------------------------------------------------------------------
 
-    def charted(self) -> tuple[RunView, str] | None:
+    def charted(self) -> tuple[JudgedRun, str] | None:
         """The run at the cursor, else the first one that has the metric."""
         here, metric = self._here, self._metric
         runs = (*(here.runs if here is not None else ()), *self._comparison.runs)
         tags = {} if metric is None else metric.tags
         return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
 
-    def reported(self) -> tuple[Session, RunView | None]:
+    def reported(self) -> tuple[Session, JudgedRun | None]:
         return self.session, None
 
     def action_back(self) -> None:
@@ -327,7 +327,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, come_back)
 
-    def _go_on(self, run: RunView, then: Then) -> None:
+    def _go_on(self, run: JudgedRun, then: Then) -> None:
         """Leave for the screen of a run."""
         self.dismiss()
         self.opens(run, then)
@@ -346,7 +346,7 @@ def open_comparison(
     shell: ShellApp[Any],
     session: Session,
     opens: Open,
-    at: tuple[RunView, str] | None = None,
+    at: tuple[JudgedRun, str] | None = None,
     *,
     grouped: bool = False,
 ) -> None:

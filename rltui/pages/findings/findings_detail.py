@@ -17,10 +17,9 @@ from rltui.draw.line import (
     alarm_look,
     badge_span,
     column,
-    line_width,
+    fit_line,
     longest,
     style,
-    with_end,
 )
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.table import heading
@@ -49,7 +48,7 @@ from rltui.pages.run.metric_table import (
     spark_line,
     titled_chart,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Look of what stands out although its metric is ok.
 _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
@@ -57,7 +56,7 @@ _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
 _NAMES, _BELOW = 13, 12
 
 
-def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, height: int) -> Block:
+def detail_lines(run: JudgedRun, item: ItemId | None, view: View, width: int, height: int) -> Block:
     """The item at the cursor: what was found, the next step, what to check, usual causes, a chart.
     What has no room is counted in the last line."""
     lines = _Detail(run, view, width, height).of(item)
@@ -70,12 +69,11 @@ def detail_lines(run: RunView, item: ItemId | None, view: View, width: int, heig
 class _Detail:
     """Makes all lines of an item; charts and tables fill the rest of the height."""
 
-    def __init__(self, run: RunView, view: View, width: int, height: int) -> None:
+    def __init__(self, run: JudgedRun, view: View, width: int, height: int) -> None:
         self._run = run
         self._view = view
         self._width = width
         self._height = height
-        self._words = view.text
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
@@ -96,7 +94,7 @@ class _Detail:
         return lines
 
     def _text(self, text: str, look: Style = TEXT) -> Block:
-        return paragraph(self._words(text), self._width, look)
+        return paragraph(text, self._width, look)
 
     def _chart(self, tag: str | None, lines: Block) -> Block:
         """The lines, and where there is room a blank line, the title and the chart of a tag."""
@@ -165,13 +163,12 @@ class _Detail:
         width = self._width
         told = dict(story_words.parts(story, self._view.glyphs.badge))
         named = [(part.value, told.get(part, "")) for part in (Part.CHECKPOINT, Part.LOG_SAYS)]
-        step = [(Part.NEXT.value, self._words(story_words.action(story)))]
+        step = [(Part.NEXT.value, story_words.action(story))]
         lines = fact_table(step, width, _NAMES, STRONG)
-        rest = ((name, self._words(text)) for name, text in (*named, *facts))
-        lines += fact_table(rest, width, _NAMES)
+        lines += fact_table((*named, *facts), width, _NAMES)
         if story.lead is None:
             return lines
-        causes = [(Part.CAUSES.value, self._words(story.lead.symptom.causes))]
+        causes = [(Part.CAUSES.value, story.lead.symptom.causes)]
         table = check_table(story, self._view, width)
         lines += [[], *table, *fact_table(causes, width, _NAMES)]
         room = min(7, self._height - len(lines) - _BELOW)
@@ -189,8 +186,7 @@ class _Detail:
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         story = story_of(run, finding)
         if story is None or finding.error is not None:
-            words = ((name, self._words(text)) for name, text in facts)
-            lines += fact_table(words, self._width, _NAMES)
+            lines += fact_table(facts, self._width, _NAMES)
         else:
             lines += self._told(story, facts)
         return self._chart(finding.tag, lines)
@@ -201,20 +197,21 @@ def check_table(story: Story, view: View, width: int) -> Block:
     run, glyphs, items = story.run, view.glyphs, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
-    name = min(19, longest(i.title for i in items)) + 1
+    name = min(19, longest([i.title for i in items])) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
+    end = numbers.ALIGNED_WIDTH + (spark + 1 if spark else 0)
+    left = width - end
+    room = left - name - 9  # beside the word, the badge and a blank
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
         line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
-        line.append(column(glyphs.text(item.title), name, STRONG))
-        right = _value(run, item, view, spark)
-        room = width - line_width(line) - line_width(right) - 1
-        words = glyphs.text(spaced(*_said(item, room), item.hint))
+        line.append(column(item.title, name, STRONG))
+        words = spaced(*_said(item, room), item.hint)
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))
-        lines.append(with_end(line, right, width))
+        lines.append([*fit_line(line, left), *_value(run, item, view, spark, end)])
 
     return lines
 
@@ -222,16 +219,17 @@ def check_table(story: Story, view: View, width: int) -> Block:
 def _said(item: CheckItem, room: int) -> tuple[str, str]:
     """The question, and what the metric was; that stands first where the badge is about it, or
     where it would be cut, and is left out where it has no room at all."""
-    was = then_words(item)
-    was = was if cell_width(was) <= room else ""
-    is_first = item.level >= Level.WATCH or cell_width(f"{item.ask}  {was}") > room
-    return (was, item.ask) if is_first else (item.ask, was)
+    was, ask = then_words(item) if item.then is not None else "", item.ask
+    if not was or cell_width(was) > room:
+        return ask, ""
+    is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
+    return (was, ask) if is_first else (ask, was)
 
 
-def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
-    """The newest value, and a sparkline of ``spark`` cells; 0 for none."""
+def _value(run: JudgedRun, item: CheckItem, view: View, spark: int, cells: int) -> Line:
+    """The newest value, and a sparkline of ``spark`` of the ``cells``; 0 for none."""
     if item.tag is None:
-        return [("not logged".rjust(10 + spark + bool(spark)), MUTED)]
+        return [("not logged".rjust(cells), MUTED)]
     now = run.verdict.tag_level(item.tag)  # the badge may be about another time
     line: Line = [(numbers.aligned(item.value), alarm_look(now))]
     if spark:

@@ -18,6 +18,7 @@ from rltui.draw.line import (
     column,
     fixed,
     indented,
+    margin_of,
     row_entry,
     with_end,
 )
@@ -51,14 +52,14 @@ from rltui.pages.findings.lines import (
     story_lines,
 )
 from rltui.pages.run_pane import RunPane
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.tui.widgets.lines import Lines
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
     """The layout of the tab for a list of ``lines`` lines; ``alone``: the list or the finding at
     the cursor (chart) has all of it."""
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     if alone:
         rows, shown = max(1, width - margin - 1), alone == "list"
         return PaneLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
@@ -77,7 +78,7 @@ def findings_layout(width: int, height: int, lines: int, alone: str = "") -> Pan
 class _Entries(list[Entry[ItemId]]):
     """Builds the list, section by section."""
 
-    def __init__(self, run: RunView, view: View, width: int, margin: int) -> None:
+    def __init__(self, run: JudgedRun, view: View, width: int, margin: int) -> None:
         super().__init__()
         self._run = run
         self._view = view
@@ -96,7 +97,7 @@ class _Entries(list[Entry[ItemId]]):
 
     def item(self, item: ItemId, line: Line) -> None:
         """An item of one line."""
-        self.append(row_entry(item, lambda _: line, self._width, self._margin, self._view))
+        self.append(row_entry(item, lambda _: line, self._width, self._margin))
 
     def ending(self, story: Story) -> None:
         """How the run ended."""
@@ -141,15 +142,14 @@ class _Entries(list[Entry[ItemId]]):
     def rest(self, report: Report) -> None:
         """Projections, files that cannot be read, rules that could not judge."""
         run, glyphs, width = self._run, self._view.glyphs, self._width
-        words = glyphs.text
         if projected := projections(run):
             self.head("Ahead", "if the trend continues")
 
         for projection in projected:
             title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
-            arrow = glyphs.down if projection.falling else glyphs.up
-            left: Line = [(f"{arrow} ", MUTED), (words(title), TEXT)]
-            self.item(ProjectedId(projection.tag), with_end(left, [(words(right), MUTED)], width))
+            arrow = "↓" if projection.falling else "↑"
+            left: Line = [(f"{arrow} ", MUTED), (title, TEXT)]
+            self.item(ProjectedId(projection.tag), with_end(left, [(right, MUTED)], width))
         if troubles := run.troubles:
             self.head("Trouble reading", str(len(troubles)))
             self.lines(note_lines(troubles, width))
@@ -157,13 +157,13 @@ class _Entries(list[Entry[ItemId]]):
             self.head("Not judged", str(len(report.skipped)))
 
         for skipped in report.skipped:
-            name = column(words(skipped.title), 23, MUTED)
-            why = pad(words(why_skipped(run, skipped)), width - 25, right=True)
+            name = column(skipped.title, 23, MUTED)
+            why = pad(why_skipped(run, skipped), width - 25, right=True)
             line = [(f"{glyphs.unknown} ", MUTED), name, (why, MUTED)]
             self.item(SkippedId(skipped.rule), line)
 
 
-def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
+def finding_entries(run: JudgedRun, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The list: how the run ended, what caused what fires, what is resolved or not judged."""
     entries, report = _Entries(run, view, width, margin), run.report
     for story in stories(run):
@@ -178,7 +178,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     return entries
 
 
-def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
+def tag_at(run: JudgedRun, item: ItemId | None) -> tuple[str, int | None] | None:
     """(tag, step) that the item at the cursor is about."""
     row = row_of(run, item)
     if row is not None and row.finding.tag in run.infos:
@@ -190,7 +190,7 @@ def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
     return item.tag, setting.step if setting is not None and setting.tag == item.tag else None
 
 
-def step_at(run: RunView, item: ItemId | None) -> int | None:
+def step_at(run: JudgedRun, item: ItemId | None) -> int | None:
     """The step at which the finding at the cursor was certain, else began, on the run's axis."""
     row, found = row_of(run, item), tag_at(run, item)
     if row is not None and row.finding.tag not in run.points.off_axis:
@@ -199,7 +199,7 @@ def step_at(run: RunView, item: ItemId | None) -> int | None:
 
 
 def findings_pane(
-    run: RunView,
+    run: JudgedRun,
     width: int,
     height: int,
     view: View,
@@ -216,7 +216,7 @@ def findings_pane(
 
 
 def verdict_lines(
-    run: RunView,
+    run: JudgedRun,
     width: int,
     height: int,
     view: View,
@@ -247,14 +247,14 @@ def verdict_lines(
     return [*above, *story_lines(run, view, width, most, tallest=rest, beside=beside)]
 
 
-def file_lines(run: RunView, width: int, view: View) -> Block:
+def file_lines(run: JudgedRun, width: int, view: View) -> Block:
     """One line about the files of a run that could not be read as they are; empty for none."""
     troubles = run.troubles
     return [trouble_line(troubles, width, view.glyphs)] if troubles else []
 
 
 def _listed(
-    run: RunView, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
+    run: JudgedRun, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
 ) -> Block:
     """The findings in ``room`` lines, with their evidence where it fits."""
     most = len(known) if len(known) <= room else max(0, room - 1)
@@ -271,7 +271,7 @@ def _listed(
             waiting = sum(r.id in bad for r in later_rows)
             look = TEXT if row.is_firing else MUTED
             limit = max(2 if spare > waiting + 1 else 1, spare - 2 * len(later_rows))
-            text = view.text(sentences.summary(row.finding))
+            text = sentences.summary(row.finding)
             body = paragraph(text, width, look, indent=2, limit=limit)
             spare -= len(body)
             lines += body
@@ -288,7 +288,7 @@ class FindingsPane(RunPane):
     FindingsPane.-wide { layout: horizontal; }
     """
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         super().__init__(run, "findings", findings_layout(80, 24, 0))
         self._room = 0, 0, 0
         """(lines of the list, width and height of the pane)."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
-from rltui.core.text import cell_width, clean, counted, fit_middle, pad, spaced, words_match
+from rltui.core.text import cell_width, clean, counted, fit_middle, spaced, words_match
 from rltui.draw.line import (
     ACCENT,
     ACCENT_BOLD,
@@ -21,14 +21,13 @@ from rltui.draw.line import (
     Line,
     Token,
     badge_span,
-    column,
     fit_line,
     indented,
     style,
     with_end,
 )
 from rltui.draw.prose import fact_table, named_lines, paragraph, whole_clauses, wrap
-from rltui.draw.table import heading, title_lines
+from rltui.draw.table import Cells, heading, table_for, title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -46,15 +45,20 @@ from rltui.facts.story import Story, main_story, stories
 from rltui.facts.story_words import Part
 from rltui.formats.log_sign import bare
 from rltui.health.model import Finding, FindingState
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
-#: Below this width there is one word for the change.
-_BOTH_VALUES = 58
+#: What moved first: where there is room the values before and after, else one word for the change.
+_MOVES = """
+    title step change before> arrow after factor
+ 69   18   12    -      9      1     9     *
+ 58   18   12    -      9      1     9     -
+  0   18   12    1*     -      -     -     -
+"""
 #: Cells of the names of the facts, with a blank, and the fewest for evidence in a line.
 STORY_NAMES, _LEAST_EVIDENCE = 13, 20
 
 
-def counts(run: RunView) -> str:
+def counts(run: JudgedRun) -> str:
     """ "3 bad, 2 watch, 1 resolved", or "none"."""
     if run.report is None:
         return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
@@ -63,7 +67,7 @@ def counts(run: RunView) -> str:
     return spaced(findings.marks_words(run), resolved, muted_words(run), by=", ") or "none"
 
 
-def muted_words(run: RunView) -> str:
+def muted_words(run: JudgedRun) -> str:
     """ "muted 2"; "" for none."""
     count = len(findings.muted_rows(run))
     return f"muted {count}" if count else ""
@@ -76,7 +80,7 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
     return view.glyphs.badge(finding.level), LEVEL_TOKEN[finding.level], True
 
 
-def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
+def span_words(run: JudgedRun, finding: Finding, *, now: bool = False) -> str:
     """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now"; ", bad at 40"
     where it is milder now. "the whole run" for a finding without an onset."""
     if finding.since_step is None:
@@ -116,7 +120,7 @@ class ProjectedId(NamedTuple):
 ItemId = FindingId | CalmId | SkippedId | HeadId | ProjectedId
 
 
-def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
+def row_of(run: JudgedRun, wanted: ItemId | None) -> FindingRow | None:
     """The row of that id."""
     return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
@@ -142,7 +146,6 @@ def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]
 
     lines = []
     for tag, title, right in told:
-        title, right = glyphs.text(title), glyphs.text(right)
         if 2 + cell_width(title) + cell_width(right) > width:
             right = right[right.rfind("  ") :] if "  " in right else right
         line = with_end([(f"{mark} ", look), (title, look)], [(right, look)], width)
@@ -156,7 +159,7 @@ def title_words(row: findings.FindingRow) -> str:
 
 
 def finding_line(
-    run: RunView,
+    run: JudgedRun,
     row: findings.FindingRow,
     width: int,
     view: View,
@@ -167,8 +170,8 @@ def finding_line(
     """One line: badge, title, as much of the ``evidence`` as fits, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
     right = span_words(run, row.finding, now=now)
-    title, look = view.text(title_words(row)), style(token, bold=bold)
-    said = view.text(sentences.short(row.finding)) if evidence else ""
+    title, look = title_words(row), style(token, bold=bold)
+    said = sentences.short(row.finding) if evidence else ""
     left = width - cell_width(right) - cell_width(title) - 5
     line: Line = [(f"{glyph} ", look), (title, look)]
     if said and left >= min(_LEAST_EVIDENCE, cell_width(said)):
@@ -176,13 +179,13 @@ def finding_line(
     return with_end(line, [(f" {right}", MUTED)], width)
 
 
-def no_verdict(run: RunView) -> str:
+def no_verdict(run: JudgedRun) -> str:
     if run.verdict.crash is not None:
         return "died before its first row: no verdict"
     return "judging…" if run.infos else "no verdict before the run has been read"
 
 
-def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) -> Block:
+def calm_lines(run: JudgedRun, width: int, view: View, *, skipped: bool = True) -> Block:
     """The lines for a run without a finding: which rules judged, and if ``skipped`` which could
     not."""
     report, glyphs = run.report, view.glyphs
@@ -191,7 +194,7 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
     is_unknown = report.calm is Level.UNKNOWN
     mark = Level.UNKNOWN if is_unknown or run.verdict.crash is not None else run.verdict.mark
     said = why_unknown(run) if is_unknown else ""
-    first, *more = wrap(glyphs.text(said or calm_words(run)), width - 2, 2)
+    first, *more = wrap(said or calm_words(run), width - 2, 2)
     lines: Block = [[badge_span(mark, glyphs), (first, TEXT)]]
     lines += ([(f"  {text}", TEXT)] for text in more)
 
@@ -203,19 +206,18 @@ def calm_lines(run: RunView, width: int, view: View, *, skipped: bool = True) ->
     if cell_width(names) > width - 14:
         names = f"{len(report.skipped)} rules, listed on Findings"
     facts = [("judged", "" if is_unknown else judged), ("not judged", names if skipped else "")]
-    words = ((name, glyphs.text(text)) for name, text in facts)
-    return [*lines, *indented(fact_table(words, width - 2, 12), 2)]
+    return [*lines, *indented(fact_table(facts, width - 2, 12), 2)]
 
 
-def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> Block:
+def finding_block(run: JudgedRun, finding: Finding, view: View, width: int, limit: int) -> Block:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
-    text = view.text(sentences.summary(finding))
+    text = sentences.summary(finding)
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
     row = findings.FindingRow(findings.FindingId(finding.rule, finding.title, 0), finding)
     return [finding_line(run, row, width, view), *evidence]
 
 
-def evidence_facts(run: RunView, finding: Finding, *, whole: bool) -> list[tuple[str, str]]:
+def evidence_facts(run: JudgedRun, finding: Finding, *, whole: bool) -> list[tuple[str, str]]:
     """(name, text): since when, and of the ``whole`` what was compared with which limits, and the
     tag; whether the rule broke."""
     evidence = finding.evidence
@@ -228,7 +230,7 @@ def evidence_facts(run: RunView, finding: Finding, *, whole: bool) -> list[tuple
     return [*facts, ("rule broke", finding.error or "")]
 
 
-def onset_words(run: RunView, finding: Finding) -> str:
+def onset_words(run: JudgedRun, finding: Finding) -> str:
     """ "step 31, certain at 40, 59 steps ago"; when it is resolved, its last step instead."""
     if finding.since_step is None:
         return since_words(run, finding)
@@ -242,32 +244,32 @@ def onset_words(run: RunView, finding: Finding) -> str:
 
 def first_mover_lines(story: Story, view: View, width: int, height: int) -> Block:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
-    run, moves, glyphs = story.run, story.moves, view.glyphs
+    run, moves = story.run, story.moves
     if not moves or height < 2:
         return []
     note = f"around {run.step_word} {numbers.step(moves[0].step)}"
     lines = [heading("What moved first", width, view, note)]
 
+    columns = table_for(_MOVES, width)
     for rank, move in enumerate(moves[: height - 1], 1):
-        title = glyphs.text(run.infos[move.tag].title)
         look = LEVEL_BOLD[run.verdict.level] if move.is_setting else TEXT
-        line: Line = [(f"{rank} ", ACCENT), column(title, 19, look)]
-        line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
-        if width < _BOTH_VALUES:
-            line.append((glyphs.text(findings.change_words(move)), MUTED))
-        else:
-            before, after = numbers.value(move.before), numbers.value(move.after)
-            line.append((pad(before, 9, right=True) + glyphs.text(" → "), MUTED))
-            line.append((pad(after, 9) + " ", look if move.is_setting else STRONG))
-        if width >= 69 and move.factor is not None:
-            line.append((glyphs.text(numbers.factor(move.factor)), MUTED))
-        lines.append(line)
+        cells: Cells = {
+            "title": (run.infos[move.tag].title, look),
+            "step": (f"{run.step_word} {numbers.step(move.step)}", MUTED),
+            "change": (findings.change_words(move), MUTED),
+            "before": (numbers.value(move.before), MUTED),
+            "arrow": ("→", MUTED),
+            "after": (numbers.value(move.after), look if move.is_setting else STRONG),
+        }
+        if move.factor is not None:
+            cells["factor"] = numbers.factor(move.factor), MUTED
+        lines.append(columns.line([(f"{rank} ", ACCENT)], cells))
 
     return lines
 
 
 def story_lines(
-    run: RunView,
+    run: JudgedRun,
     view: View,
     width: int,
     height: int,
@@ -283,7 +285,7 @@ def story_lines(
         return []
     room, glyphs = width - STORY_NAMES, view.glyphs
     told = dict(story_words.parts(story, glyphs.badge))
-    step = glyphs.text(told.pop(Part.NEXT, ""))
+    step = told.pop(Part.NEXT, "")
     most = 1 if height < 3 else max(1, height // 2)
     spare = height - len(whole_clauses(step, room, most))
     lines: Block = []
@@ -292,7 +294,7 @@ def story_lines(
         if spare < 1:
             break
         if part not in beside and part is not Part.CAUSES:
-            body = wrap(glyphs.text(text), room, min(2, spare))
+            body = wrap(text, room, min(2, spare))
             spare -= len(body)
             lines += named_lines(part.value, body, STORY_NAMES)
     free = max(height, tallest) - len(lines)
@@ -300,28 +302,26 @@ def story_lines(
     return [*named_lines(Part.NEXT.value, first, STORY_NAMES, STRONG), *lines]
 
 
-def log_head(run: RunView, view: View, width: int) -> Block:
+def log_head(run: JudgedRun, view: View, width: int) -> Block:
     """Above the log: which file it is, and how the run ended."""
     path = newest_log(run)
     if path is None:
-        return title_lines([("Log ", TITLE)], [], width, view)
+        return title_lines([("Log ", TITLE)], [], width)
     name = clean(str(path)) if path != PIPE else PIPE_NAME
-    shown = fit_middle(name, max(10, width - 26))
+    shown = fit_middle(name, max(10, width - 26)), style(Token.MUTED, link=view.link(path))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
-    look = style(Token.MUTED, link=view.link(path))
-    head = title_lines([("Log ", TITLE), (shown, look)], [size], width, view)
+    head = title_lines([("Log ", TITLE), shown], [size], width)
     return [*head, *ending_lines(run, view, width)]
 
 
-def died_lines(run: RunView, view: View, width: int, height: int) -> Block:
+def died_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """Why a job died before its first row, and the end of its log."""
     head = [*ending_lines(run, view, width), [("no row of metrics; the log ends with", MUTED)], []]
-    return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
+    return [*head, *log_lines(run, width)[-max(1, height - len(head)) :]]
 
 
 def log_lines(
-    run: RunView,
-    view: View,
+    run: JudgedRun,
     width: int,
     text: str = "",
     shift: int = 0,
@@ -335,7 +335,7 @@ def log_lines(
             "name one from elsewhere: rltui watch DIR FILE"
         )
         return paragraph(advice, width, MUTED)
-    ending, glyphs = run.verdict.crash, view.glyphs
+    ending = run.verdict.crash
     cause = ending.line.rstrip("…") if ending else ""
     shown: Block = []
 
@@ -343,16 +343,16 @@ def log_lines(
         if words_match(line, text):
             is_cause = bool(cause) and bare(line).startswith(cause)
             look = ACCENT_BOLD if at == marked else TEXT
-            look = style(Token.BAD, bold=True) if is_cause else look
-            shown.append(fit_line([(glyphs.text(line)[shift:], look)], width))
+            look = LEVEL_BOLD[Level.BAD] if is_cause else look
+            shown.append(fit_line([(line[shift:], look)], width))
 
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 
-def ending_lines(run: RunView, view: View, width: int) -> Block:
+def ending_lines(run: JudgedRun, view: View, width: int) -> Block:
     """How a run ended that crashed or was cancelled, and what to do about it."""
     for story in stories(run):
         if story.crash is not None:
-            step = paragraph(view.text(story_words.action(story)), width, TEXT)
+            step = paragraph(story_words.action(story), width, TEXT)
             return [*(line for _, line in head_lines(story, view, width)), *step, []]
     return []

@@ -23,6 +23,7 @@ from rltui.draw.line import (
     Token,
     column,
     indented,
+    margin_of,
     side_by_side,
     style,
 )
@@ -51,7 +52,7 @@ from rltui.facts.story import story_blaming, story_of
 from rltui.facts.story_words import Part
 from rltui.facts.x_axis import against_words, axis_of
 from rltui.pages.findings.lines import finding_block
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
 
@@ -77,7 +78,7 @@ _RELATED: RunSeriesCache[_Kept] = RunSeriesCache()
 
 
 def metric_lines(
-    run: RunView,
+    run: JudgedRun,
     tab: str,
     tag: str,
     view: View,
@@ -92,18 +93,18 @@ def metric_lines(
     if tag not in run.infos:
         return [[], [("  this metric is no longer logged", MUTED)]]
     rows = rows_in(tab_sections(run, tab))
-    margin = 2 if width >= 110 else 1
-    inner, words = width - margin - 1, view.text
+    margin = margin_of(width)
+    inner = width - margin - 1
     row = next((r for r in rows if r.tag == tag), make_row(run, tag))
 
     head: Line = [(f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])]
-    head += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
-    head.append((f"   {words(_about(run, row, view))}", MUTED))
+    head += [(row.title, TITLE), (f"  {row.info.unit}", MUTED)]
+    head.append((f"   {_about(run, row, view)}", MUTED))
     where = TAB_BY_ID[tab].title
 
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
-    lines = title_lines(head, [(f" {where}", MUTED)], inner, view)[: 1 + (height >= 16)]
+    lines = title_lines(head, [(f" {where}", MUTED)], inner)[: 1 + (height >= 16)]
 
     # the facts stand right of the chart, on a narrow screen below it
     room, is_wide = height - len(lines), width >= 110 and not alone
@@ -123,14 +124,14 @@ def metric_lines(
     return indented([*lines, *chart, *below], margin)[:height]
 
 
-def _about(run: RunView, row: TagRow, view: View) -> str:
+def _about(run: JudgedRun, row: TagRow, view: View) -> str:
     """The tag of a row, or the metric that it is plotted against."""
     series = run.shown(row.tag)
     against = against_words(axis_of(run, series, view.axis), series)
     return against or f"{row.tag}{', min, max' if row.band else ''}"
 
 
-def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> Block:
+def _side(run: JudgedRun, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> Block:
     """Judgement, statistics, meaning and related rows, as far as there is room."""
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
     note = "visible" if zoom.window is not None else ""
@@ -138,21 +139,20 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
     for name, value, where in statistics(run, row.tag, view, zoom):
         lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
     if (text := ceiling_words(run, row.tag)) and height - len(lines) > 4:
-        text = view.text(text)
         lines += [[], heading("Ceiling", width, view), *paragraph(text, width)]
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
-        limit, words = max(2, min(10, height - len(lines) - 4)), view.text(meaning)
+        limit, words = max(2, min(10, height - len(lines) - 4)), meaning
         lines += paragraph(words, width, limit=limit)
     related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
 
     return [*lines, [], *related] if related else lines
 
 
-def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
+def _judgement(run: JudgedRun, row: TagRow, view: View, width: int, limit: int = 3) -> Block:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
-    words, glyphs = view.text, view.glyphs
+    glyphs = view.glyphs
     found = [f for f in run.findings if f.is_about(row.tag)]
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
@@ -161,14 +161,14 @@ def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3
     if judgement.rules:
         doubt, level = judgement.doubt, row.level
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
-        lines = [x for t in texts if t for x in paragraph(words(t), width, MUTED)]
+        lines = [x for t in texts if t for x in paragraph(t, width, MUTED)]
         return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
     healthy = sentences.healthy(judgement)
     story = story_blaming(run, row.tag)
     text = "no rule judges it" if story is None else story_words.blame_words(story, row.tag)
     text += f"; documented range {healthy}" if healthy else ""
 
-    return [[(f"{glyphs.badge(row.level)} ", look), (words(text), MUTED)]]
+    return [[(f"{glyphs.badge(row.level)} ", look), (text, MUTED)]]
 
 
 #: The limits in the colours of their badges.
@@ -179,25 +179,25 @@ _LOOKS = {
 }
 
 
-def explain_tag(run: RunView, tag: str, view: View, width: int) -> Block:
+def explain_tag(run: JudgedRun, tag: str, view: View, width: int) -> Block:
     """A metric: its meaning, its limits, why it has its badge now, and the next step."""
-    info, words = run.infos[tag], view.text
+    info = run.infos[tag]
     unit = f"   {info.unit}"
-    lines = title_lines([(words(info.title), TITLE), (words(unit), MUTED)], [], width, view)
+    lines = title_lines([(info.title, TITLE), (unit, MUTED)], [], width)
     meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
-    lines += [*paragraph(words(meaning), width), []]
+    lines += [*paragraph(meaning, width), []]
     for name, text in _facts(run, tag):
-        lines += fact_table([(name, words(text))], width, 12, _LOOKS.get(name, TEXT))
+        lines += fact_table([(name, text)], width, 12, _LOOKS.get(name, TEXT))
     lines += [[], *fact_table([("tag", info.tag)], width, 12)]
     for at, path in enumerate(run.points.table.origins(tag)):
-        fact = "" if at else "logged in", words(clean(path.name))
+        fact = "" if at else "logged in", clean(path.name)
         lines += fact_table([fact], width, 12, style(link=view.link(path)))
     more = f"rltui explain {info.tag} --reasons shows rules, sources and other names"
 
-    return [*lines, *paragraph(words(more), width, MUTED)]
+    return [*lines, *paragraph(more, width, MUTED)]
 
 
-def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
+def _facts(run: JudgedRun, tag: str) -> Iterator[tuple[str, str]]:
     """(name, text) pairs; the text is "" where there is nothing to say."""
     info, verdict, last = run.infos[tag], run.verdict, run.shown(tag).last
     if last is not None:
@@ -247,7 +247,7 @@ class Related:
     """Whether one common jump links them rather than their movement throughout."""
 
 
-def related(run: RunView, tag: str) -> tuple[Related, ...]:
+def related(run: JudgedRun, tag: str) -> tuple[Related, ...]:
     """The metrics related to ``tag``: linked ones, the closest first, then other relatives that
     the catalogue names."""
 
@@ -260,7 +260,7 @@ def related(run: RunView, tag: str) -> tuple[Related, ...]:
     return _RELATED.of(run).get(run.shown(tag), make, extend=extend)[1]
 
 
-def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
+def related_lines(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Block:
     """A heading, and a line for each related metric: badge, title, correlation, and by how many
     steps it follows or leads. Empty when nothing is related."""
     items, series = related(run, tag), run.shown(tag)
@@ -279,7 +279,7 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
     for item, name in zip(shown, names, strict=True):
         level = run.verdict.tag_level(item.tag)
         badge = (f"{view.glyphs.badge(level)} ", LEVEL_LOOK[level])
-        title = column(view.text(name), width - 19)
+        title = column(name, width - 19)
         lines.append([badge, title, *_movement(item)])
 
     return lines
@@ -301,7 +301,7 @@ def _movement(item: Related) -> Line:
     return [(word, TITLE), (by, MUTED)]
 
 
-def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
+def _related(run: JudgedRun, tag: str, series: Series) -> tuple[Related, ...]:
     expected, others = _candidates(run, tag)
     tags = (expected + others)[:_COMPARED]
     linked, unlinked = [], []
@@ -328,7 +328,7 @@ def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
     return tuple(item for _, item in (*linked, *unlinked))
 
 
-def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correlation | None]:
+def _compared(run: JudgedRun, series: Series, tags: Sequence[str]) -> list[Correlation | None]:
     steps = grid(series.steps)
     mine = _sampled(run, series.tag, steps)
     found = [_sampled(run, tag, steps) for tag in tags]
@@ -338,7 +338,7 @@ def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correla
     return [None if s is None else next(compared) for s in found]
 
 
-def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:
+def _sampled(run: JudgedRun, tag: str, steps: IntArray) -> Sample | None:
     key = "sample", tag, hash(steps.tobytes())
     return kept(run, key, lambda: sample(run.shown(tag), steps))
 
@@ -355,7 +355,7 @@ def _least_link(found: Correlation, expected: bool) -> float:
     return min(least, _CLEAR) if expected else least
 
 
-def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
+def _candidates(run: JudgedRun, tag: str) -> tuple[list[str], list[str]]:
     """Relatives of the catalogue; then vital signs, the metrics of the tab, and all others."""
     info = run.infos[tag]
     keys = run.catalogue.relatives(info.key) if info.key else frozenset()

@@ -13,7 +13,7 @@ from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import axis_of, span_of
 from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.keys import METRIC
 from rltui.tui.overlay import ExplainScreen
 from rltui.tui.screen import LEAST, TINY, ShellScreen
@@ -44,14 +44,14 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
     MetricScreen > #header { height: 1; }
     """
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: JudgedRun) -> None:
         super().__init__(session, run)
         self._tab = self._tag = self._filter = ""
         self.zoom = WHOLE_RUN
         self._alone = False
         """Whether the chart has all the room."""
 
-    def choose(self, run: RunView, tab: str, tag: str, text: str, step: int | None) -> None:
+    def choose(self, run: JudgedRun, tab: str, tag: str, text: str, step: int | None) -> None:
         """Show a row of a tab after the filter ``text``, with the crosshair at ``step``."""
         self.run = run
         self._tab, self._tag, self._filter = tab, tag, text

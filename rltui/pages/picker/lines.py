@@ -24,6 +24,7 @@ from rltui.draw.line import (
     longest,
     plain,
     style,
+    with_end,
     with_ground,
     with_margin,
 )
@@ -156,9 +157,8 @@ def picker_header(width: int) -> Line:
     """The header: title, and how often rltui searches."""
     left: Line = [(" rltui", ACCENT_BOLD), ("  what to watch?", TITLE)]
     right = f"searches again every {numbers.duration(RESCAN_S)}"
-    gap = width - line_width(left) - cell_width(right) - 1
-    if gap > 2:
-        left += [(" " * gap, TEXT), (right, MUTED)]
+    if line_width(left) + cell_width(right) + 3 < width:
+        left = with_end(left, [(right, MUTED)], width - 1)
     return with_ground(fit_line(left, width), Token.RAISED)
 
 
@@ -283,7 +283,7 @@ class SuggestionRows:
             lines += [[("    ", TEXT), *writers]] if two else []
             cells, left = self._width - self._left - 1, self._left
             lines = [fit_line(x, cells) for x in lines]
-            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+            return [with_margin(x, cells, left, cursor=cursor) for x in lines]
 
         return Entry(suggestion.path, draw, 1 + two)
 

@@ -93,12 +93,11 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
     # -- what is shown ---------------------------------------------------------------------
 
     def update(self) -> None:
-        width, height = self.size
-        paths = self._path_display
-        self._shown = shown = self._choices.shown(self.status.filter, paths)
-        view, now, room = self.view, self._clock.now(), max(1, height - 2)
-        found = self.suggestions, self._choices, shown
-        self.items.show(suggestion_entries(*found, view, paths, now, width, room), self._before)
+        (width, height), paths = self.size, self._path_display
+        self._shown = self._choices.shown(self.status.filter, paths)
+        now, room = self._clock.now(), max(1, height - 2)
+        found = self.suggestions, self._choices, self._shown, self.view
+        self.items.show(suggestion_entries(*found, paths, now, width, room), self._before)
         self.draw_lines()
 
     def state_words(self) -> str:

@@ -15,7 +15,7 @@ from rltui.facts.metrics import TABS, tab_named, tabs_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.pages.run_actions import RunActions
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.crosshair import NO_METRIC, CrosshairKeys, typed_step
 from rltui.tui.full_shell import FullShell
 from rltui.tui.playback import Playback
@@ -27,7 +27,7 @@ from rltui.tui.widgets.lines import Lines
 #: What a screen of a run does once it is shown.
 Then = Callable[["ChartScreen"], object]
 #: Opens a run, and goes on there.
-Open = Callable[[RunView, Then], object]
+Open = Callable[[JudgedRun, Then], object]
 
 
 class SessionApp(FullShell[bool]):
@@ -37,7 +37,7 @@ class SessionApp(FullShell[bool]):
     playback: Playback
     pump: Pump
 
-    def go_back_to(self, run: RunView, step: int) -> None:
+    def go_back_to(self, run: JudgedRun, step: int) -> None:
         """Show a run as it was at a step."""
         if self.pump.paused:
             self.pump.pause()
@@ -52,13 +52,13 @@ class SessionApp(FullShell[bool]):
         raise NotImplementedError
 
     def open_comparison(
-        self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
+        self, opens: Open, at: tuple[JudgedRun, str] | None = None, *, grouped: bool = False
     ) -> None:
         """Show the marked runs side by side, or all; see
         :func:`rltui.pages.comparison.screen.open_comparison`."""
         raise NotImplementedError
 
-    def offers(self, run: RunView | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
+    def offers(self, run: JudgedRun | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
         """Offers of the palette: metrics, settings and findings of a run, then of other runs;
         ``inside`` the run its own findings do not name it."""
         raise NotImplementedError
@@ -74,7 +74,7 @@ def session_app(node: DOMNode) -> SessionApp:
 class ReplayKeys(CrosshairKeys):
     """A screen of one run, which can be shown as it was."""
 
-    run: RunView
+    run: JudgedRun
 
     @property
     def tag(self) -> str | None:
@@ -139,7 +139,7 @@ class ReplayKeys(CrosshairKeys):
 class ChartScreen(ReplayKeys, ChartOptions, RunActions):
     """A screen of one run with the chart of a tag."""
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: JudgedRun) -> None:
         super().__init__()
         self.session = session
         self.run = run
@@ -153,11 +153,11 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
         return spaced(self.shell.state_words(options=False), options)
 
     @property
-    def charted_runs(self) -> Sequence[RunView]:
+    def charted_runs(self) -> Sequence[JudgedRun]:
         return (self.run,)
 
     @property
-    def chosen_run(self) -> RunView:
+    def chosen_run(self) -> JudgedRun:
         return self.run
 
     def action_pin(self) -> None:
@@ -190,7 +190,7 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
         """Leave for the screen of the run, and go on there."""
         raise NotImplementedError
 
-    def open_elsewhere(self, run: RunView, then: Then) -> None:
+    def open_elsewhere(self, run: JudgedRun, then: Then) -> None:
         """Show another run, and go on there."""
         self.leave_for_run(lambda screen: screen.open_elsewhere(run, then))
 
@@ -246,10 +246,10 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
         title = "" if self.tag is None else self.run.infos[self.tag].title
         return [self.run.name, title or self.title_words.lower()]
 
-    def charted(self) -> tuple[RunView, str] | None:
+    def charted(self) -> tuple[JudgedRun, str] | None:
         return None if self.tag is None else (self.run, self.tag)
 
-    def reported(self) -> tuple[Session, RunView | None]:
+    def reported(self) -> tuple[Session, JudgedRun | None]:
         return self.session, self.run
 
 
@@ -259,7 +259,7 @@ class TabBar(Lines):
     DEFAULT_CSS = "TabBar { height: 1; }"
 
     def __init__(
-        self, shown: Callable[[], tuple[RunView, str]], select: Callable[[str], None]
+        self, shown: Callable[[], tuple[JudgedRun, str]], select: Callable[[str], None]
     ) -> None:
         """``shown`` returns the run and its active tab; a click calls ``select``."""
         super().__init__(self._tabs)
@@ -272,7 +272,7 @@ class TabBar(Lines):
         run, tab = self._shown()
         view = self.view
         line, self.spots = tab_line(run, tab, view, width)
-        return [line, tab_rule(self.spots, tab, view, width)][:height]
+        return [line, tab_rule(self.spots, tab, width)][:height]
 
     def on_click(self, event: events.Click) -> None:
         for spot in self.spots:

@@ -21,7 +21,7 @@ from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.devices import Device, Devices, devices_of
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]
 #: Cells of a value with its unit, and of a name at most.
@@ -30,7 +30,7 @@ _VALUE, _NAME = 9, 24
 _KEPT, _SHARE = 8, 0.4
 
 
-def device_lines(run: RunView, view: View, width: int, height: int) -> Block:
+def device_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """The devices in a tab ``height`` lines high: the odd ones first where not all fit."""
     lines: Block = []
     for kind in devices_of(run):
@@ -41,13 +41,13 @@ def device_lines(run: RunView, view: View, width: int, height: int) -> Block:
 
 def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     """Heading, odd one, heads and devices in at most ``room`` lines, with a blank one below."""
-    words, devices = view.text, found.devices
+    devices = found.devices
     room -= 3 + bool(found.words)
     if room < 1:
         return []
     if len(devices) > room:
         devices = _chosen(devices, room - 1)
-    name = min(_NAME, longest([words(d.name) for d in found.devices]) + 2)
+    name = min(_NAME, longest([d.name for d in found.devices]) + 2)
     heads = [" ".join(head).strip() for head in found.heads]
     heads += ["behind"] * any(d.is_silent for d in found.devices)
     sizes = {"name": name - 1} | dict.fromkeys(heads, _VALUE)
@@ -57,8 +57,8 @@ def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
     lines = [heading(title, width, view, str(len(found.devices)))]
     if found.words:
         badge = badge_span(Level.UNSURE, view.glyphs)
-        lines.append([badge, (words(found.words), STRONG)])
-    above: Cells = {head: (words(head), MUTED) for head in heads}
+        lines.append([badge, (found.words, STRONG)])
+    above: Cells = {head: (head, MUTED) for head in heads}
     lines.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
     lines += [_device_line(d, heads, columns, view) for d in devices]
     rest = [d for d in found.devices if d not in devices]
@@ -77,10 +77,10 @@ def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
 def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
     """Badge, name and values; where some device is silent how old its newest row is."""
     badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
-    cells: Cells = {"name": (view.text(device.name), TEXT)}
+    cells: Cells = {"name": (device.name, TEXT)}
     for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
         shown = numbers.short(value) if math.isfinite(value) else ""
-        cells[head] = view.text(shown), _UNSURE if n in device.odd else STRONG
+        cells[head] = shown, _UNSURE if n in device.odd else STRONG
     if device.behind > 0:
         look = _UNSURE if device.is_silent else MUTED
         cells["behind"] = numbers.duration(device.behind), look

@@ -53,7 +53,7 @@ from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.tui.widgets.lines import Lines
 
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
@@ -77,17 +77,6 @@ class _Frame:
     height: int
     axis: int
     """Lines of the x axis, which are the lowest."""
-
-
-def _legend_height(run: RunView, cross: int | None, view: View, height: int) -> int:
-    """Lines above the charts: one for names or values of runs; where there is room, with the
-    crosshair a table of them."""
-    runs = {run.key, *(m.run.key for m in view.marked)}
-    if cross is not None and run.reference is not None:
-        runs.add(run.reference.key)
-    if len(runs) < 2 or height < _LEGEND_FROM:
-        return 0
-    return 1 if cross is None or height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
 
 
 def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
@@ -118,7 +107,7 @@ class DrawQueue:
         self.shown: dict[str, Block] = {}
         """Tag -> what is shown until its chart is drawn; what was drawn last comes last."""
 
-    def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
+    def choose(self, run: JudgedRun, keys: dict[str, Hashable], cursor: str | None) -> None:
         """Choose which of the charts that are not drawn yet (tag -> key) wait: never the one at
         the cursor; first those that were drawn most recently."""
         missing = [tag for tag, key in keys.items() if not is_kept(run, key)]
@@ -138,7 +127,7 @@ class DrawQueue:
 
 
 def grid_lines(
-    run: RunView,
+    run: JudgedRun,
     rows: Sequence[TagRow],
     cursor: str | None,
     cross: int | None,
@@ -171,7 +160,7 @@ def grid_lines(
             block = [[]] * frame.height
         title = _title(run, row, name, cross, view, layout.width)
         column = columns[place % layout.columns]
-        column.append(with_margin(title, layout.width, MARGIN, view, cursor=row.tag == cursor))
+        column.append(with_margin(title, layout.width, MARGIN, cursor=row.tag == cursor))
         column += [[margin, *line] if line else blank for line in block]
         column += [] if frame.axis else [blank] * layout.gap
     total = sum(layout.heights) + layout.axis
@@ -182,7 +171,7 @@ def grid_lines(
 
 
 def _chart(
-    run: RunView, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
+    run: JudgedRun, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
 ) -> Block:
     """The chart of a metric without its title, with the crosshair where its axis has the step. The
     plot is kept until the run or the view changes, wherever crosshair and cursor are."""
@@ -209,7 +198,7 @@ def _chart(
     # the crosshair gives way to the data
     column, height = span.column(at), frame.height - frame.axis
     lines = [
-        spliced(line, column, view.glyphs.vertical, ACCENT, blank_only=y < height)
+        spliced(line, column, "│", ACCENT, blank_only=y < height)
         for y, line in enumerate(plot.lines[:height])
     ]
     below = plot.lines[height:]
@@ -219,7 +208,7 @@ def _chart(
     return [*lines, *below]
 
 
-def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
+def _names(run: JudgedRun, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
     """The titles, without the unit that follows them, where they fit; else as long as the longest
     unit and value leave room for."""
     titles, rooms = [], []
@@ -235,17 +224,19 @@ def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tupl
     return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
 
 
-def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
+def _unit(run: JudgedRun, row: TagRow, title: str, view: View, width: int) -> str:
     """The unit, of a tag with steps of its own how far these go; it gives way to the title."""
     unit = row.info.unit
     if has_own_axis(run, row.tag) and view.axis not in ("relative", "wall"):
         last = max(span_of(c.run, c.tag)[1] for c in charted(run, row.tag, view))
         unit = f"own step, to {numbers.step(last)}"
     fits = cell_width(title) + cell_width(unit) + 12 <= width
-    return view.text(unit) if fits else ""
+    return unit if fits else ""
 
 
-def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
+def _title(
+    run: JudgedRun, row: TagRow, name: str, cross: int | None, view: View, width: int
+) -> Line:
     """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     value, look = row.value, alarm_look(row.level)
@@ -256,10 +247,10 @@ def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, 
         look = ACCENT_BOLD
     if value is not None and not np.isfinite(value) and not alarm:
         look = LEVEL_BOLD[Level.BAD]
-    line = [badge_span(row.level, glyphs), (glyphs.text(name), STRONG if alarm else TEXT)]
+    line = [badge_span(row.level, glyphs), (name, STRONG if alarm else TEXT)]
     unit = _unit(run, row, name, view, width)
     right: Line = [(f"{unit} ", MUTED)] if unit else []
-    right.append((glyphs.text("–" if value is None else numbers.value(value)), look))
+    right.append(("–" if value is None else numbers.value(value), look))
     fill = max(1, width - line_width(line) - line_width(right))
     return fit_line([*line, (" " * fill, TEXT), *right], width)
 
@@ -277,7 +268,7 @@ class Grid(Lines):
     class Scrolled(Message):
         """Other charts are visible."""
 
-    def __init__(self, run: RunView, cursor: Callable[[], str | None]) -> None:
+    def __init__(self, run: JudgedRun, cursor: Callable[[], str | None]) -> None:
         super().__init__(self._draw_charts, id="grid")
         self.display = False
         self._run, self._cursor = run, cursor
@@ -306,14 +297,19 @@ class Grid(Lines):
         """The step at the crosshair."""
 
     def show(
-        self, run: RunView, rows: Sequence[TagRow], size: Size, *, other: bool = False
+        self, run: JudgedRun, rows: Sequence[TagRow], size: Size, *, other: bool = False
     ) -> None:
         """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
         a few at a time, so that keys are answered in between."""
         view = self.view
         if run is not self._run:
             self.cross = None
-        self._legend = _legend_height(run, self.cross, view, size.height)
+        runs, cross = {run.key, *(m.run.key for m in view.marked)}, self.cross
+        if cross is not None and run.reference is not None:
+            runs.add(run.reference.key)
+        # where there is room, with the crosshair a table of what the runs have there
+        high = 1 if cross is None or size.height < _TABLE_FROM else 1 + min(len(runs), _MOST_READ)
+        self._legend = 0 if len(runs) < 2 or size.height < _LEGEND_FROM else high
         layout = grid_layout(size.width, size.height - self._legend, len(rows))
         slowly = other or run is not self._run or view is not self._view
         if run is not self._run or layout != self.grid_layout:
@@ -374,7 +370,7 @@ class Grid(Lines):
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:
             return f"{count} charts" if count != 1 else "1 chart"
-        return self.view.text(f"{first + 1}–{first + shown} of {count}")
+        return f"{first + 1}–{first + shown} of {count}"
 
     @property
     def _place(self) -> int:

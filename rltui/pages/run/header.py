@@ -29,16 +29,14 @@ from rltui.facts import numbers
 from rltui.facts.findings import marks
 from rltui.facts.runs import RunCounts, age_words, exit_words, state_words
 from rltui.pages.findings.lines import muted_words
-from rltui.session import Progress, RunView
+from rltui.session import JudgedRun, Progress
 from rltui.session.notes import note_on
 
+#: The colours of states; others are muted.
 _STATE_TOKEN = {
     RunState.LIVE: Token.OK,
     RunState.STALLED: Token.WATCH,
-    RunState.FINISHED: Token.MUTED,
-    RunState.STOPPED: Token.MUTED,
     RunState.CRASHED: Token.BAD,
-    RunState.UNKNOWN: Token.MUTED,
 }
 
 
@@ -73,13 +71,13 @@ class _Piece:
     gap: int = 2
 
 
-def state_spans(run: RunView, view: View) -> Line:
+def state_spans(run: JudgedRun, view: View) -> Line:
     """Glyph and word of the run state."""
     progress, crash, word = run.progress, run.verdict.crash, run.verdict.state_word
     glyph, look, word_look = view.glyphs.unknown, MUTED, MUTED
     if progress is not None:
         state = progress.state
-        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN[state])
+        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN.get(state, Token.MUTED))
         word_look = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
         if crash is not None:
             token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
@@ -90,7 +88,7 @@ def state_spans(run: RunView, view: View) -> Line:
     return [(f"{glyph} ", look), (word, word_look)]
 
 
-def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[_Piece]:
+def _state_parts(run: JudgedRun, view: View, *, wide: bool, reason: bool) -> list[_Piece]:
     """Glyph and word of the state with the age of the newest write; of a run that crashed, with
     the reason."""
     line, crash, word = state_spans(run, view), run.verdict.crash, run.verdict.state_word
@@ -117,11 +115,11 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
     return [_Piece(line, _STATE), _Piece([("ago", MUTED)], 95, 1)]
 
 
-def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
+def verdict_spans(run: JudgedRun, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
     glyphs, report = view.glyphs, run.report
     if report is None and run.verdict.crash is None:
-        what = glyphs.text("judging…") if run.infos else "not judged"
+        what = "judging…" if run.infos else "not judged"
         return [(f"{glyphs.badge(Level.UNKNOWN)} {what}", MUTED)]
     found, exit_level = marks(run), run.verdict.exit_level
     bad = found[Level.BAD] - (exit_level is Level.BAD)
@@ -163,7 +161,7 @@ def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
     return line
 
 
-def run_header(run: RunView, view: View, width: int, reading: float | None) -> Line:
+def run_header(run: JudgedRun, view: View, width: int, reading: float | None) -> Line:
     """Line 1 for one run, ``width`` cells."""
     wide = width >= 150
     right = verdict_spans(run, view, words=width >= 110)
@@ -195,7 +193,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     return _between(_joined(kept), right, width)
 
 
-def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Piece]:
+def _run_parts(run: JudgedRun, view: View, width: int, *, reason: bool) -> list[_Piece]:
     known, progress, is_wide = run.recognition, run.progress, width >= 110
     name = fit_middle(run.name, max(_NAME_CELLS, width // 3))
     parts = [_Piece([(name, TITLE)], 0)]
@@ -210,7 +208,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
-    note = fit(view.text(note_on(run)), width // 3) if is_wide else ""
+    note = fit(note_on(run), width // 3) if is_wide else ""
     parts += [_Piece([(note, STRONG)], 86)] if note else []
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
@@ -240,7 +238,7 @@ def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
     return parts
 
 
-def _replay_parts(run: RunView, width: int) -> list[_Piece]:
+def _replay_parts(run: JudgedRun, width: int) -> list[_Piece]:
     """The mark of a run that is shown as it was, and at which step that is."""
     is_wide, progress = width >= 110, run.progress
     parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
@@ -254,7 +252,7 @@ def _replay_parts(run: RunView, width: int) -> list[_Piece]:
     return parts
 
 
-def _step_spans(run: RunView, progress: Progress, width: int) -> Line:
+def _step_spans(run: JudgedRun, progress: Progress, width: int) -> Line:
     last = numbers.step(progress.last_step or 0)
     line: Line = [(f"{run.step_word} ", MUTED), (last, STRONG)]
     if progress.total_steps and width >= 80:
@@ -268,9 +266,11 @@ def _width(parts: list[_Piece]) -> int:
 
 def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
     """The parts that have room."""
-    kept = list(parts)
-    while len(kept) > 1 and _width(kept) > room:
-        kept.remove(max(kept, key=lambda p: p.drop))
+    kept, taken = list(parts), _width(parts)
+    while len(kept) > 1 and taken > room:
+        last = max(kept, key=lambda p: p.drop)
+        kept.remove(last)
+        taken -= _width([last])
     return kept
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad, spaced
@@ -24,7 +24,6 @@ from rltui.draw.line import (
     Block,
     Entry,
     Line,
-    Span,
     alarm_look,
     badge_span,
     fixed,
@@ -34,15 +33,15 @@ from rltui.draw.line import (
 from rltui.draw.metric_chart import chart_lines
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, Episode, columns_until, spark_of
-from rltui.draw.table import Head, Table, heading, table_for
+from rltui.draw.table import Cells, Head, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache
-from rltui.facts.figures import episodes, trend_of
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
+from rltui.facts.series_stats import episodes, trend_of
 from rltui.facts.x_axis import span_of
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.store import Series
 
 _LINES: RunSeriesCache[Line] = RunSeriesCache()
@@ -86,30 +85,29 @@ def metric_heads(
     return columns.heads(words) if columns["spark"] else []
 
 
-def columns_of(rows: Sequence[TagRow], width: int, view: View) -> Table:
+def columns_of(rows: Sequence[TagRow], width: int) -> Table:
     """The columns of a pane with these rows. Names that are too long get the cells that limits
     leave blank and some of those of a wide sparkline."""
     columns = columns_for(width)
     if not columns["healthy"] or not rows:
         return columns
-    room = columns.cells
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
-    wanted = longest(titles) - room["name"]
+    wanted = longest(titles) - columns["name"]
     if wanted <= 0:
         return columns
-    healthy = longest(healthy_words(r, columns, view) for r in rows)
-    least = room["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
-    limits = max(0, min(wanted, room["healthy"] - max(healthy, least)))
-    spark = max(0, min(wanted - limits, room["spark"] - _LEAST_SPARK))
+    healthy = longest([healthy_words(r, columns) for r in rows])
+    least = columns["healthy"] if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
+    limits = max(0, min(wanted, columns["healthy"] - max(healthy, least)))
+    spark = max(0, min(wanted - limits, columns["spark"] - _LEAST_SPARK))
 
     return columns.moved(limits, "healthy", "name").moved(spark, "spark", "name")
 
 
-def row_names(rows: Sequence[TagRow], columns: Table, view: View) -> tuple[str, ...]:
+def row_names(rows: Sequence[TagRow], columns: Table) -> tuple[str, ...]:
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
     if columns["unit"] and longest(titles) > columns["name"]:
-        units = [unit_words(r, columns, view) for r in rows]
+        units = [unit_words(r, columns) for r in rows]
         titles = short_titles(
             titles, [u if cell_width(u) <= columns["unit"] else "" for u in units]
         )
@@ -128,146 +126,110 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-def healthy_words(row: TagRow, columns: Table, view: View) -> str:
+def healthy_words(row: TagRow, columns: Table) -> str:
     """The limit in words; narrow columns take the short form."""
-    room = columns["healthy"]
     if row.cells is not None and row.cells[1]:
-        return view.text(row.cells[1])
-    said = view.text(sentences.healthy(row.judgement))
-    if not said or (room >= 16 and cell_width(said) <= room):
+        return row.cells[1]
+    judgement, room = row.judgement, columns.cells.get("healthy", 0)
+    if not judgement.limits:
+        return ""
+    said = sentences.healthy(judgement)
+    if room >= 16 and cell_width(said) <= room:
         return said
-    return view.text(sentences.healthy_short(row.judgement)) or said
+    return sentences.healthy_short(judgement) or said
 
 
-def unit_words(row: TagRow, columns: Table, view: View) -> str:
+def unit_words(row: TagRow, columns: Table) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit if row.cells is None else row.cells[0]
-    if unit and cell_width(unit) > columns["unit"]:
+    if unit and cell_width(unit) > columns.cells.get("unit", 0):
         unit = _SHORT_UNITS.get(unit, unit)
-    return view.text(unit)
+    return unit
 
 
-class _Course(NamedTuple):
-    """What a sparkline depends on besides the points of its tag."""
-
-    first: int
-    last: int
-    end: float
-    """First step, newest step and end of the x range."""
-    episodes: tuple[Episode, ...]
+#: First step, newest step and end of the x range; the episodes: what a sparkline depends on besides
+#: its points.
+_Course = tuple[tuple[int, int, float], tuple[Episode, ...]]
 
 
-def _course_of(run: RunView, tag: str) -> _Course:
-    return _Course(*span_of(run, tag), tuple(episodes(run, tag)))
-
-
-class _Row(NamedTuple):
-    """What the line of a row depends on besides the points of its tag."""
-
-    name: str
-    value: float | None
-    unit: str
-    zero: str
-    """Why it may be 0 all the time; "" where that says nothing."""
-    healthy: str
-    """The limit in words."""
-    level: Level
-    judged: bool
-    newest: int | None
-    """Newest step of the run."""
-    course: _Course
-    rooms: tuple[int, ...]
-    """Cells of the columns."""
-    cursor: bool
-    glyphs: GlyphSet
+def _course_of(run: JudgedRun, tag: str) -> _Course:
+    return span_of(run, tag), tuple(episodes(run, tag))
 
 
 def row_line(
-    run: RunView, row: TagRow, columns: Table, view: View, *, cursor: bool, name: str = ""
+    run: JudgedRun, row: TagRow, columns: Table, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
     """One row, without the margin that holds the cursor bar; kept until its points or what the
     rules say of them change.
 
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
-    metric, level = row.info.metric, row.judgement.level
-    facts = _Row(
-        name or row.title,
-        row.value,
-        unit_words(row, columns, view),
-        metric.zero if metric is not None and level < Level.WATCH else "",
-        healthy_words(row, columns, view),
-        level,
-        bool(row.judgement.rules) or level is not Level.UNKNOWN,
-        run.points.last_step,
-        _course_of(run, row.tag),
-        tuple(columns.cells.values()),
-        cursor,
-        view.glyphs,
-    )
-    line = _LINES.of(run).get(
-        run.shown(row.tag), lambda series: _row_line(run, series, facts, columns), name=facts
-    )
-    return list(line)
+    glyphs, level, room = view.glyphs, row.judgement.level, columns.cells
+    name = name or row.title
+    unit, healthy = unit_words(row, columns), healthy_words(row, columns)
+    judged = bool(row.judgement.rules) or level is not Level.UNKNOWN
+    course = _course_of(run, row.tag)
+
+    def draw(series: Series) -> Line:
+        badge = badge_span(level, glyphs)
+        title_look = TITLE if cursor else STRONG if level >= Level.WATCH else TEXT
+        value, unit_shown = _value_and_unit(row.value, unit, has_unit="unit" in room)
+        nonfinite = "NaN" in value or "Inf" in value
+        value_look = alarm_look(level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
+        cells: Cells = {
+            "name": (name, title_look),
+            "value": (value, value_look),
+            "unit": (unit_shown, MUTED),
+        }
+        if "change" in room:
+            is_old = series.count == 1 and series.steps[0] != course[0][1]
+            cells["change"] = _change(run, series, room["change"], is_old=is_old), MUTED
+        if zero := _always_zero(row, series, room):  # there is nothing to see in a sparkline
+            return [*columns.line([badge], cells), (zero, MUTED)]
+        if "spark" in room:
+            cells["spark"] = _spark(run, series, course, room["spark"], glyphs, judged)
+        cells["healthy"] = healthy, MUTED
+        return columns.line([badge], cells)
+
+    about = name, unit, healthy, row.value, row.info.key, level, judged, cursor, glyphs
+    key = course, tuple(room.values()), *about
+    return list(_LINES.of(run).get(run.shown(row.tag), draw, name=key))
 
 
-def _row_line(run: RunView, series: Series, row: _Row, columns: Table) -> Line:
-    glyphs, room, alarm = row.glyphs, columns.cells, row.level >= Level.WATCH
-    badge = badge_span(row.level, glyphs)
-    title_look = TITLE if row.cursor else STRONG if alarm else TEXT
-    value, unit = _value_and_unit(row, has_unit="unit" in room)
-    nonfinite = "NaN" in value or "Inf" in value
-    value_look = alarm_look(row.level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
-    change = _change(run, series, row, room["change"]) if "change" in room else ""
-    cells: dict[str, Span | Line] = {
-        "name": (glyphs.text(row.name), title_look),
-        "value": (value, value_look),
-        "unit": (unit, MUTED),
-        "change": (change, MUTED),
-    }
-    if zero := _always_zero(series, row, room):  # there is nothing to see in a sparkline
-        return [*columns.line([badge], cells), (zero, MUTED)]
-    if "spark" in room:
-        cells["spark"] = _spark(run, series, row.course, room["spark"], glyphs, row.judged)
-    cells["healthy"] = row.healthy, MUTED
-
-    return columns.line([badge], cells)
-
-
-def _value_and_unit(row: _Row, *, has_unit: bool) -> tuple[str, str]:
+def _value_and_unit(value: float | None, unit: str, *, has_unit: bool) -> tuple[str, str]:
     """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
-    value, unit = numbers.aligned(row.value), row.unit
-    number = value.rstrip()
+    text = numbers.aligned(value)
+    number = text.rstrip()
     if has_unit and unit in ("B", "B/s") and number[-1] in "kMGT":
-        return number[:-1].ljust(len(value)), number[-1] + unit
-    return value, unit
+        return number[:-1].ljust(len(text)), number[-1] + unit
+    return text, unit
 
 
-def _always_zero(series: Series, row: _Row, room: Mapping[str, int]) -> str:
+def _always_zero(row: TagRow, series: Series, room: Mapping[str, int]) -> str:
     """What it means that a value never was anything but 0, where that says something and fits."""
-    cells = sum(room.get(name, 0) for name in ("spark", "healthy")) + ("healthy" in room)
-    if row.value != 0 or not row.zero:
+    metric = row.info.metric
+    if row.value != 0 or metric is None or not metric.zero or row.level >= Level.WATCH:
         return ""
-    words = f"always 0: {row.zero}"
+    words = f"always 0: {metric.zero}"
+    cells = room.get("spark", 0) + room.get("healthy", -1) + 1
     return pad(words, cells) if len(words) <= cells and not series.values.any() else ""
 
 
-def _change(run: RunView, series: Series, row: _Row, cells: int) -> str:
+def _change(run: JudgedRun, series: Series, cells: int, *, is_old: bool) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
-    only = int(series.steps[0]) if series.count == 1 else None
-    if only is not None and row.newest not in (None, only):
-        step = numbers.step(only)
+    if is_old:
+        step = numbers.step(int(series.steps[0]))
         forms = [f"at {step}", f"@{step}"]
     else:
         change = trend_of(run, series)
         if change is None:
             return ""
-        forms = [numbers.change(0, change, up=row.glyphs.up, down=row.glyphs.down)]
+        forms = [numbers.change(0, change)]
 
     return next((x for x in forms if cell_width(x) <= cells), "")
 
 
-def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
+def spark_line(run: JudgedRun, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
     course, glyphs = _course_of(run, tag), view.glyphs
     return _SPARKS.of(run).get(
@@ -278,18 +240,19 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
 
 
 def _spark(
-    run: RunView, series: Series, course: _Course, width: int, glyphs: GlyphSet, judged: bool
+    run: JudgedRun, series: Series, course: _Course, width: int, glyphs: GlyphSet, judged: bool
 ) -> Line:
-    known = columns_until(course.first, course.last, course.end, width, narrowest=1.0)
+    (first, last, end), found = course
+    known = columns_until(first, last, end, width, narrowest=1.0)
     # the binned points: only new ones are added
     digest = _DIGESTS.of(run).get(
         series, lambda _: Digest(*known), name=known, extend=lambda d, _: d
     )
-    digest.extend(series.steps, series.values, course.last)
-    return spark_of(digest, course.last, course.episodes, judged, glyphs)
+    digest.extend(series.steps, series.values, last)
+    return spark_of(digest, last, found, judged, glyphs)
 
 
-def spark_head(run: RunView, cells: int) -> str:
+def spark_head(run: JudgedRun, cells: int) -> str:
     """Head of a column of sparklines: the steps of the run, where ``cells`` hold them."""
     first, last, _ = span_of(run)
     steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
@@ -297,7 +260,7 @@ def spark_head(run: RunView, cells: int) -> str:
 
 
 def section_entries(
-    run: RunView,
+    run: JudgedRun,
     sections: Sequence[Section],
     columns: Table,
     view: View,
@@ -325,10 +288,10 @@ def section_entries(
 
 
 def row_entries(
-    run: RunView, rows: Sequence[TagRow], columns: Table, view: View, margin: int
+    run: JudgedRun, rows: Sequence[TagRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
-    names = row_names(rows, columns, view)
+    names = row_names(rows, columns)
 
     def draw(row: TagRow, name: str, cursor: bool) -> Line:
         line = row_line(run, row, columns, view, cursor=cursor, name=name)
@@ -339,8 +302,9 @@ def row_entries(
             line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
         return line
 
+    width = columns.width
     return [
-        row_entry(row.tag, partial(draw, row, name), columns.width, margin, view)
+        row_entry(row.tag, partial(draw, row, name), width, margin)
         for row, name in zip(rows, names, strict=True)
     ]
 
@@ -374,7 +338,7 @@ def fitted(
 
 
 def list_head(
-    run: RunView,
+    run: JudgedRun,
     sections: Sequence[Section],
     columns: Table,
     view: View,
@@ -394,13 +358,13 @@ def list_head(
 
 
 def titled_chart(
-    run: RunView, tag: str, view: View, width: int, height: int, **options: Any
+    run: JudgedRun, tag: str, view: View, width: int, height: int, **options: Any
 ) -> Block:
     """A chart under its title, with unit and tag; ``options``: see
     :func:`~rltui.draw.metric_chart.chart_lines`."""
-    info, words = run.infos[tag], view.text
+    info = run.infos[tag]
     note = spaced(info.unit, tag, by="   ")
-    if cell_width(words(f"{info.title}{note}")) + 4 > width:
+    if cell_width(f"{info.title}{note}") + 4 > width:
         note = info.unit
     chart = chart_lines(run, tag, view, width, height - 1, **options)
     return [heading(info.title, width, view, note), *chart]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from rltui.draw.line import (
     fit_line,
     fixed,
     indented,
+    line_width,
     style,
 )
 from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
@@ -61,7 +62,7 @@ from rltui.pages.run.tab import (
     tags_beside,
 )
 from rltui.pages.run_pane import RunPane
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 from rltui.tui.widgets.lines import Lines
 
@@ -90,7 +91,7 @@ class MetricsPane(RunPane):
     MetricsPane #head { height: 1; }
     """
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         super().__init__(run, "rows", tab_layout(OVERVIEW, 80, 24, 0))
         self.grid = Grid(run, lambda: self.items.cursor)
         """The charts that can take the place of the list."""
@@ -99,7 +100,7 @@ class MetricsPane(RunPane):
         self._arrangement = Arrangement()
         self._top: Block = []
         """The lines above the list."""
-        self._tells: Collection[Part] = ()
+        self._tells: tuple[Part, ...] = ()
         """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
@@ -119,7 +120,7 @@ class MetricsPane(RunPane):
         yield Lines(self._draw_side, id="side")
         yield self.grid
 
-    def turn_to(self, run: RunView) -> None:
+    def turn_to(self, run: JudgedRun) -> None:
         """Show another run from now on, each tab with the cursor where it was."""
         self._chosen[self._tab] = self.items.chosen
         self._left[self._run.key] = self._chosen
@@ -210,7 +211,7 @@ class MetricsPane(RunPane):
         if not count:
             return [fixed(x) for x in empty_lines(run, bool(text), view, layout)]
         if self._tab != OVERVIEW:
-            columns = columns_of(self._rows, layout.rows, view)
+            columns = columns_of(self._rows, layout.rows)
             return section_entries(run, self._sections, columns, view, layout.margin)
         kept = self.items.chosen or self._first
         entries = overview_entries(run, self._sections, view, layout, kept)
@@ -278,7 +279,7 @@ class MetricsPane(RunPane):
         layout, view = self._layout, self.view
         if not self._sections:
             return []
-        columns = columns_of(self._rows, layout.rows, view)
+        columns = columns_of(self._rows, layout.rows)
         first, last = (
             min(n, len(self._rows)) for n in self.items.in_view
         )  # media stand below the metrics
@@ -314,7 +315,7 @@ _LOADS = """
 
 
 def below_lines(
-    run: RunView,
+    run: JudgedRun,
     cursor: str | None,
     view: View,
     layout: PaneLayout,
@@ -325,13 +326,13 @@ def below_lines(
     is known of that row and, if there is room, charts of the other ``rows`` of the list."""
     if cursor not in run.infos or height < 3:
         return []
-    info, words = run.infos[cursor], view.text
+    info = run.infos[cursor]
 
     if not layout.side:
         # the title of the chart says what is found instead of the tag
         found = next((f for f in run.findings if f.is_about(cursor)), None)
         note = sentences.short(found) if found is not None and found.fires else info.unit
-        if cell_width(words(f"{info.title}{note}")) + 6 > layout.rows:
+        if cell_width(f"{info.title}{note}") + 6 > layout.rows:
             note = ""
         chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
         return indented([heading(info.title, layout.rows, view, note), *chart], layout.margin)
@@ -348,9 +349,9 @@ def below_lines(
     return [[], *lines, *([[]] * (room - len(lines))), *charts]
 
 
-def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block:
+def _about(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Block:
     """Findings, statistics and meaning of a row, in at most ``height`` lines."""
-    info, words, inner = run.infos[tag], view.text, width - 2
+    info, inner = run.infos[tag], width - 2
     lines: Block = [[("  ", TEXT), *heading(info.title, width, view, tag)]]
     for finding in run.findings:
         if finding.is_about(tag):
@@ -359,18 +360,18 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> Block
     lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
     if info.meaning and len(lines) + 1 < height:
         limit = height - len(lines) - 1
-        lines += [[], *paragraph(words(info.meaning), inner, indent=2, limit=limit)]
+        lines += [[], *paragraph(info.meaning, inner, indent=2, limit=limit)]
 
     return [fit_line(x, width + 2) for x in lines[:height]]
 
 
-def tab_of_devices(run: RunView) -> str:
+def tab_of_devices(run: JudgedRun) -> str:
     """The id of the tab above whose metrics GPUs and nodes stand beside each other."""
     found = {tab.id for tab in tabs_of(run)}
     return next((t for t in ("perf", BALANCE, "system") if t in found), "")
 
 
-def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> Block:
+def top_lines(run: JudgedRun, tab: str, view: View, width: int, height: int) -> Block:
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
     and the cost of waiting for the fullest rank, on Perf (else Balance) GPUs and nodes, elsewhere
     what earns the reward, where its parts are."""
@@ -396,27 +397,27 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> Bl
     for load in found:
         same = [x for x in found if run.infos[x.tag].unit == run.infos[load.tag].unit]
         scale = min(x.low for x in same), max(x.high for x in same)
-        lines.append(_load_line(load, scale, width, view))
-    lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]
+        lines.append(_load_line(load, scale, width))
+    lines += [_wait_line(run, load, width) for load in found if not math.isnan(load.wait)]
 
     return [*above, *lines, []]
 
 
-def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -> Line:
+def _load_line(load: Load, scale: tuple[float, float], width: int) -> Line:
     """Title, least and largest value of a load, and between them a bar on the ``scale`` of all
     loads in the same unit."""
-    glyphs, columns = view.glyphs, table_for(_LOADS, width, 0)
+    columns = table_for(_LOADS, width, 0)
     cells, size = columns["bar"], scale[1] - scale[0]
     begin, middle, end = (
         round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
         for value in (load.low, min(load.mean, load.high), load.high)
     )
     bar = [" "] * cells
-    bar[begin : end + 1] = [glyphs.rule] * (end - begin + 1)
-    bar[middle] = glyphs.text("●")
+    bar[begin : end + 1] = ["─"] * (end - begin + 1)
+    bar[middle] = "●"
     excess = f"{numbers.percent(load.excess, whole=True)} above mean" if load.excess > 0 else ""
     row: Cells = {
-        "name": (glyphs.text(load.title), TEXT),
+        "name": (load.title, TEXT),
         "low": (numbers.short(load.low), STRONG),
         "bar": ("".join(bar), style(Token.SERIES)),
         "high": (numbers.short(load.high), STRONG),
@@ -425,15 +426,15 @@ def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -
     return columns.line([], row)
 
 
-def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
+def _wait_line(run: JudgedRun, load: Load, width: int) -> Line:
     """What the average rank waits for the fullest one, per step."""
-    found, words = anatomy(run), view.text
+    found = anatomy(run)
     wait = numbers.duration(load.wait, tenths=True) if load.wait > 0 else "0 s"
-    line: Line = [(words(f"{load.title}: the others wait "), TEXT), (f"{wait} per step", STRONG)]
+    line: Line = [(f"{load.title}: the others wait ", TEXT), (f"{wait} per step", STRONG)]
     if found is not None and found.length > 0:
         share = numbers.percent(load.wait / found.length, whole=True)
         tail = f", {share} of {numbers.duration(found.length, tenths=True)}"
-        if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
+        if line_width(line) + cell_width(tail) <= width:
             line.append((tail, MUTED))
 
     return fit_line(line, width)

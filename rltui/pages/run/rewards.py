@@ -19,7 +19,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.reward import Earned, Part, earned
 from rltui.pages.run.metric_table import spark_head, spark_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Lines of the tab, and cells, that leave room for it.
 _LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
@@ -36,7 +36,7 @@ _HEADS = {"mean": "mean", "change": "overall", "level": "of level", "variance": 
 _HEADS |= {"rise": "of rise", "success": "success"}
 
 
-def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+def earning_lines(run: JudgedRun, view: View, width: int, height: int) -> list[Line]:
     """Heading, a line for each part, what pays most first, and a sentence about one that buys the
     rise; a blank line at the end. Empty for a run without parts, and without room."""
     if height < _LEAST_HEIGHT or width < _LEAST_WIDTH:
@@ -52,7 +52,7 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     shown = parts[: max(2, height // _SHARE - 3)]
     columns = table_for(_LAYOUTS, width - 2)  # room for the badge of the heading
     columns = columns.moved(max(0, width - _WIDE) // 3, "spark", "name")
-    titles = tuple(view.text(run.infos[p.tag].title) for p in shown)
+    titles = tuple(run.infos[p.tag].title for p in shown)
     title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
     heads = columns.heads(_HEADS | {"spark": spark_head(run, columns["spark"])})
     lines = [heading(title, width, view, level=max(level.values()), heads=heads)]
@@ -60,14 +60,18 @@ def earning_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         lines.append(_part_line(run, part, name, level[part.tag], columns, view))
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
-    alarming = (p for p in parts if level[p.tag] >= Level.WATCH)
-    words = next(filter(None, (_bought(run, p) for p in alarming)), "")
-    lines += [fit_line([(f"  {view.text(words)}", TEXT)], width)] if words else []
+    for part in parts:
+        verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
+        if verb and part.rise > 0 and level[part.tag] >= Level.WATCH:
+            title = run.infos[part.tag].title
+            words = f"  {title}: {_percent(part.rise)} of the rise; success {verb}"
+            lines.append(fit_line([(words, TEXT)], width))
+            break
 
     return [*lines, []]
 
 
-def _levels(run: RunView, found: Earned) -> dict[str, Level]:
+def _levels(run: JudgedRun, found: Earned) -> dict[str, Level]:
     """The worst badge of each part, by its tag: also that of its spread, its maximum, ..."""
     owners = {run.infos[p.tag].family or p.tag: p.tag for p in found.parts}
     levels = {p.tag: run.verdict.tag_level(p.tag) for p in found.parts}
@@ -75,14 +79,6 @@ def _levels(run: RunView, found: Earned) -> dict[str, Level]:
         if (owner := owners.get(info.family or tag)) is not None:
             levels[owner] = max(levels[owner], run.verdict.tag_level(tag))
     return levels
-
-
-def _bought(run: RunView, part: Part) -> str:
-    """What a part makes of a rise that success does not follow; "" for none."""
-    verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
-    if verb is None or not part.rise > 0:
-        return ""
-    return f"{run.infos[part.tag].title}: {_percent(part.rise)} of the rise; success {verb}"
 
 
 def _known(share: float) -> float:
@@ -94,12 +90,12 @@ def _percent(share: float) -> str:
 
 
 def _part_line(
-    run: RunView, part: Part, name: str, level: Level, columns: Table, view: View
+    run: JudgedRun, part: Part, name: str, level: Level, columns: Table, view: View
 ) -> Line:
     glyphs, alarm = view.glyphs, level >= Level.WATCH
     change = "" if part.moves else "no move"
     if part.moves and part.change:
-        change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
+        change = numbers.change(0, part.change)
     cells: Cells = {
         "name": (name, STRONG if alarm else TEXT),
         "mean": (numbers.short(part.mean), STRONG),

@@ -23,7 +23,7 @@ from rltui.pages.run.grid import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.crosshair import NO_METRIC
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class GridKeys(ChartScreen, ListScreen):
     """Moving among charts that stand side by side, and how the body of a tab is divided."""
 
-    def __init__(self, session: Session, run: RunView) -> None:
+    def __init__(self, session: Session, run: JudgedRun) -> None:
         super().__init__(session, run)
         self.metrics = MetricsPane(run)
         """The pane of every tab but Findings."""
@@ -149,7 +149,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     RunScreen > #header { height: 1; }
     """
 
-    def __init__(self, session: Session, run: RunView, from_picker: bool = False) -> None:
+    def __init__(self, session: Session, run: JudgedRun, from_picker: bool = False) -> None:
         """``from_picker``: from a run that is alone Esc leads back to the picker."""
         super().__init__(session, run)
         self.timing, self.findings = TimingPane(run), FindingsPane(run)
@@ -172,12 +172,12 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         status.filter = self.shell.state.filter
         yield status
 
-    def _tab_left(self, run: RunView) -> str:
+    def _tab_left(self, run: JudgedRun) -> str:
         """The tab that a run was left at, in an earlier start."""
         tab = self.shell.state.tabs.get(run.key.name, OVERVIEW)
         return tab if tab in TAB_BY_ID else OVERVIEW
 
-    def turn_to(self, run: RunView) -> None:
+    def turn_to(self, run: JudgedRun) -> None:
         """Show another run where the user left it."""
         if run is self.run:
             return
@@ -191,7 +191,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     @property
     def tab(self) -> str:
         """The tab that is shown: the chosen one, or Overview while the run has nothing for it."""
-        return self._chosen if TAB_BY_ID[self._chosen] in tabs_of(self.run) else OVERVIEW
+        chosen = self._chosen
+        return chosen if chosen == OVERVIEW or TAB_BY_ID[chosen] in tabs_of(self.run) else OVERVIEW
 
     @property
     def place(self) -> str:
@@ -320,7 +321,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)
 
-    def open_elsewhere(self, run: RunView, then: Then) -> None:
+    def open_elsewhere(self, run: JudgedRun, then: Then) -> None:
         self.turn_to(run)
         self.update()
         then(self)
@@ -420,8 +421,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if tag is None:
             self.say("nothing to explain at the cursor")
             return
-        shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
-        self.shell.push_screen(shown)
+        self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
 
     def copied_text(self) -> str:
         if self.tag is not None:

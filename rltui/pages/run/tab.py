@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level, worst
@@ -25,6 +25,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
     side_by_side,
     style,
 )
@@ -34,6 +35,7 @@ from rltui.draw.prose import note_lines
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
+from rltui.facts.cache import kept
 from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
 from rltui.facts.story import main_story, stories
@@ -42,7 +44,7 @@ from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdic
 from rltui.pages.findings.lines import calm_lines, died_lines, first_mover_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries, titled_chart
 from rltui.pages.timing.pane import step_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
@@ -68,7 +70,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
     headed = tab != metrics.OVERVIEW
-    room, margin = max(1, height - headed), 2 if width >= 110 else 1
+    room, margin = max(1, height - headed), margin_of(width)
     if alone == "list":
         return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
@@ -89,7 +91,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
 
 
 def chart_alone(
-    run: RunView, tag: str, cross: int | None, view: View, width: int, height: int
+    run: JudgedRun, tag: str, cross: int | None, view: View, width: int, height: int
 ) -> Block:
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
     told, zoom = told_lines(run, tag, cross, view, width, height), Zoom(cross)
@@ -100,12 +102,12 @@ def chart_alone(
 class OverviewEntries(list[Entry[str]]):
     """The list of Overview."""
 
-    tells: Collection[Part] = ()
+    tells: tuple[Part, ...] = ()
     """Parts of a story that it tells: the findings beside it need not."""
 
 
 def overview_entries(
-    run: RunView,
+    run: JudgedRun,
     sections: Sequence[metrics.Section],
     view: View,
     layout: PaneLayout,
@@ -124,7 +126,7 @@ def overview_entries(
         step = step if len(longer) <= len(top) + free else None
         blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
         top = longer
-    columns = columns_of(metrics.rows_in(sections), width, view)
+    columns = columns_of(metrics.rows_in(sections), width)
     entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
 
@@ -140,25 +142,15 @@ def overview_entries(
         has_gap = bool(layout.side) and len(lines) + 1 < spare
         lines = [*[[]] * has_gap, step, *lines]
 
-    if spare - len(lines) >= 2:
-        lines += _blind_lines(run, view, width)
-    entries += [fixed(x) for x in indented(lines, layout.margin)]
+    lines += _blind_lines(run, width, spare - len(lines))
+    if lines:
+        entries.append(fixed(*indented(lines, layout.margin)))
     return entries
 
 
-def _blind_lines(run: RunView, view: View, width: int) -> Block:
-    """The line of what nothing watches here, once there is a verdict."""
-    if run.report is None:
-        return []
-    from rltui.facts.alarms import blind_words  # heavy
-
-    words = fit(view.text(blind_words(run, width)), width)
-    return [[], [(words, MUTED)]] if words else []
-
-
 def _below_overview(
-    run: RunView, view: View, width: int, room: int
-) -> tuple[Block, Collection[Part]]:
+    run: JudgedRun, view: View, width: int, room: int
+) -> tuple[Block, tuple[Part, ...]]:
     """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
     which parts of the story these are."""
     story = main_story(run)
@@ -177,12 +169,22 @@ def _below_overview(
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
 
 
+def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
+    """The failures that its names cannot show, if there is room for it."""
+    if room < 2 or run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = fit(blind_words(run, width), width)
+    return [[], [(words, MUTED)]] if words else []
+
+
 def _lines_of(sections: Sequence[metrics.Section]) -> int:
     return sum(1 + len(s.rows) for s in sections)
 
 
 def _short_findings(
-    run: RunView, view: View, layout: PaneLayout, least: int, spare: int = 0
+    run: JudgedRun, view: View, layout: PaneLayout, least: int, spare: int = 0
 ) -> Block:
     """The worst findings and what moved first, above the list of a screen without a side pane; in
     more than a few lines where the list leaves ``least``. ``spare``: lines that a next step may
@@ -197,7 +199,7 @@ def _short_findings(
     return [fit_line(line, width) for line in lines[: limit + spare]]
 
 
-def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]) -> str:
+def first_to_look_at(run: JudgedRun, tab: str, sections: Sequence[metrics.Section]) -> str:
     """The row that the cursor is on when a tab opens: on Overview what the worst story is about,
     elsewhere the first bad row, else the first watch row, else the first one."""
     rows = metrics.rows_in(sections)
@@ -207,7 +209,7 @@ def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]
     return max(rows, key=lambda r: r.level if r.level >= Level.WATCH else Level.UNKNOWN).tag
 
 
-def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
+def tag_to_chart(run: JudgedRun, tab: str, chosen: str | None, cursor: str | None) -> str | None:
     """The tag of the chart right of the list: that at the cursor, but on Overview that of the worst
     story as long as the user has ``chosen`` no row."""
     if tab != metrics.OVERVIEW or chosen is not None:
@@ -215,7 +217,7 @@ def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None)
     return _worst_tag(run) or cursor
 
 
-def _worst_tag(run: RunView) -> str | None:
+def _worst_tag(run: JudgedRun) -> str | None:
     """The setting that began the worst story, else the tag of the worst finding."""
     story = main_story(run)
     if story is None:
@@ -227,7 +229,7 @@ def _worst_tag(run: RunView) -> str | None:
     return tag if tag in run.infos else None
 
 
-def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> Block:
+def empty_lines(run: JudgedRun, filtered: bool, view: View, layout: PaneLayout) -> Block:
     """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
@@ -243,7 +245,7 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) ->
     return [*lines, *note_lines(run.data.files.notes, layout.rows)]
 
 
-def hidden_lines(run: RunView, tab: str, text: str, view: View) -> Block:
+def hidden_lines(run: JudgedRun, tab: str, text: str, view: View) -> Block:
     """How many rows the filter ``text`` hides, and how many of them are bad."""
     shown = {r.tag for r in metrics.rows_in(metrics.tab_sections(run, tab, text))}
     hidden = {r.tag for r in metrics.rows_in(metrics.tab_sections(run, tab))} - shown
@@ -256,14 +258,14 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> Block:
 
 
 def side_lines(
-    run: RunView,
+    run: JudgedRun,
     tab: str,
     cursor: str | None,
     view: View,
     width: int,
     height: int,
     *,
-    beside: Collection[Part] = (),
+    beside: tuple[Part, ...] = (),
 ) -> Block:
     """The pane at the right: findings on Overview, and the chart of the tag ``cursor``.
     ``beside``: what the list says of the story."""
@@ -271,8 +273,14 @@ def side_lines(
     if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
         pane = max(4, height * share // 100)
-        lines = findings_pane(run, width, pane, view, tallest=height, beside=beside)
-        lines.append([])
+        # it does not depend on the cursor: a key shows it as it was drawn
+        key = "findings", width, pane, height, view, beside, len(run.faults)
+        found = kept(
+            run,
+            key,
+            lambda: findings_pane(run, width, pane, view, tallest=height, beside=beside),
+        )
+        lines = [*found, []]
     room = height - len(lines)
 
     if room < 7 or cursor not in run.infos:
@@ -294,19 +302,19 @@ def side_lines(
     for tag in linked:  # the last one has the axis of all
         row, last = metrics.make_row(run, tag), tag == linked[-1]
         badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
-        lines.append([badge, (view.text(row.title), STRONG)])
+        lines.append([badge, (row.title, STRONG)])
         rows = _SMALL_CHART - 1 + 2 * last
         lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 
     return lines
 
 
-def tags_beside(run: RunView, cursor: str, width: int) -> list[str]:
+def tags_beside(run: JudgedRun, cursor: str, width: int) -> list[str]:
     """The tags whose charts stand in a pane of ``width`` right of the list."""
     return [cursor, *(companions(run, cursor)[:3] if width >= _TWO_CHARTS else ())]
 
 
-def _linked(run: RunView, tag: str) -> list[str]:
+def _linked(run: JudgedRun, tag: str) -> list[str]:
     """The two tags that move with a tag most clearly; none for the first paint, which does not wait
     for it: before there is a verdict."""
     if run.report is None:
@@ -317,7 +325,7 @@ def _linked(run: RunView, tag: str) -> list[str]:
 
 
 def _side_by_side(
-    run: RunView,
+    run: JudgedRun,
     view: View,
     width: int,
     height: int,
@@ -334,10 +342,10 @@ def _side_by_side(
     return side_by_side(left, right, each, 3, height)
 
 
-def companions(run: RunView, cursor: str) -> list[str]:
+def companions(run: JudgedRun, cursor: str) -> list[str]:
     """The other vital signs than that at the cursor: the worst first, then in their order."""
     rows = [r for r in metrics.rows_in(metrics.overview_sections(run)) if r.tag != cursor]
-    return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
+    return [r.tag for r in sorted(rows, key=lambda r: -max(r.judgement.level, Level.OK))]
 
 
 @record
@@ -349,7 +357,7 @@ class TabSpot:
     end: int
 
 
-def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
+def tab_line(run: JudgedRun, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
     """Line 2, and where each tab is on it.
 
     Tabs are shown whole or not at all: the active one, then bad and watch ones and All, then those
@@ -360,44 +368,38 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         if gap == 3 and width < 150:
             continue
         labels = {t.id: _tab_label(run, t, t.id == active, view, form) for t in tabs}
-        needed = [line_width(labels[t.id]) + gap for t in tabs if t.is_main or t.id == active]
+        cells = {tab: line_width(label) for tab, label in labels.items()}
+        needed = [cells[t.id] + gap for t in tabs if t.is_main or t.id == active]
         if left + sum(needed) - gap + _MORE <= width:
             break
 
-    shown, x = list(tabs), left + sum(line_width(x) + gap for x in labels.values()) - gap
+    shown, x = list(tabs), left + sum(cells.values()) + gap * (len(cells) - 1)
     while len(shown) > 1 and x + _MORE * (len(shown) < len(tabs)) > width:
         least = min(reversed(shown), key=lambda tab: _weight(run, tab, active))
         shown.remove(least)
-        x -= line_width(labels[least.id]) + gap
+        x -= cells[least.id] + gap
 
-    line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots, x = list[TabSpot](), left
+    for tab in shown:
+        if spots:
+            line.append((" " * gap, TEXT))
+        spots.append(TabSpot(tab.id, x, x + cells[tab.id]))
+        line += labels[tab.id]
+        x += cells[tab.id] + gap
     if len(shown) < len(tabs):
         line.append((" …", MUTED))
 
     return fit_line(line, width), spots
 
 
-def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
-    """The labels of tabs side by side, from the cell ``left`` on, and where each is."""
-    line: Line = [(" " * left, TEXT)] if left else []
-    spots: list[TabSpot] = []
-    for tab, label in labels:
-        if spots:
-            line.append((" " * gap, TEXT))
-        start = spots[-1].end + gap if spots else left
-        spots.append(TabSpot(tab, start, start + line_width(label)))
-        line += label
-
-    return line, spots
-
-
-def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
+def _weight(run: JudgedRun, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
     """Sort key of a tab: the one with the least weight is left out first."""
     matters = _level(run, tab) >= Level.WATCH or tab.id == metrics.ALL
     return tab.id == active, matters, tab.is_main, bool(tab.key)
 
 
-def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
+def _tab_label(run: JudgedRun, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
     """Key, name and badge of a tab; ``form``: with its title, its medium or its short name."""
     is_short = form == "short"
     name = {"title": tab.title, "medium": tab.medium, "short": tab.short}[form]
@@ -417,7 +419,7 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     return [*line, (gap + view.glyphs.badge(level), LEVEL_LOOK[level])]
 
 
-def _level(run: RunView, tab: metrics.Tab) -> Level:
+def _level(run: JudgedRun, tab: metrics.Tab) -> Level:
     if tab.id in (metrics.OVERVIEW, metrics.FINDINGS):
         return run.verdict.mark
     if tab.category is None:
@@ -429,10 +431,9 @@ def _level(run: RunView, tab: metrics.Tab) -> Level:
     return worst((level, *map(run.verdict.tag_level, timers)))
 
 
-def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
+def tab_rule(spots: list[TabSpot], active: str, width: int) -> Line:
     """Line 3: a rule with the active tab underlined."""
-    glyphs = view.glyphs
     start, end = next(((s.start, s.end) for s in spots if s.id == active), (0, 0))
     start, end = max(0, start), min(width, end)
-    rest = glyphs.rule * (width - end)
-    return [(glyphs.rule * start, RULE), (glyphs.heavy * (end - start), ACCENT), (rest, RULE)]
+    rest = "─" * (width - end)
+    return [("─" * start, RULE), ("━" * (end - start), ACCENT), (rest, RULE)]

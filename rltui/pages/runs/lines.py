@@ -40,11 +40,11 @@ from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, 
 from rltui.draw.table import Cells, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.columns import column_of
-from rltui.facts.figures import newest_of
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW
+from rltui.facts.run_columns import column_of
 from rltui.facts.runs import ListedRun, Names, absent_words
+from rltui.facts.series_stats import newest_of
 from rltui.facts.story import main_story
 from rltui.facts.story_words import run_words
 from rltui.pages.findings.findings_pane import findings_pane
@@ -52,7 +52,7 @@ from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line, titled_chart
 from rltui.pages.run.tab import companions, tag_to_chart
 from rltui.pages.runs.columns import WIDE, RunColumns
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.notes import note_on
 from rltui.session.session import Search
 
@@ -84,7 +84,7 @@ class RunRows:
         view: View,
         width: int,
         reading: float | None = None,
-        reference: RunView | None = None,
+        reference: JudgedRun | None = None,
         everyone: Names | None = None,
         order: str = "",
     ) -> None:
@@ -104,13 +104,13 @@ class RunRows:
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
-        columns, rule = self._columns, self._view.glyphs.rule
+        columns = self._columns
         over = "over the run" if columns.spark >= 12 else "run"
         over = "headline" if columns.chosen and columns.spark >= 8 else over
         over = "finding, or the run" if columns.says and not columns.parted else over
 
         def titled(head: str, room: int, look: Style = MUTED) -> Line:
-            return [(f"{head} ", look), (rule * max(0, room - len(head) - 2), RULE)]
+            return [(f"{head} ", look), ("─" * (room - len(head) - 2), RULE)]
 
         cells: Cells = {
             "framework": titled("framework", columns.framework),
@@ -177,7 +177,7 @@ class RunRows:
             if height > 1:
                 room, said = cells - columns.mark - 5, list[Span]()
                 if note := note_on(listed.run):
-                    said = [(fit(view.text(note), room // 2), STRONG)]
+                    said = [(fit(note, room // 2), STRONG)]
                     room -= line_width(said) + 3
                 if listed.run is self._reference:
                     said += [("   ", TEXT)] if said else []
@@ -187,7 +187,7 @@ class RunRows:
                 gap = [("   ", TEXT)] if said and more else []
                 lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
 
-            return [with_margin(x, cells, left, view, cursor=cursor) for x in lines]
+            return [with_margin(x, cells, left, cursor=cursor) for x in lines]
 
         return Entry(listed.key, draw, height)
 
@@ -198,7 +198,7 @@ def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
     return dict(zip(names, distinct(names, width), strict=True))
 
 
-def _line(run: RunView, name: str, columns: RunColumns, view: View, here: bool) -> Line:
+def _line(run: JudgedRun, name: str, columns: RunColumns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
     glyphs, level, progress = view.glyphs, run.verdict.mark, run.progress
     alarm = level >= Level.WATCH
@@ -214,20 +214,20 @@ def _line(run: RunView, name: str, columns: RunColumns, view: View, here: bool) 
         step = f"{run.step_word} {step}"
     cells: Cells = {
         "name": (name, STRONG if alarm or here else TEXT),
-        "framework": (glyphs.text(" · ".join(kinds)), MUTED),
+        "framework": (" · ".join(kinds), MUTED),
         "state": state_spans(run, view),
         "step": (step, TEXT),
         "age": (numbers.age(progress.age_s if progress else None), MUTED),
     }
     for chosen in columns.chosen:
         value = column_of(chosen).value(run)
-        text = glyphs.text(value) if isinstance(value, str) else numbers.aligned(value)
+        text = value if isinstance(value, str) else numbers.aligned(value)
         cells[f"={chosen}"] = text, STRONG if value is not None else MUTED
 
     return columns.table.line(signs, cells | _headline(run, columns, view))
 
 
-def _headline(run: RunView, columns: RunColumns, view: View) -> Cells:
+def _headline(run: JudgedRun, columns: RunColumns, view: View) -> Cells:
     """Title and value of the headline, if they have a column, and its sparkline."""
     tag, cells = run.headline(), Cells()
     if tag is None:
@@ -235,7 +235,7 @@ def _headline(run: RunView, columns: RunColumns, view: View) -> Cells:
     before: Line = [(" ", TEXT)]
     if columns.value:
         value = numbers.aligned(newest_of(run, run.shown(tag)))
-        title, number = view.text(run.infos[tag].title), value.lstrip()
+        title, number = run.infos[tag].title, value.lstrip()
         if columns.title:  # a long title reaches up to the value
             before.append(column(title, columns.title + len(value) - len(number), MUTED))
         cells["headline"] = [*before, (number if columns.title else value, STRONG)]
@@ -245,7 +245,7 @@ def _headline(run: RunView, columns: RunColumns, view: View) -> Cells:
     return cells
 
 
-def said_more(run: RunView, view: View, width: int, share: float | None) -> Line:
+def said_more(run: JudgedRun, view: View, width: int, share: float | None) -> Line:
     """What else the list says of a run: why it died or its worst finding, or why it is not judged;
     and its files that cannot be read. ``share``: of the logs that has been read."""
     troubles = run.troubles
@@ -254,10 +254,10 @@ def said_more(run: RunView, view: View, width: int, share: float | None) -> Line
     story = main_story(run)
     line: Line = []
     if story is not None:
-        words = view.text(run_words(run))
+        words = run_words(run)
         line = [(words, LEVEL_BOLD[story.level] if story.crash else LEVEL_LOOK[story.level])]
         if story.crash is not None and story.crash.line:
-            line.append((f"  {view.text(story.crash.line)}", STRONG))
+            line.append((f"  {story.crash.line}", STRONG))
     if line and troubles:
         count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
         room = min(max(0, width - line_width([count]) - 3), line_width(line))
@@ -339,7 +339,7 @@ def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEAR
 
 
 def tiny_lines(
-    runs: Sequence[RunView], reading: float | None, view: View, width: int, height: int
+    runs: Sequence[JudgedRun], reading: float | None, view: View, width: int, height: int
 ) -> Block:
     """The header of each run, for screens too small for anything else."""
     lines = [run_header(r, view, max(width, 1), reading) for r in runs[:height]]
@@ -352,7 +352,7 @@ def preview_height(width: int, room: int) -> int:
     return min(room, _MOST_HEIGHT) if width >= _LEAST_CELLS and room >= least else 1
 
 
-def preview_lines(run: RunView, view: View, width: int, height: int) -> Block:
+def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """The preview of a run in ``width`` x ``height`` cells: a blank line, its name, then findings
     beside one or two charts; on a narrow screen above one. A single line says what the row of the
     run may have no room for."""
@@ -383,7 +383,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> Block:
     return [[], *indented([_preview_title(run, view, width - 3), [], *lines], 2)]
 
 
-def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
+def _narrow_preview(run: JudgedRun, view: View, width: int, height: int) -> Block:
     tag = tag_to_chart(run, OVERVIEW, None, run.headline())
     drawn = tag is not None and tag in run.infos
     most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1
@@ -395,7 +395,7 @@ def _narrow_preview(run: RunView, view: View, width: int, height: int) -> Block:
     return lines
 
 
-def _preview_title(run: RunView, view: View, room: int) -> Line:
+def _preview_title(run: JudgedRun, view: View, room: int) -> Line:
     note = "Enter opens it"
-    name = fit(view.text(run.name), room - len(note) - 2)
+    name = fit(run.name, room - len(note) - 2)
     return heading(name, room, view, note)

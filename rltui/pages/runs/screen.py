@@ -13,14 +13,13 @@ from rltui.draw.line import (
     ACCENT_BOLD,
     Block,
     Entry,
-    Line,
     Token,
     fit_line,
     heights_of,
     with_ground,
 )
-from rltui.facts.columns import STATS, column_names, names_in
 from rltui.facts.groups import toggled
+from rltui.facts.run_columns import STATS, column_names, names_in
 from rltui.facts.runs import ListedRun, ListedRuns
 from rltui.facts.sentences import run_text
 from rltui.pages.run.chart_screen import Then, session_app
@@ -28,7 +27,7 @@ from rltui.pages.run.header import runs_header
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.run_actions import RunActions
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, Commands, ListScreen
 from rltui.tui.shell import Offer, kept_screen
@@ -141,7 +140,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         return [] if run is None else preview_lines(run, self.view, width, height)
 
     @property
-    def chosen_run(self) -> RunView | None:
+    def chosen_run(self) -> JudgedRun | None:
         """The run at the cursor."""
         """The run at the cursor."""
         return self.session.views.get(self.items.cursor) if self.items.cursor else None
@@ -155,8 +154,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
     def _header(self, width: int, _: int) -> Block:
         session = self.session
         if not session.views:
-            line: Line = [(" rltui", ACCENT_BOLD)]
-            return [with_ground(fit_line(line, width), Token.RAISED)]
+            return [with_ground(fit_line([(" rltui", ACCENT_BOLD)], width), Token.RAISED)]
         label = ", ".join(session.naming.labels)
         return [runs_header(self._listed.counts, label, self.view, width, session.run_count)]
 
@@ -256,7 +254,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         """Show groups of the marked runs side by side, or of all."""
         self.action_comparison(grouped=True)
 
-    def _open_and(self, run: RunView, then: Then) -> None:
+    def _open_and(self, run: JudgedRun, then: Then) -> None:
         self.open_run(run.key)
         if self.shell.is_screen_installed("run"):
             screen = self.shell.get_screen("run", RunScreen)
@@ -276,7 +274,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         """Open the findings of the run at the cursor."""
         self._in_run(lambda screen: screen.action_next_finding())
 
-    def reported(self) -> tuple[Session, RunView | None]:
+    def reported(self) -> tuple[Session, JudgedRun | None]:
         return self.session, None
 
     def copied_text(self) -> str:

@@ -23,7 +23,7 @@ from rltui.pages.timing.timing_table import (
     top_of,
     with_whole,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Cells left of the strips: the longest name of a lane.
 _LABELS = 12
@@ -36,7 +36,7 @@ _LANES = """
 """
 
 
-def lane_columns(run: RunView, width: int) -> Table:
+def lane_columns(run: JudgedRun, width: int) -> Table:
     """The columns of a table ``width`` cells wide; one that no timer fills leaves its cells to the
     sparklines, or to the names."""
     columns, tail = table_for(_LANES, width, LEAD), tail_name(run)
@@ -48,7 +48,7 @@ def lane_columns(run: RunView, width: int) -> Table:
     return columns
 
 
-def tail_name(run: RunView) -> str:
+def tail_name(run: JudgedRun) -> str:
     """Which quantile most timers log, "p95" before others."""
     names = [t.tail_name for lane in lanes(run) for t in lane.timers if t.tail_name]
     return max(names, key=lambda n: (n == "p95", names.count(n)), default="p95")
@@ -59,7 +59,7 @@ def _colour(lane: Lane) -> int:
     return OTHER if lane.name == WAITING else ORDER.index(lane.name)
 
 
-def lane_rows(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
+def lane_rows(run: JudgedRun, found: Anatomy, text: str = "") -> list[StageRow]:
     """Each lane, its timers below it, and the whole step; those that pass the filter ``text``."""
     rows, tail = [], tail_name(run)
     for lane in lanes(run):
@@ -80,7 +80,7 @@ def _spread(timer: Timer, tail: str) -> tuple[float, float, float]:
     return timer.middle, timer.tail if timer.tail_name == tail else math.nan, timer.most
 
 
-def lane_shares(run: RunView) -> list[tuple[str, float, int]]:
+def lane_shares(run: JudgedRun) -> list[tuple[str, float, int]]:
     """Label, share and colour of what the trainer does in a step: it works, waits, or else."""
     found = [lane for lane in lanes(run) if lane.name in (TRAINER, WAITING)]
     left, shares = 1.0, []
@@ -93,7 +93,7 @@ def lane_shares(run: RunView) -> list[tuple[str, float, int]]:
 
 
 def lane_strips(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
+    run: JudgedRun, found: Anatomy, view: View, width: int, height: int, *, shares: bool
 ) -> list[Line]:
     """A strip for each lane, as high as a step is long: what it does in each step."""
     note = f"{'% of the step' if shares else 'seconds'}, each column its slowest step"
@@ -115,10 +115,8 @@ def lane_strips(
         count = each + (at < more)
         for n, cells in enumerate(stack_cells(stack, count - (count > 2), view.glyphs)):
             label = lane.name if n == 0 else ceiling if n == 1 and not at else ""
-            lines.append(
-                [(f"{label:>{frame.labels}}", MUTED), (view.glyphs.vertical, RULE), *cells]
-            )
+            lines.append([(f"{label:>{frame.labels}}", MUTED), ("│", RULE), *cells])
         if count > 2:
-            lines.append([(" " * frame.labels, MUTED), (view.glyphs.vertical, RULE)])
+            lines.append([(" " * frame.labels, MUTED), ("│", RULE)])
 
     return [*lines, *frame.below]

@@ -24,6 +24,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
+    margin_of,
 )
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
@@ -48,7 +49,7 @@ from rltui.pages.timing.timing_table import (
     stage_rows,
     stages_head,
 )
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 from rltui.tui.widgets.lines import Lines
 
@@ -64,7 +65,7 @@ _LONGER = 6
 def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -> PaneLayout:
     """The layout for a list of ``rows`` lines in ``width`` x ``height``; ``strips``: with lanes,
     which are the picture, and need room."""
-    margin = 2 if width >= 110 else 1
+    margin = margin_of(width)
     top = 3 if height >= 24 else 2 if height >= 8 else 0
     left = height - top - 1
     least = (left // 2 if strips else 10) if left >= 18 else 0
@@ -78,24 +79,24 @@ def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -
 # -- one step --------------------------------------------------------------------------------
 
 
-def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> Block:
+def step_lines(run: JudgedRun, found: Anatomy, view: View, width: int) -> Block:
     """The time of a step now and usually, and a bar of its stages."""
     newest = f"median of the newest {min(session_limits().stages.recent, len(found.steps))}"
     line: Line = [("One step", TITLE)]
-    for text, look in [*_step_words(run, found, view), (newest, MUTED)]:
+    for text, look in [*_step_words(run, found), (newest, MUTED)]:
         if line_width(line) + cell_width(text) + 2 > width:
             break
         line += [("  ", TEXT), (text, look)]
     bar = bar_line(_shares(run, found), width, view.glyphs)
-    idle, hours, leaf = map(view.text, waste(run))
+    idle, hours, leaf = waste(run)
     hours = hours if cell_width(idle + hours + leaf) <= width else ""
     return [line, fit_line([(idle + hours + leaf, TEXT)], width), bar] if idle else [line, bar]
 
 
-def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False) -> Line:
+def _step_words(run: JudgedRun, found: Anatomy, *, short: bool = False) -> Line:
     """The time of a step now, its usual time (not when ``short``), and which stage lengthened it
     since when."""
-    whole, words = found.whole, view.text
+    whole = found.whole
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
     line: Line = [(numbers.duration(whole.now, tenths=True), alarm_look(level))]
 
@@ -106,17 +107,17 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
         as_usual = session_limits().stages.as_usual
         if 1 / as_usual < whole.drift < as_usual:
             text = f"as usual ({steps})"
-        line.append((words(text), MUTED))
+        line.append((text, MUTED))
     if found.slowed is not None:
         stage, since = found.slowed
         factor = numbers.factor(found.costs[stage.tag].drift)
         text = f"slower by {title_of(run, stage.tag)} {factor} since {run.step_word} "
-        line.append((words(text + numbers.step(since)), TEXT))
+        line.append((text + numbers.step(since), TEXT))
 
     return line
 
 
-def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
+def _shares(run: JudgedRun, found: Anatomy) -> list[tuple[str, float, int]]:
     """Label, share and colour of the named stages, then of all others together."""
     if lanes(run):
         return lane_shares(run)
@@ -134,13 +135,13 @@ def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
     return [*parts, (f"other {numbers.percent(rest, whole=True)}", rest, OTHER)]
 
 
-def step_line(run: RunView, view: View, width: int) -> Line | None:
+def step_line(run: JudgedRun, view: View, width: int) -> Line | None:
     """One step in one line, for Overview: its time and a bar of its stages, or where that is too
     short for their names the longest of them; None without any."""
     found = anatomy(run)
     if found is None or math.isnan(found.whole.now):
         return None
-    time, *slowed = _step_words(run, found, view, short=True)
+    time, *slowed = _step_words(run, found, short=True)
     line: Line = [("One step  ", TITLE), time]
 
     for span in slowed:
@@ -150,7 +151,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
         return [*line, ("  ", TEXT), *bar_line(_shares(run, found), width - begin - 2, view.glyphs)]
 
     for label, share, _ in _shares(run, found):
-        text = view.text(("  " if line_width(line) == begin else ", ") + label)
+        text = ("  " if line_width(line) == begin else ", ") + label
         if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
             break
         line.append((text, MUTED if slowed else TEXT))
@@ -158,7 +159,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
     return fit_line(line, width)
 
 
-def rows_of(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
+def rows_of(run: JudgedRun, found: Anatomy, text: str = "") -> list[StageRow]:
     """The rows of the list that pass the filter ``text``: lanes where a run has them, else
     stages."""
     return (lane_rows if lanes(run) else stage_rows)(run, found, text)
@@ -168,7 +169,7 @@ def rows_of(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
 
 
 def timing_entries(
-    run: RunView, found: Anatomy, view: View, width: int, margin: int, text: str
+    run: JudgedRun, found: Anatomy, view: View, width: int, margin: int, text: str
 ) -> list[Entry[str]]:
     """The stages, and below them the other timings as ordinary rows."""
     rows = rows_of(run, found, text)
@@ -182,7 +183,7 @@ def timing_entries(
             wide = wide.moved(_LONGER, "spark", "name")
         heads = metric_heads(wide, "")
         head = heading(f"Other times {len(others)}", width, view, heads=heads)
-        entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
+        entries.append(fixed([], *indented([head], margin)))
         entries += row_entries(run, others, wide, view, margin)
 
     return entries
@@ -196,7 +197,7 @@ class TimingPane(RunPane):
     TimingPane #stages-head { height: 1; }
     """
 
-    def __init__(self, run: RunView) -> None:
+    def __init__(self, run: JudgedRun) -> None:
         super().__init__(run, "stages", timing_layout(80, 20, 0))
         self._text = ""
         self.shares = False

@@ -27,7 +27,6 @@ from rltui.draw.line import (
     Block,
     Entry,
     Line,
-    Span,
     alarm_look,
     badge_span,
     fixed,
@@ -35,13 +34,13 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.metric_chart import chart_of
-from rltui.draw.table import Table, heading, table_for
+from rltui.draw.table import Cells, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.run.metric_table import spark_head, spark_line
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
@@ -119,7 +118,7 @@ def by_cost(anatomy: Anatomy) -> list[Stage]:
     return inside("")
 
 
-def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]:
+def stage_rows(run: JudgedRun, anatomy: Anatomy, text: str = "") -> list[StageRow]:
     """The rows whose title or tag passes the filter ``text``."""
     colours, rows = colours_of(anatomy), []
     for stage in by_cost(anatomy):
@@ -134,7 +133,7 @@ def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]
     return with_whole(run, anatomy, rows, text)
 
 
-def with_whole(run: RunView, anatomy: Anatomy, rows: list[StageRow], text: str) -> list[StageRow]:
+def with_whole(run: JudgedRun, anatomy: Anatomy, rows: list[StageRow], text: str) -> list[StageRow]:
     """The rows that pass the filter ``text``, the whole step as the last of them."""
     if anatomy.total:
         level = run.verdict.tag_level(anatomy.total)
@@ -143,18 +142,18 @@ def with_whole(run: RunView, anatomy: Anatomy, rows: list[StageRow], text: str) 
 
 
 def stage_entries(
-    run: RunView, rows: list[StageRow], columns: Table, view: View, margin: int
+    run: JudgedRun, rows: list[StageRow], columns: Table, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row."""
     entries: list[Entry[str]] = []
     for row in rows:
         draw = partial(stage_line, run, row, columns, view)
-        entry = row_entry(row.tag or "", draw, columns.width, margin, view)
+        entry = row_entry(row.tag or "", draw, columns.width, margin)
         entries.append(entry if row.tag else fixed(*entry.draw(False)))
     return entries
 
 
-def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
+def stage_line(run: JudgedRun, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar."""
     glyphs, cost, level = view.glyphs, row.cost, row.level
     badge = ("  ", TEXT) if row.tag is None else badge_span(level, glyphs)
@@ -167,13 +166,17 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
     limit = session_limits().stages.slower
     is_material = cost.drift > limit or cost.drift < 1 / limit
     drift_look = alarm_look(level, STRONG if is_material else MUTED)
-    cells: dict[str, Span | Line] = {
-        "name": (glyphs.text("  " * row.depth + row.title), look),
+    value, logged = row.per_token
+    per_token = numbers.aligned(_or_none(value))
+    if not (logged or math.isnan(value)):
+        per_token = f"{'~' + per_token.lstrip():>{len(per_token.rstrip())}}"
+    cells: Cells = {
+        "name": ("  " * row.depth + row.title, look),
         "now": (numbers.aligned(_or_none(cost.now)), alarm_look(level)),
         "share": (numbers.percent(_or_none(row.share), whole=True), TEXT),
         "usual": (numbers.aligned(_or_none(cost.usual)), MUTED),
-        "drift": (glyphs.text(numbers.factor(_or_none(cost.drift))), drift_look),
-        "per_token": (_per_token(*row.per_token), MUTED),
+        "drift": (numbers.factor(_or_none(cost.drift)), drift_look),
+        "per_token": (per_token, MUTED),
     }
     for name, value in zip(SPREAD, row.spread, strict=True):
         cells[name] = "" if math.isnan(value) else numbers.aligned(value), TEXT
@@ -184,20 +187,12 @@ def stage_line(run: RunView, row: StageRow, columns: Table, view: View, cursor: 
     return columns.line([swatch, badge], cells)
 
 
-def _per_token(value: float, logged: bool) -> str:
-    """Milliseconds, with a "~" before the number if they were not logged."""
-    text = numbers.aligned(_or_none(value))
-    if logged or math.isnan(value):
-        return text
-    return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(numbers.ALIGNED_WIDTH)
-
-
 def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
 def stages_head(
-    run: RunView, columns: Table, width: int, view: View, title: str = "Stages", tail: str = ""
+    run: JudgedRun, columns: Table, width: int, view: View, title: str = "Stages", tail: str = ""
 ) -> Line:
     """The heading of the table: the heads of its columns set into the rule. ``tail``: which
     quantile the column of the tail holds."""
@@ -206,7 +201,7 @@ def stages_head(
 
 
 def stacked_lines(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
+    run: JudgedRun, found: Anatomy, view: View, width: int, height: int, *, shares: bool
 ) -> Block:
     """The stages of every step, stacked: seconds, or shares of the step."""
     usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
@@ -236,7 +231,7 @@ def stacked_lines(
     plot = stack_cells(Stack(parts, colours, top, usual), frame.rows, view.glyphs)
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(frame.rows - 1 - n, "")
-        edge = view.glyphs.tick_left if label else view.glyphs.vertical
+        edge = "┤" if label else "│"
         lines.append([(f"{label:>{frame.labels}}", MUTED), (edge, RULE), *cells_of_row])
 
     return [*lines, *frame.below]
@@ -256,7 +251,7 @@ class Frame(NamedTuple):
 
 
 def frame_of(
-    run: RunView, found: Anatomy, view: View, width: int, height: int, least: int = _LABELS
+    run: JudgedRun, found: Anatomy, view: View, width: int, height: int, least: int = _LABELS
 ) -> Frame | None:
     """The frame of a plot in ``width`` x ``height`` with a heading; None where that is too small.
     Labels have at least ``least`` cells."""

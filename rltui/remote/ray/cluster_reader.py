@@ -16,12 +16,12 @@ from rltui.core.level import Level
 from rltui.core.record import record
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
-from rltui.remote.conversation import Conversation, Paths
 from rltui.remote.ray.node_reader import LogRoot
 from rltui.remote.ray.nodes import NODES_S, Nodes
+from rltui.remote.stream_client import Conversation, Paths
 from rltui.remote.stream_reader import StreamReader
-from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
+from rltui.sources.follow.threaded_reader import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 _MISSING = "no node of the cluster has this path"

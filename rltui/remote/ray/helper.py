@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.core.clock import Clock, SystemClock
-from rltui.remote.conversation import StreamError
 from rltui.remote.ray.cluster_reader import ClusterReader
 from rltui.remote.ray.node_reader import ClusterError
 from rltui.remote.ray.nodes import Nodes, Opening
 from rltui.remote.ssh.connection import SILENCE_S
 from rltui.remote.stream import Stream
+from rltui.remote.stream_client import StreamError
 from rltui.remote.wire.codec import WireError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class HelperProcess:
 
 
 class SocketTransport:
-    """A :class:`~rltui.remote.conversation.Transport`."""
+    """A :class:`~rltui.remote.stream_client.Transport`."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection

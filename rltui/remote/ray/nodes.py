@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from rltui.core.clock import Clock
-from rltui.remote.conversation import StreamError
 from rltui.remote.ray.node_reader import (
     ClusterError,
     CodeMissingError,
@@ -19,6 +18,7 @@ from rltui.remote.ray.node_reader import (
     Node,
     NodeReader,
 )
+from rltui.remote.stream_client import StreamError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.version import __version__
 
@@ -183,7 +183,7 @@ class Nodes:
 
 
 class ActorTransport:
-    """A :class:`~rltui.remote.conversation.Transport` that calls of an actor carry."""
+    """A :class:`~rltui.remote.stream_client.Transport` that calls of an actor carry."""
 
     def __init__(self, ask: Callable[..., Any], roots: Sequence[LogRoot]) -> None:
         """``ask`` calls a method of the actor. Raises StreamError."""

@@ -12,10 +12,10 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
-from rltui.remote.conversation import StreamError, Transport
 from rltui.remote.ray.helper import HelperProcess
 from rltui.remote.ray.nodes import Opening
 from rltui.remote.ssh.connection import HostPaths
+from rltui.remote.stream_client import StreamError, Transport
 from rltui.remote.stream_reader import StreamReader
 from rltui.sources.options import ReaderOptions
 

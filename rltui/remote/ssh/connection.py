@@ -17,7 +17,7 @@ from rltui.core.address import RemotePath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean, clean_bytes
 from rltui.remote import host_script
-from rltui.remote.conversation import NO_RLTUI, OTHER_RLTUI, Paths, StreamError
+from rltui.remote.stream_client import NO_RLTUI, OTHER_RLTUI, Paths, StreamError
 
 #: Seconds without a sign of life after which the connection counts as lost.
 SILENCE_S = 45.0
@@ -39,7 +39,7 @@ _AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+)
 
 
 class CommandProcess:
-    """A :class:`~rltui.remote.conversation.Transport`: runs a command that connects."""
+    """A :class:`~rltui.remote.stream_client.Transport`: runs a command that connects."""
 
     def __init__(self, command: Sequence[str], first: bytes = b"") -> None:
         """``first``: what the command reads before anything else. Raises StreamError where it

@@ -28,11 +28,11 @@ from rltui.files.remote.server import Info, RemoteServer
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.files.remote.store import RemoteStore, register
 from rltui.files.trouble import Backoff
-from rltui.remote.conversation import Conversation, StreamError
 from rltui.remote.host_script import MOST_READ, NOT_REGULAR
 from rltui.remote.ssh.connection import CommandProcess, HostPaths, script_command
+from rltui.remote.stream_client import Conversation, StreamError
 from rltui.remote.wire.messages import Answer, Name, Question, Sort, What
-from rltui.sources.discovery.processes import Hold
+from rltui.sources.discovery.processes import FileHold
 from rltui.sources.follow.reader import Reader
 from rltui.sources.options import ReaderOptions
 
@@ -131,7 +131,7 @@ class SshFiles:
         answers = iter(self.ask(list(chain.from_iterable(questions))))
         return [_joined(own, islice(answers, len(own))) for own in questions]
 
-    def hold(self, path: Path, kind: str) -> Hold | None:
+    def hold(self, path: Path, kind: str) -> FileHold | None:
         """Whether a log of a format is held open there; None where that cannot be told."""
         return self._ask(Question(What.HOLD, _place(path), kind=kind))[0].hold
 
@@ -352,7 +352,7 @@ class HostStore(RemoteStore):
     def use(self, clock: Clock, pace_s: float) -> None:
         super().use(clock, min(pace_s, _PACE_S))
 
-    def hold(self, path: Path, kind: str) -> Hold | None:
+    def hold(self, path: Path, kind: str) -> FileHold | None:
         """See :meth:`SshFiles.hold`."""
         return self._host_files.hold(path, kind)
 

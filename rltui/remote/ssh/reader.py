@@ -10,9 +10,9 @@ from functools import partial
 from rltui.core.address import RemotePath
 from rltui.core.errors import SourceError
 from rltui.files.disk import offer
-from rltui.remote.conversation import NotInstalledError, StreamError
 from rltui.remote.ssh.connection import CommandProcess, HostPaths, stream_command
 from rltui.remote.ssh.files import HostReader, SshFiles
+from rltui.remote.stream_client import NotInstalledError, StreamError
 from rltui.remote.stream_reader import StreamReader
 from rltui.sources.options import ReaderOptions
 

@@ -13,7 +13,7 @@ from rltui.core.record import record
 from rltui.remote.host_script import MOST_NAMES, MOST_READ
 from rltui.remote.wire.codec import Bounds, LongText, WireError, load
 from rltui.remote.wire.framing import Frame, Kind
-from rltui.sources.discovery.processes import Hold
+from rltui.sources.discovery.processes import FileHold
 from rltui.sources.options import Intervals
 
 #: Notes about directories and files of no run.
@@ -168,7 +168,7 @@ class Answer:
     """Symbol of an OS error, such as ``ENOENT``; empty for none."""
     text: LongText = ""
     """What the error says."""
-    hold: Hold | None = None
+    hold: FileHold | None = None
     """Whether the file is held open; None where that cannot be told."""
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ from rltui.files.disk import Status, file_id, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats.base import HEAD_BYTES, Format, Options, RowSearch
-from rltui.formats.last_line import own_output
+from rltui.formats.line_decoder import own_output
 from rltui.sources.discovery.places import unrotated
 
 K = TypeVar("K")

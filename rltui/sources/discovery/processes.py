@@ -9,7 +9,7 @@ That no process has a log open means something only if every process that may ha
 looked into: the file lies on a disk of this machine, no process namespace hides anybody, and the
 owner of the file is who looks (or root looks). It shows that the writer is gone only where the
 writer is known to keep its file open and to run on this host, or where no process is left that
-could be a writer which opens its file for each row, see :attr:`Hold.tells`.
+could be a writer which opens its file for each row, see :attr:`FileHold.tells`.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ class OpenFiles:
 # -- who holds a log ---------------------------------------------------------------------------
 
 
-class Hold(NamedTuple):
+class FileHold(NamedTuple):
     """Whether a file is held open."""
 
     held: bool | None
@@ -357,7 +357,7 @@ class Hold(NamedTuple):
     open, or no process of this host could be the writer."""
 
 
-def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
+def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, FileHold]:
     """Who holds the files (path -> name of the format), by one look at all processes. Nothing is
     said of a file elsewhere, on a network file system, or where there is no /proc."""
     found = _visible(files, proc) if (proc / "self" / "fd").exists() else {}
@@ -378,7 +378,7 @@ def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
     unheld = _Unheld(proc, boot, hidden)
 
     return {
-        path: Hold(True, True) if path in held else unheld.hold(path, status, files[path])
+        path: FileHold(True, True) if path in held else unheld.hold(path, status, files[path])
         for path, status in found.items()
     }
 
@@ -425,24 +425,24 @@ class _Unheld:
         self._started: dict[int, float] | None = None
         """When the first process of an id was started, in whatever namespace it has that id."""
 
-    def hold(self, path: Path, status: os.stat_result, kind: str) -> Hold:
+    def hold(self, path: Path, status: os.stat_result, kind: str) -> FileHold:
         """The answer for a file of a format."""
         if os.geteuid() not in (0, status.st_uid) or status.st_uid in self._hidden:
-            return Hold(None, False)
+            return FileHold(None, False)
 
         named, keeps_open = _EVENT_NAME.fullmatch(path.name), kind in _KEPT_OPEN
         host = _host_in_metadata(path) if named is None and keeps_open else None
         if named is not None:
             host = named["host"] or named["host_alone"]
         if host is None and named is None:
-            return Hold(False, not self._could_be_written(path, status))
+            return FileHold(False, not self._could_be_written(path, status))
         if host != self._host:
-            return Hold(False, False)
+            return FileHold(False, False)
         if named is None or named["pid"] is None:
-            return Hold(False, keeps_open)
+            return FileHold(False, keeps_open)
 
         # TensorBoard's writer may close its file after every flush: its process tells more
-        return Hold(self._lives(int(named["pid"]), float(named["time"])), True)
+        return FileHold(self._lives(int(named["pid"]), float(named["time"])), True)
 
     def _could_be_written(self, path: Path, status: os.stat_result) -> bool:
         """Whether some process may be the writer of a file: one that was there before its newest

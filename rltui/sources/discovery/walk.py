@@ -26,7 +26,7 @@ from rltui.files.disk import KERNEL, Entry, Mounts, Status, expect, file_id, lis
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats.base import HEAD_BYTES, Format, Options
-from rltui.formats.last_line import NO_ROWS, figure_lines
+from rltui.formats.line_decoder import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.places import is_leaving, is_tracker_log, unrotated
 from rltui.sources.discovery.run_files import (

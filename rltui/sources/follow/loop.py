@@ -12,8 +12,8 @@ from rltui.core.batch import Batch
 from rltui.sources.discovery.run_files import PRUNED, Discovery, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.queued import BatchQueue
 from rltui.sources.follow.schedule import LogSearch, Schedule
+from rltui.sources.follow.threaded_reader import BatchQueue
 from rltui.sources.options import ReaderOptions
 
 #: While much is to be read, the files that were read are polled each time this many bytes more

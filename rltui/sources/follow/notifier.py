@@ -45,10 +45,10 @@ _GAP_S = 0.01
 Wake = Callable[[str, bool, bool], None]
 
 
-def most_watches(limit: Path = _LIMIT) -> int:
+def most_watches() -> int:
     """How many directories are watched at most; the others are polled."""
     try:
-        granted = int(limit.read_text())
+        granted = int(_LIMIT.read_text())
     except (OSError, ValueError):
         granted = _USUAL_LIMIT
     return min(_MOST_WATCHES, granted // _SHARE)

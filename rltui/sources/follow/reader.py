@@ -18,9 +18,9 @@ from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, Sear
 from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.loop import FollowLoop, WakeUps
-from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import LogSearch
+from rltui.sources.follow.threaded_reader import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many

@@ -15,7 +15,6 @@ from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, PASSING, reported
-from rltui.draw.glyph import ascii_text
 from rltui.draw.line import (
     TEXT,
     Block,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     Id,
     Line,
     Token,
+    ascii_line,
     fit_line,
     heights_of,
     items_of,
@@ -79,7 +79,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         """The line ``at`` its place among all lines, of any width."""
         raise NotImplementedError
 
-    def walled(self, draw: Callable[[], Block], height: int | None = None) -> Block:
+    def isolate_faults(self, draw: Callable[[], Block], height: int | None = None) -> Block:
         """The lines that ``draw`` returns; if it fails, the reason in ``height`` lines."""
         try:  # not the context manager: there is one for each line of a list
             return draw()
@@ -99,11 +99,13 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        top, frame, changed = self.top, self._frame, []
+        top, changed = self.top, list[Region]()
+        frame: tuple[bool, int, int] | None = None
         for y, (drawn, old, _) in list(self._painted.items()):
             line = self.line_of(top + y)
             if line == drawn:
                 continue  # to finish a line takes ten times as long as to compare it
+            frame = frame or self._frame
             new = self._finished(line, *frame)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
@@ -157,7 +159,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def _finished(self, drawn: Line, in_ascii: bool, cells: int, width: int) -> Line:
         """A line as wide as the widget, in the characters that may be printed."""
         if in_ascii:
-            drawn = [(ascii_text(text), look) for text, look in drawn]
+            drawn = ascii_line(drawn)
         line = fit_line(drawn, cells)
         if width != cells:
             line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
@@ -199,7 +201,7 @@ class Lines(LinePainter):
 
     def line_of(self, at: int) -> Line:
         if self._lines is None:
-            self._lines = self.walled(lambda: self._draw(self.size.width, self.size.height))
+            self._lines = self.isolate_faults(lambda: self._draw(self.size.width, self.size.height))
         return self._lines[at] if at < len(self._lines) else []
 
     def invalidate(self) -> None:
@@ -330,7 +332,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         here = entry.id is not None and entry.id == self.cursor
         lines = self._drawn.get((index, here))
         if lines is None:
-            drawn = self.walled(lambda: entry.draw(here), entry.height)
+            drawn = self.isolate_faults(lambda: entry.draw(here), entry.height)
             lines = self._drawn[index, here] = drawn
         return lines[at - self._starts[index]]
 

@@ -131,8 +131,7 @@ class Status(Horizontal):
         text = self._hint_text()
         if cell_width(text) > width:
             text = fit(text, width - 1) + " "
-        line: Line = [(pad(text, width, right=True), MUTED)]
-        return [with_ground(line, Token.SEL)]
+        return [with_ground([(pad(text, width, right=True), MUTED)], Token.SEL)]
 
     def show_note(self) -> None:
         """Show the hint again, after the number of rows that the filter leaves has changed."""

@@ -21,8 +21,8 @@ from rltui.remote.ray import cluster_reader
 from rltui.remote.ray.cluster_reader import ClusterReader
 from rltui.remote.ray.nodes import Nodes, Opening
 from rltui.remote.stream_reader import StreamReader
-from rltui.sources.follow.queued import MOST_BATCHES, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
+from rltui.sources.follow.threaded_reader import MOST_BATCHES, ReaderState, ThreadedReader
 from rltui.sources.options import Choose, Intervals
 from rltui.store import RunData
 from tests.builders import a_batch, running

@@ -16,8 +16,8 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, RunKey
 from rltui.core.errors import UnreachableError
 from rltui.remote import ReaderOptions
-from rltui.remote.conversation import StreamError
 from rltui.remote.ray.reader import RayReader
+from rltui.remote.stream_client import StreamError
 from rltui.remote.stream_reader import StreamReader
 from tests.builders import running
 from tests.remote.ray.conftest import log

@@ -20,11 +20,11 @@ from rltui.core.address import RemotePath, parse_logdir
 from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
 from rltui.files.remote.errors import StoreError
 from rltui.remote import ReaderOptions, host_script
-from rltui.remote.conversation import Conversation, StreamError
 from rltui.remote.joined import JoinedReader
 from rltui.remote.ssh import files as files_module
 from rltui.remote.ssh.connection import CommandProcess
 from rltui.remote.ssh.files import HostServer, SshFiles
+from rltui.remote.stream_client import Conversation, StreamError
 from rltui.remote.wire.messages import Answer, Question, What
 from rltui.sources.options import Intervals
 from rltui.sources.side_files.sample_files import find_samples

@@ -12,7 +12,7 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError
-from rltui.remote.conversation import NO_RLTUI, OTHER_RLTUI
+from rltui.remote.stream_client import NO_RLTUI, OTHER_RLTUI
 from rltui.session.logdir_facts import logdir_facts
 from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of

@@ -12,8 +12,8 @@ import pytest
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
-from rltui.remote.conversation import Conversation
-from rltui.remote.rereading import Rereading
+from rltui.remote.backfill import Rereading
+from rltui.remote.stream_client import Conversation
 from rltui.remote.wire.messages import Again
 from rltui.session import Session
 from tests.clock import ManualClock

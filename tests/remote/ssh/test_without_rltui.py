@@ -17,8 +17,8 @@ from rltui.core.clock import SystemClock
 from rltui.core.errors import SourceError
 from rltui.files.disk import hang_up, hold_on_host
 from rltui.remote import host_script
-from rltui.remote.conversation import NO_RLTUI
 from rltui.remote.ssh.files import HostStore
+from rltui.remote.stream_client import NO_RLTUI
 from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
 from tests.remote.ssh.test_sshd import pytestmark, sshd

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from rltui.sources.discovery import processes as holders
-from rltui.sources.discovery.processes import PROC, Hold, look
+from rltui.sources.discovery.processes import PROC, FileHold, look
 from tests.sources.discovery.test_processes import linux, running
 
 pytestmark = linux
 OPENS = "import sys; f = open(sys.argv[1], 'a')"
 HOST = socket.gethostname()
-GONE, SEEN_CLOSED, UNKNOWN = Hold(False, True), Hold(False, False), Hold(None, False)
+GONE, SEEN_CLOSED, UNKNOWN = FileHold(False, True), FileHold(False, False), FileHold(None, False)
 #: Longer than any process of the test has been there, so that its number is of another one.
 LONG_AGO = 1_500_000_000
 
@@ -37,9 +37,9 @@ def event_file(directory: Path, rest: str, begun: int = LONG_AGO) -> Path:
 def test_an_open_file_is_held_until_its_process_is_gone(tmp_path: Path) -> None:
     path = event_file(tmp_path, HOST)
     with running(OPENS, path) as pid:
-        assert look({path: "tfevents"}) == {path: Hold(True, True)}
+        assert look({path: "tfevents"}) == {path: FileHold(True, True)}
         os.kill(pid, signal.SIGSTOP)
-        assert look({path: "tfevents"}) == {path: Hold(True, True)}, "it hangs, and holds it"
+        assert look({path: "tfevents"}) == {path: FileHold(True, True)}, "it hangs, and holds it"
         os.kill(pid, signal.SIGCONT)
     assert look({path: "tfevents"}) == {path: GONE}
 
@@ -51,7 +51,7 @@ def test_a_writer_that_opens_its_file_for_each_row_is_gone_when_nobody_can_be_it
     path.parent.mkdir()
     elsewhere.mkdir()
 
-    def hold() -> Hold:
+    def hold() -> FileHold:
         return look({path: "jsonl"})[path]
 
     with running("pass", cwd=path.parent), running("pass", cwd=elsewhere):
@@ -104,7 +104,7 @@ def test_the_process_in_the_name_tells_where_the_writer_closes_its_file(tmp_path
         alive = event_file(tmp_path, f"{HOST}.{pid}.0", 4_000_000_000)
         reused = event_file(tmp_path, f"{HOST}.{pid}.1", LONG_AGO)
         found = look({alive: "tfevents", reused: "tfevents"})
-    assert found == {alive: Hold(True, True), reused: GONE}
+    assert found == {alive: FileHold(True, True), reused: GONE}
     assert look({alive: "tfevents"}) == {alive: GONE}
 
 
@@ -147,7 +147,7 @@ def test_nothing_is_known_of_a_network_file_system_or_without_proc(
     ("state", "user", "hold"), [("S", 0, UNKNOWN), ("Z", 0, GONE), ("S", 1, GONE)]
 )
 def test_a_file_whose_owner_has_a_process_that_hides_is_unknown(
-    state: str, user: int, hold: Hold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: str, user: int, hold: FileHold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not dumpable: the kernel shows nobody what it has open. A zombie has nothing open."""
     proc, path = a_proc(tmp_path), event_file(tmp_path, HOST)

@@ -17,7 +17,7 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded
 from rltui.sources import Intervals, Reader
 from rltui.sources.follow import loop
-from rltui.sources.follow import queued as batch_queue
+from rltui.sources.follow import threaded_reader as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.options import ReaderOptions
 from tests.formats import encode

@@ -16,8 +16,8 @@ from rltui.remote.wire import messages
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
 from rltui.remote.wire.codec import WireError, dump
 from rltui.remote.wire.framing import Frame, FrameReader, FrameWriter, Kind, VersionError
-from rltui.sources.follow.queued import ThreadedReader
 from rltui.sources.follow.resume import HandedOver
+from rltui.sources.follow.threaded_reader import ThreadedReader
 from rltui.sources.options import ReaderOptions
 
 #: A batch, a message, an answer with its bytes, or the kind of a frame without content.

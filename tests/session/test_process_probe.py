@@ -13,21 +13,21 @@ from rltui.config import Config
 from rltui.config.records import RulesConfig
 from rltui.core.batch import Batch
 from rltui.core.level import Level, RunState
-from rltui.facts.columns import conditions_in
 from rltui.facts.groups import Sweep, setting_of
+from rltui.facts.run_columns import conditions_in
 from rltui.facts.sentences import summary
 from rltui.health.model import Report
 from rltui.health.stalled import stall_rule
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.event import EventKind, Watcher
 from rltui.session.judging import with_stall
-from rltui.sources.discovery.processes import Hold
+from rltui.sources.discovery.processes import FileHold
 from tests.builders import START, a_batch, a_source, read_session, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
 from tests.session.test_progress import rows
 
-HELD, GONE, CLOSED, UNKNOWN = Hold(True, True), Hold(False, True), Hold(False, False), None
+HELD, GONE, CLOSED = FileHold(True, True), FileHold(False, True), FileHold(False, False)
 HOUR = 3600.0
 
 
@@ -35,13 +35,13 @@ class Processes:
     """What every look finds; counts the looks."""
 
     def __init__(self) -> None:
-        self.hold: Hold | None = HELD
-        self.other: dict[str, Hold] = {}
+        self.hold: FileHold | None = HELD
+        self.other: dict[str, FileHold] = {}
         """For files of a name."""
         self.looks = 0
         self.asked: list[Path] = []
 
-    def look(self, files: Mapping[Path, str]) -> dict[Path, Hold]:
+    def look(self, files: Mapping[Path, str]) -> dict[Path, FileHold]:
         self.looks += 1
         self.asked = list(files)
         found = {p: self.other.get(p.name, self.hold) for p in files}
@@ -51,7 +51,7 @@ class Processes:
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
     made = Processes()
-    monkeypatch.setattr("rltui.session.vitals.look", made.look)
+    monkeypatch.setattr("rltui.session.process_probe.look", made.look)
     return made
 
 
@@ -70,7 +70,7 @@ def state_after(session: Session, clock: ManualClock, seconds: float) -> RunStat
     return found.state
 
 
-def rules(run: RunView) -> list[str]:
+def rules(run: JudgedRun) -> list[str]:
     return [f.rule for f in run.report.firing()] if run.report else []
 
 
@@ -199,16 +199,16 @@ def wait_for_thread() -> None:
 def test_a_look_that_fails_costs_nothing_else(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(files: Mapping[Path, str]) -> dict[Path, Hold]:
+    def fails(files: Mapping[Path, str]) -> dict[Path, FileHold]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("rltui.session.vitals.look", fails)
+    monkeypatch.setattr("rltui.session.process_probe.look", fails)
     session, clock = watched()
     assert state_after(session, clock, 100) is RunState.STALLED
 
 
 @pytest.mark.parametrize(("rule", "hold"), [("stalled", HELD), ("stopped", GONE)])
-def test_each_of_the_two_can_be_muted(processes: Processes, rule: str, hold: Hold) -> None:
+def test_each_of_the_two_can_be_muted(processes: Processes, rule: str, hold: FileHold) -> None:
     config = replace(Config(), rules=RulesConfig(mute=(rule,)))
     session, clock = watched(rows(20, hparams={"max_steps": 50}), config=config)
     processes.hold = hold
@@ -374,17 +374,17 @@ def test_a_trial_that_was_restored_goes_on(tmp_path: Path) -> None:
     assert total_of(tmp_path) == [(None, RunState.LIVE)]
 
 
-def a_run() -> RunView:
+def a_run() -> JudgedRun:
     tags = grpo_tags(120, collapse=61)
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     return run
 
 
-def stalled(run: RunView, report: Report) -> Report:
+def stalled(run: JudgedRun, report: Report) -> Report:
     return with_stall(report, run.progress._replace(state=RunState.STALLED), stall_rule())
 
 
-def going_on(run: RunView, report: Report) -> Report:
+def going_on(run: JudgedRun, report: Report) -> Report:
     return with_stall(report, run.progress._replace(state=RunState.LIVE), stall_rule())
 
 

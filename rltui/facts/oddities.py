@@ -20,7 +20,7 @@ from rltui.health.diagnoses import MACHINE
 from rltui.health.parameters import healthy
 from rltui.health.rule import When
 from rltui.health.rules import read_when
-from rltui.session import RunView
+from rltui.session import JudgedRun
 
 #: Rows whose median counts, and how often a run must have them.
 _ROWS, _TIMES = 5, 2
@@ -51,7 +51,7 @@ def _known() -> _Document:
     return shipped_record(_Document, "health", "data", "odd.yaml")
 
 
-def odd_facts(run: RunView) -> Iterator[tuple[str, str]]:
+def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
     """Tag, and its values with the reason in words: what the shipped knowledge says of tags about
     which nothing is found, and what is not sure yet; not of what moved in a story."""
     if run.recognition is None or run.report is None:
@@ -76,7 +76,7 @@ def odd_facts(run: RunView) -> Iterator[tuple[str, str]]:
             yield tag, f"not sure yet ({judged.doubt})"
 
 
-def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
+def _is_quiet(run: JudgedRun, tag: str, odd: _Odd) -> bool:
     """Whether nothing is found about a tag; what is said to be within limits has to be ok."""
     level, found = run.verdict.tag_level(tag), run.findings
     within = odd.changed is not None or odd.peaked is not None
@@ -84,7 +84,7 @@ def _is_quiet(run: RunView, tag: str, odd: _Odd) -> bool:
     return is_quiet and not any(f.is_about(tag) for f in found)
 
 
-def lacking(run: RunView) -> list[str]:
+def lacking(run: JudgedRun) -> list[str]:
     """Titles of the metrics for want of which failures would not be seen, the worst first: of each
     failure one that would show it; not of what only costs time."""
     if run.report is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from rltui.core.level import Level
 from rltui.core.medians import median
 from rltui.facts import numbers
-from rltui.facts.cache import RunSeriesCache
-from rltui.session import RunView
+from rltui.facts.cache import RunSeriesCache, per_version
+from rltui.session import JudgedRun
 from rltui.store import Series
 from rltui.store.series import mean_of
 
@@ -23,40 +24,50 @@ _MATERIAL = 0.02
 #: Only values below this are compared with the scale of their series.
 _TINY = 1e-9
 
+#: (since step, until step or None for now, level).
+Episode = tuple[int, int | None, Level]
+
 _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
 
 
-def newest_of(run: RunView, series: Series) -> float | None:
+def newest_of(run: JudgedRun, series: Series) -> float | None:
     """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
-    value = None if series.last is None else series.last[2]
+    value = float(series.values[-1]) if series.count else None
     if value is None or not 0 < abs(value) < _TINY:
         return value
     return numbers.on_scale(value, extent_of(run, series).size)
 
 
-def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
-    """(since, until or None for now, level) of what the rules found on this tag, and since when
-    it is the cause of what fires."""
-    report = run.report
+def episodes(run: JudgedRun, tag: str) -> Sequence[Episode]:
+    """The episodes of what the rules found on this tag, and since when it is the cause of what
+    fires."""
+    return _episodes(run).get(tag, ())
+
+
+@per_version
+def _episodes(run: JudgedRun) -> Mapping[str | None, Sequence[Episode]]:
+    """Tag -> its episodes, for the tags that have some."""
+    report, found = run.report, dict[str | None, list[Episode]]()
     if report is None:
-        return []
-    diagnosed = report.diagnosed
-    if diagnosed.cause is not None and diagnosed.cause.tag == tag:
-        return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
+        return found
+    for finding in report.findings:
+        since = finding.since_step
+        if since is None:
+            continue
+        for tag in {finding.tag, *finding.evidence.others}:
+            found.setdefault(tag, []).append((since, finding.until_step, finding.level))
+    cause = report.diagnosed.cause
+    if cause is not None:
+        found[cause.tag] = [(cause.step, None, report.diagnosed.diagnoses[0].level)]
+    return found
 
-    return [
-        (f.since_step, f.until_step, f.level)
-        for f in report.findings
-        if f.is_about(tag) and f.since_step is not None
-    ]
 
-
-def trend_of(run: RunView, series: Series) -> float | None:
+def trend_of(run: JudgedRun, series: Series) -> float | None:
     """The trend of a series of a run as shown, kept until its points change."""
     return _TRENDS.of(run).get(series, trend)
 
 
-def change_of(run: RunView, tag: str) -> tuple[float, int] | None:
+def change_of(run: JudgedRun, tag: str) -> tuple[float, int] | None:
     """The trend of a tag, and how many rows before the newest one it is against."""
     series = run.shown(tag)
     change = trend_of(run, series)
@@ -131,7 +142,7 @@ class Extent(NamedTuple):
 _EXTENTS: RunSeriesCache[Extent] = RunSeriesCache()
 
 
-def extent_of(run: RunView, series: Series) -> Extent:
+def extent_of(run: JudgedRun, series: Series) -> Extent:
     """The extent of a whole series of a run."""
     return _EXTENTS.of(run).get(series, Extent().extended, extend=Extent.extended)
 

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from rltui.core.batch import Batch
-from rltui.facts.columns import column_names, column_of, names_in
+from rltui.facts.run_columns import column_names, column_of, names_in
 from rltui.facts.runs import runs_matching
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block, a_source
 from tests.fakes import a_session
 from tests.tables import cases
@@ -20,7 +20,7 @@ def a_run(name: str, values: list[float], **hparams: object) -> Batch:
     return batch
 
 
-def runs_of(*batches: Batch) -> list[RunView]:
+def runs_of(*batches: Batch) -> list[JudgedRun]:
     return a_session(*batches).runs()
 
 

@@ -45,7 +45,7 @@ class BatchQueue:
             self._lock.notify_all()
 
         if first:
-            self.tell()
+            self.notify()
         return True
 
     def put_and_wait(self, batch: Batch, drains: int, timeout: float) -> bool:
@@ -63,9 +63,9 @@ class BatchQueue:
         with self._lock:
             self._error = error
             self._lock.notify_all()
-        self.tell()
+        self.notify()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Call :attr:`on_batch`."""
         if self.on_batch is not None:
             self.on_batch()

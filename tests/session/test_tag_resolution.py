@@ -9,7 +9,7 @@ import pytest
 from rltui.core.batch import Batch
 from rltui.core.level import Level
 from rltui.health.model import Report
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from tests.builders import a_batch
 from tests.fakes import a_session
 from tests.tables import cases
@@ -19,13 +19,13 @@ LOST = [*(x / 50 for x in range(100)), *[0.05, 0.06] * 40]
 RISES = [x / 180 for x in range(180)]
 
 
-def a_view(**tags: Sequence[float]) -> RunView:
+def a_view(**tags: Sequence[float]) -> JudgedRun:
     names = {tag.replace("__", "/"): values for tag, values in tags.items()}
     (run,) = a_session(a_batch(names)).runs()
     return run
 
 
-def guessed(run: RunView) -> dict[str, str]:
+def guessed(run: JudgedRun) -> dict[str, str]:
     return {t: i.metric.key for t, i in run.infos.items() if i.guessed and i.metric}
 
 

@@ -28,7 +28,7 @@ from rltui.core.batch import Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.yaml_document import nearest
-from rltui.session.run import RunView
+from rltui.session.run import JudgedRun
 from rltui.store.pace import Duration, Pace
 from rltui.store.point_table import PointTable
 from rltui.store.series import Derived
@@ -180,7 +180,7 @@ class Interpreter:
         self._kept: dict[_Names, tuple[Recognition, dict[str, TagInfo]]] = {}
         """Tags, hyperparameters and formats of a run -> what they mean."""
 
-    def interpret(self, view: RunView) -> None:
+    def interpret(self, view: JudgedRun) -> None:
         """Recognise the framework from the set of tags and look every tag up."""
         points = view.points
         table = points.table
@@ -207,7 +207,7 @@ class Interpreter:
         infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
         view.infos = _also_shown(infos, self._catalogue)
 
-    def heed_settings(self, view: RunView) -> bool:
+    def heed_settings(self, view: JudgedRun) -> bool:
         """Note what the settings of a run say of its updates, in its logs or else in files beside
         them; returns whether that is news."""
         known = view.recognition

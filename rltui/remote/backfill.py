@@ -15,10 +15,10 @@ from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.files.trouble import Backoff
 from rltui.formats import ALL_FORMATS
-from rltui.remote.conversation import Conversation, Paths, StreamError
+from rltui.remote.stream_client import Conversation, Paths, StreamError
 from rltui.remote.wire.messages import Again, KnownFile
-from rltui.sources.follow.queued import Arriving, BatchQueue
 from rltui.sources.follow.resume import HandedOver, without_content
+from rltui.sources.follow.threaded_reader import Arriving, BatchQueue
 
 #: Batches that may be queued: some megabytes.
 _MOST_WAITING = 4

@@ -19,7 +19,7 @@ import numpy as np
 from rltui.core.level import Direction
 from rltui.core.text import clean
 from rltui.facts.groups import level_at_end
-from rltui.session import RunView
+from rltui.session import JudgedRun
 from rltui.session.hyperparameters import canonical, last_part, main_rank
 from rltui.store import Series
 
@@ -56,13 +56,13 @@ class RunColumn:
     def __init__(self, text: str) -> None:
         """``text`` names it, as the user writes it."""
         self._text, self._parts = text, _SPEC.fullmatch(text)
-        self._kept: WeakKeyDictionary[RunView, _Kept] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[JudgedRun, _Kept] = WeakKeyDictionary()
 
-    def value(self, run: RunView) -> Value:
+    def value(self, run: JudgedRun) -> Value:
         """The number of a run, as logged, or the text of a hyperparameter; None for none."""
         return self._of(run).value
 
-    def _of(self, run: RunView) -> _Kept:
+    def _of(self, run: JudgedRun) -> _Kept:
         kept, made_of = self._kept.get(run), (run.version, run.hyperparameters.version)
         if kept is None or kept.made_of != made_of:
             found = _Kept(made_of, *_found(run, self._text, self._parts))
@@ -71,7 +71,7 @@ class RunColumn:
             kept = self._kept[run] = found
         return kept
 
-    def ordered(self, runs: Sequence[RunView], reverse: bool = False) -> list[int]:
+    def ordered(self, runs: Sequence[JudgedRun], reverse: bool = False) -> list[int]:
         """Places of the runs, the best first: the largest, or the smallest where lower is better
         and for hyperparameters; those without a value last."""
         found = [self._of(run) for run in runs]
@@ -109,7 +109,7 @@ class Condition(NamedTuple):
     sign: str
     wanted: str
 
-    def holds(self, run: RunView) -> bool:
+    def holds(self, run: JudgedRun) -> bool:
         """Whether a run meets it; one without a value meets ``!=`` only."""
         value = self.column.value(run)
         a, b = as_number(value), as_number(self.wanted)
@@ -125,7 +125,7 @@ def conditions_in(text: str) -> tuple[list[Condition], str]:
     return found, _CONDITION.sub(" ", text) if found else text
 
 
-def names_in(runs: Iterable[RunView], *, settings: bool = True) -> list[str]:
+def names_in(runs: Iterable[JudgedRun], *, settings: bool = True) -> list[str]:
     """Names that columns can have: metrics and other tags, then hyperparameters if ``settings``."""
     metrics, hyper = dict[str, None](), dict[str, None]()
     for run in runs:
@@ -135,7 +135,7 @@ def names_in(runs: Iterable[RunView], *, settings: bool = True) -> list[str]:
     return [clean(name) for name in (*metrics, *hyper) if not re.search(r"[\s,]", name)]
 
 
-def _found(run: RunView, text: str, parts: re.Match[str] | None) -> tuple[Value, bool]:
+def _found(run: JudgedRun, text: str, parts: re.Match[str] | None) -> tuple[Value, bool]:
     known = _known_names(run)
     tag = tag_named(run, text, known)
     if tag is not None:  # "reward.max" is a metric of its own
@@ -152,7 +152,7 @@ def _found(run: RunView, text: str, parts: re.Match[str] | None) -> tuple[Value,
     return _statistic(run.shown(tag), stat or "last", step, down), down
 
 
-def _known_names(run: RunView) -> dict[str, str | None]:
+def _known_names(run: JudgedRun) -> dict[str, str | None]:
     """The names that have been looked up in a run of these tags."""
     key = run.recognition and run.recognition.framework, tuple(run.infos)
     known = _TAGS.get(key)
@@ -163,7 +163,7 @@ def _known_names(run: RunView) -> dict[str, str | None]:
     return known
 
 
-def tag_named(run: RunView, name: str, known: dict[str, str | None] | None = None) -> str | None:
+def tag_named(run: JudgedRun, name: str, known: dict[str, str | None] | None = None) -> str | None:
     """The tag that a name means in a run; ``known``: see :func:`_known_names`."""
     if name in run.infos:
         return name

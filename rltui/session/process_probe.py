@@ -23,8 +23,8 @@ from rltui.core.level import RunState
 from rltui.files.disk import hold_on_host, is_on_host
 from rltui.files.trouble import contained
 from rltui.session.progress import Look, Progress
-from rltui.session.run import RunView
-from rltui.sources.discovery.processes import Hold, look
+from rltui.session.run import JudgedRun
+from rltui.sources.discovery.processes import FileHold, look
 from rltui.sources.side_files.settings_files import FactFiles, Facts
 
 #: Seconds between two inspections, except of runs that have just fallen silent; doubled each time
@@ -64,7 +64,7 @@ class _Inspection:
     """Whether the run has fallen silent."""
     facts_from: tuple[Path, list[Path]] | None
     """Arguments of :meth:`FactFiles.read`; None where the facts are known."""
-    holds: Mapping[Path, Hold] = field(default_factory=dict)
+    holds: Mapping[Path, FileHold] = field(default_factory=dict)
     facts: Facts | None = None
 
 
@@ -74,9 +74,9 @@ class Vitals:
     def __init__(
         self,
         logdirs: Sequence[Path],
-        views: Mapping[RunKey, RunView],
+        views: Mapping[RunKey, JudgedRun],
         clock: Clock,
-        tell: Callable[[RunView], None],
+        tell: Callable[[JudgedRun], None],
     ) -> None:
         """``tell`` is called for each run about which an inspection has found something new."""
         self._logdirs = logdirs
@@ -88,7 +88,7 @@ class Vitals:
         self._looking = False
         self._not_before = 0.0
 
-    def renew(self, runs: Iterable[RunView], *, live: bool) -> bool:
+    def renew(self, runs: Iterable[JudgedRun], *, live: bool) -> bool:
         """Apply what inspections found, and begin the next one if it is due, in a thread if
         ``live``; returns whether anything is new."""
         news = self._learn()
@@ -143,7 +143,7 @@ class Vitals:
 
         return told
 
-    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Inspection]:
+    def _due(self, runs: Iterable[JudgedRun], now: float, *, rests: bool) -> list[_Inspection]:
         """The inspections that are due; if ``rests``, only of runs that have just fallen silent."""
         found: list[_Inspection] = []
         for view in runs:
@@ -173,7 +173,7 @@ class Vitals:
                 inspection.facts_from[1].extend(alone)
 
     def _due_of(
-        self, view: RunView, progress: Progress, now: float, *, rests: bool
+        self, view: JudgedRun, progress: Progress, now: float, *, rests: bool
     ) -> Iterator[_Inspection]:
         known = self._known.setdefault(view.key, _Writers())
         silent = progress.silent(self._clock.now())
@@ -219,18 +219,18 @@ class Vitals:
         self._found.put(found)
 
 
-def _holds(files: Mapping[Path, str]) -> dict[Path, Hold]:
+def _holds(files: Mapping[Path, str]) -> dict[Path, FileHold]:
     """Who holds the files (path -> name of the format), by the processes of their host."""
     here = {path: kind for path, kind in files.items() if not is_remote(path)}
     found = look(here) if here else {}
     for path in files.keys() - here.keys():
         hold = hold_on_host(path, files[path])
         if hold is not None:
-            found[path] = Hold(*hold)
+            found[path] = FileHold(*hold)
     return found
 
 
-def _held(view: RunView, look: _Inspection, seen_held: set[Path]) -> bool | None:
+def _held(view: JudgedRun, look: _Inspection, seen_held: set[Path]) -> bool | None:
     """Whether a process writes a run; None where that cannot be told. No process does when nothing
     holds the file that the training wrote last, or one written about then."""
     holds = look.holds

@@ -13,12 +13,12 @@ from rltui.health.model import Finding
 from rltui.pages.hyperparameters import HyperparametersScreen
 from rltui.pages.run.chart_screen import ChartScreen, Open
 from rltui.pages.run.screen import RunScreen
-from rltui.session import RunView, Session
+from rltui.session import JudgedRun, Session
 from rltui.session.hyperparameters import value_text
 from rltui.tui.shell import Offer
 
 
-def run_offers(session: Session, run: RunView, opens: Open) -> Iterator[Offer]:
+def run_offers(session: Session, run: JudgedRun, opens: Open) -> Iterator[Offer]:
     """Metrics and hyperparameters of a run, which ``opens`` shows."""
     for tag, info in run.infos.items():
         hint = tag if info.key in ("", tag) else f"{tag}  {info.key}"
@@ -29,7 +29,7 @@ def run_offers(session: Session, run: RunView, opens: Open) -> Iterator[Offer]:
         yield Offer("setting", clean(name), clean(value_text(value)), partial(opens, run, show))
 
 
-def finding_offers(runs: Iterable[RunView], opens: Open, *, named: bool) -> Iterator[Offer]:
+def finding_offers(runs: Iterable[JudgedRun], opens: Open, *, named: bool) -> Iterator[Offer]:
     """What fires in some runs, the worst runs first; with ``named`` each with its run, and the runs
     themselves."""
     for run in sorted(runs, key=by_verdict):
@@ -57,5 +57,5 @@ def _finding(finding: Finding, screen: ChartScreen) -> None:
             screen.items.put(row.id)
 
 
-def _settings(session: Session, run: RunView, name: str, screen: ChartScreen) -> None:
+def _settings(session: Session, run: JudgedRun, name: str, screen: ChartScreen) -> None:
     screen.shell.push_screen(HyperparametersScreen(session, run, text=name))
