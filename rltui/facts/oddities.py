@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.core.level import Level
+from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers
 from rltui.facts.alarms import alarms, wanted
@@ -17,6 +17,7 @@ from rltui.facts.findings import diagnosed_in
 from rltui.health.detectors.progress import gain_now
 from rltui.health.detectors.progress import wanted as wanted_gain
 from rltui.health.diagnoses import MACHINE
+from rltui.health.parameters import healthy
 from rltui.health.rule import When
 from rltui.health.rules import read_when
 from rltui.session import JudgedRun
@@ -37,6 +38,7 @@ class _Odd(NamedTuple):
     changed: float | None = None
     peaked: float | None = None
     flat: bool = False
+    moved: bool = False
 
 
 class _Document(NamedTuple):
@@ -64,7 +66,8 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
             series = run.shown(tag)
             finite = np.isfinite(series.values)
             values = series.values[finite].astype(np.float64) * run.infos[tag].scale
-            if words := _told(odd, values, series.steps[finite]):
+            direction = run.infos[tag].direction
+            if words := _told(odd, values, series.steps[finite], direction):
                 told.add(tag)
                 yield tag, f"{words} ({odd.words})"
     for tag in run.infos:
@@ -90,15 +93,16 @@ def lacking(run: JudgedRun) -> list[str]:
     return list(dict.fromkeys(m.title for m in metrics if m.category not in MACHINE))
 
 
-def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
-    """The values (n,) at ``steps`` in words where they look odd; else ""."""
+def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction) -> str:
+    """The values (n,) at ``steps`` in words where they look odd for something that should go in
+    this ``direction``; else ""."""
     if len(values) < _ROWS * _TIMES:
         return ""
     start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
         gain, certainty = wanted_gain(sure=False)
-        change, error = gain_now(values)
+        change, error = gain_now(-values if direction is Direction.DOWN else values)
         return course if change - certainty * error < gain else ""
     if odd.changed is not None:
         return course if abs(now - start) >= odd.changed * abs(start) > 0 else ""
@@ -107,7 +111,19 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
         is_peak = row < len(values) - _ROWS and values[row] >= odd.peaked * max(usual, now) > 0
         peak = f"{numbers.plain(values[row])} at {numbers.step(steps[row])}"
         return f"{peak}, {numbers.plain(now)} now" if is_peak else ""
-    beyond = (odd.above is not None and now > odd.above) or (
-        odd.below is not None and now < odd.below
-    )
-    return numbers.plain(now) if beyond else ""
+    is_above = odd.above is not None and now > odd.above
+    is_below = odd.below is not None and now < odd.below
+    if odd.moved:
+        is_beyond = is_above or is_below or (odd.above is None and odd.below is None)
+        return course if is_beyond and _moved(start, now, direction) else ""
+    return numbers.plain(now) if is_above or is_below else ""
+
+
+def _moved(start: float, now: float, direction: Direction) -> bool:
+    """Whether a value is so many times its start, or a part of it, as none of a healthy run is by
+    which a rule judges; not where that is the good ``direction``."""
+    if start * now <= 0:
+        return False
+    factor = healthy().limits[0].watch
+    grew, shrank = now / start >= factor, start / now >= factor
+    return (grew and direction is not Direction.UP) or (shrank and direction is not Direction.DOWN)

@@ -23,8 +23,7 @@ from rltui.health.judgement import limit_of
 from rltui.health.model import FewRows, Finding, Judgement, Limit
 from rltui.store import Series
 
-#: Rows whose median is the present level, and first rows that give the level at the start: the
-#: fewest that show a gain at all.
+#: Rows whose median is the present level, and the fewest that show a gain at all, or a start.
 _NOW, _START = 3, 8
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
@@ -95,11 +94,11 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     """Why the newest rows of a tag deserve no tick, for people; "" when nothing speaks against
     it. Where no rule judged, only its range does."""
     last, low, high = float(series.values[-1]), judgement.low, judgement.high
-    if (low is not None and last < low) or (high is not None and last > high):
-        told = "not yet sure enough for a finding" if judgement.rules else "which no rule judges"
-        return f"the newest value is outside its range, {told}"
-    if judgement.level is Level.UNKNOWN:
-        return ""
+    if judgement.rules and ((low is not None and last < low) or (high is not None and last > high)):
+        return "the newest value is outside its range, not yet sure enough for a finding"
+    documented = _documented(info, series, _NOW if judgement.rules else 1)
+    if documented or judgement.level is Level.UNKNOWN:
+        return documented
     if not math.isfinite(last):
         return "the newest value is not finite"
     if judgement.pending:
@@ -118,6 +117,21 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
 
     return reason
+
+
+def _documented(info: TagInfo, series: Series, rows: int) -> str:
+    """How the median of so many newest rows is outside the range that documents give."""
+    if info.healthy is None:
+        return ""
+    now = median(series.values[-rows:])
+    limit = limit_of(info, Level.UNKNOWN, *info.healthy)
+    is_low = limit.low is not None and now < limit.low
+    if not is_low and (limit.high is None or now <= limit.high):
+        return ""
+    least, most = limit.shown
+    words = {(True, False): f"≤ {most}", (False, True): f"≥ {least}"}
+    shown = words.get((least is None, most is None), f"{least} to {most}")
+    return f"outside the range that documents give, {shown}"
 
 
 def _below_chance(info: TagInfo, now: float) -> str:

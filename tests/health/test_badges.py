@@ -1,6 +1,7 @@
 """No tick where the newest rows contradict it. A report without what the user muted."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -55,7 +56,15 @@ def test_a_value_that_is_not_finite_gets_no_tick() -> None:
 
 def test_a_value_outside_its_range_gets_no_tick() -> None:
     pending = Judgement(Level.OK, (Limit(Level.WATCH, high=0.1),), pending=True)
-    assert doubted("kl.old_new", [0.01, 0.2], pending).startswith("the newest value is outside")
+    assert "not yet sure" in doubted("kl.old_new", [0.01, 0.2], replace(pending, rules=("r",)))
+
+
+def test_a_documented_range_is_named_where_rules_allow_more() -> None:
+    judged = Judgement(Level.OK, (Limit(Level.WATCH, low=0.01),), rules=("r",))
+    assert doubted("explained_variance", [0.5] * 9, judged).endswith("≥ 0.8")
+    assert doubted("explained_variance", [0.9] * 9, judged) == ""
+    assert doubted("ratio.mean", [1.5] * 9, judged).endswith("0.8 to 1.2")
+    assert doubted("clipfrac.value", [0.4] * 9, judged).endswith("≤ 0.2")
 
 
 @pytest.mark.parametrize("key", ["reward.mean", "val.accuracy", "episode_return.mean"])

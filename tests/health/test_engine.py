@@ -198,7 +198,7 @@ class TestSkipped:
         assert report.judged == ("clipfrac_high",)
         (skipped,) = report.skipped
         assert skipped.rule == "entropy_collapse"
-        assert skipped.missing == ("entropy",)
+        assert skipped.missing == ("entropy", "entropy.seq_nll")
 
     def test_rows_without_a_number_are_a_reason(self) -> None:
         report = judge(only("critic_failing"), explained_variance="nanx6")

@@ -194,9 +194,9 @@ def relative(
 
 
 @detector(
-    roles=("second", "part"),
+    roles=("second", "level", "part"),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "least_second", "always"),
+    higher=("factor", "floor", "least_second", "always", "times"),
 )
 def grown(
     rows: Rows,
@@ -207,12 +207,14 @@ def grown(
     least_second: float = 0.0,
     zero: float = 0.0,
     always: float = np.inf,
+    times: float = 1.0,
 ) -> Signal:
     """The value is ``factor`` times that of the start, and above ``floor``; or above ``always``,
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it. What belongs at ``zero`` is measured from there. A value
+    is at least that, and never without it; with a ``level``: only above so many ``times`` the
+    largest of that so far, sign dropped. What belongs at ``zero`` is measured from there. A value
     that a ``part`` of it is as large as, signs dropped, may be nothing else.
     """
     x = rows.x - zero
@@ -222,8 +224,11 @@ def grown(
     limit = np.fmin(limit, always) if np.isfinite(always) else limit
     limit = np.where(np.abs(rows.x) <= np.abs(rows.other("part")), np.nan, limit)
     beyond = x >= limit
-    if least_second > 0:
+    if least_second:
         beyond &= rows.other("second") >= least_second
+    if "level" in rows.others and rows.count:
+        most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
+        limit, beyond = np.fmax(limit, most), beyond & (x >= most)
     base = np.maximum(start, floor / factor)
     base = np.fmin(base, always / factor)
     return Signal(
@@ -298,12 +303,18 @@ def _start(x: FloatArray) -> FloatArray:
 
 @detector(roles=("second", "length", "learns"), facts=("best", "factor", "growth", "middle"))
 def off_best(
-    rows: Rows, *, factor: float, least_second: float = 0.0, event: bool = False
+    rows: Rows,
+    *,
+    factor: float,
+    least_second: float = 0.0,
+    event: bool = False,
+    floor: float = 0.0,
 ) -> Signal:
     """The value is ``factor`` times its best so far: the lowest median of the rows so far if
     ``factor`` is above 1, else the highest. Values at or below zero are no measure.
 
-    With a ``length``, longer answers may take proportionally longer; with ``least_second``: only
+    With a ``length``, longer answers may take proportionally longer, and shorter ones give
+    proportionally less; only above a ``floor``; with ``least_second``: only
     while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
     over a held-out set, and one that is far beyond suffices. Rows before the first value of
     ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
@@ -314,13 +325,14 @@ def off_best(
     begin = int(np.argmax(np.isfinite(learns))) if learns is not None and n else 0
     best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
     best = np.concatenate([np.full(begin, np.nan), best])
-    base = np.where(best > 0, best, np.nan)
+    base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
         known = np.where(np.isnan(length), 0.0, length)
-        usual = rows.once_of("length", "usual", lambda: _best(known, upwards=True))
-        growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
+        usual = rows.once_of("length", ("usual", upwards), lambda: _best(known, upwards=upwards))
+        bound = np.maximum if upwards else np.minimum
+        growth = np.where(usual > 0, bound(1.0, known / usual), 1.0)
     limit = factor * base * growth
     beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
@@ -334,7 +346,7 @@ def off_best(
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
-        notes=((growth > 1 + NOTHING, ", allowing for answers {growth} times as long"),),
+        notes=((np.abs(growth - 1) > NOTHING, ", allowing for answers {growth} times as long"),),
         evidence=lambda: relative(part, factor, beyond, event=event),
         event=event,
         silent=not (best > 0).any(),

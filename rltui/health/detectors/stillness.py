@@ -15,9 +15,6 @@ from rltui.health.detectors.windows import steps_of
 
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
-#: Most rows between two evaluations: they come every 10 to 1000 steps, and tables write NaN into
-#: the rows between.
-_SELDOM = 1000
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
 _DIGITS, _EXACT = 3, 1e-6
 
@@ -31,7 +28,6 @@ def non_finite(
     patience: int = 0,
     skipped: bool = False,
     taken: bool = False,
-    seldom: bool = False,
 ) -> Signal:
     """NaN or infinite. What comes a third time comes again and again: it is over once it stays
     away for three times as long as it usually did, else at the first finite row.
@@ -41,9 +37,7 @@ def non_finite(
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
     row, so that its update was left out; ``taken``: only where they do not.
-    ``seldom``: not in so many that even evaluations come within them.
     """
-    patience = _SELDOM if seldom else patience
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
     if (after_finite or lasts) and len(wrong):
