@@ -37,7 +37,7 @@ from rltui.session import JudgedRun
 from rltui.store import Series
 
 if TYPE_CHECKING:
-    from rltui.health.projection import Projection
+    from rltui.facts.projection import Projection
 
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9

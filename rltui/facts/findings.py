@@ -15,7 +15,7 @@ from rltui.health.model import NOTHING_DIAGNOSED, Diagnosed, Finding, Move, Skip
 from rltui.session import JudgedRun
 
 if TYPE_CHECKING:
-    from rltui.health.projection import Projection
+    from rltui.facts.projection import Projection
 
 
 class FindingId(NamedTuple):
@@ -145,7 +145,7 @@ def projection_of(run: JudgedRun, tag: str) -> Projection | None:
     unlimited = judgement.low is None and judgement.high is None
     if not is_live(run) or unlimited or judgement.level >= Level.WATCH:
         return None
-    from rltui.health.projection import project  # not before the first paint
+    from rltui.facts.projection import project  # not before the first paint
 
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None

@@ -20,7 +20,7 @@ from rltui.facts.runs import last_lines
 from rltui.files.disk import is_directory, opened
 from rltui.files.disk import status as status_of
 from rltui.formats.row_times import StampReader
-from rltui.health.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
+from rltui.session.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
 from rltui.session.progress import clock_series
 from rltui.session.run import JudgedRun
 from rltui.sources.side_files.sample_files import files_below

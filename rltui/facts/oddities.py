@@ -11,7 +11,7 @@ import numpy as np
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import Keyed, shipped_record
-from rltui.facts import numbers
+from rltui.facts import numbers, sentences
 from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
 from rltui.health.detectors.progress import gain_now
@@ -73,7 +73,7 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
     for tag in run.infos:
         judged = run.verdict.judgement(tag)
         if tag not in known | told and judged.level is Level.UNSURE:
-            yield tag, f"not sure yet ({judged.doubt})"
+            yield tag, f"not sure yet ({sentences.no_tick(judged)})"
 
 
 def _is_quiet(run: JudgedRun, tag: str, odd: _Odd) -> bool:

@@ -19,7 +19,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
-from rltui.health.judgement import limit_of
+from rltui.health.judgement import is_outside, limit_of
 from rltui.health.model import FewRows, Finding, Judgement, Limit
 from rltui.store import Series
 
@@ -64,10 +64,13 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     or are outside the range that is shown. Cheap: reads a bounded number of rows."""
     if judgement.level >= Level.WATCH or not series.count:
         return judgement
+    # one value is enough where no rule allows for it
+    published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
+    newest = median(series.values[-(_NOW if judgement.rules else 1) :])
+    beyond = published if is_outside(newest, published.low, published.high) else None
     reason = doubt(info, series, judgement)
-    if not reason:
-        return replace(judgement, rows=series.count)
-    return replace(judgement, rows=series.count, level=Level.UNSURE, doubt=reason)
+    level = Level.UNSURE if reason or beyond else judgement.level
+    return replace(judgement, rows=series.count, level=level, doubt=reason, published=beyond)
 
 
 def without_outcome(
@@ -92,13 +95,12 @@ def without_outcome(
 
 def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     """Why the newest rows of a tag deserve no tick, for people; "" when nothing speaks against
-    it. Where no rule judged, only its range does."""
-    last, low, high = float(series.values[-1]), judgement.low, judgement.high
-    if judgement.rules and ((low is not None and last < low) or (high is not None and last > high)):
+    it, or no rule judged it."""
+    last = float(series.values[-1])
+    if judgement.level is Level.UNKNOWN:
+        return ""
+    if is_outside(last, judgement.low, judgement.high):
         return "the newest value is outside its range, not yet sure enough for a finding"
-    documented = _documented(info, series, _NOW if judgement.rules else 1)
-    if documented or judgement.level is Level.UNKNOWN:
-        return documented
     if not math.isfinite(last):
         return "the newest value is not finite"
     if judgement.pending:
@@ -117,21 +119,6 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
 
     return reason
-
-
-def _documented(info: TagInfo, series: Series, rows: int) -> str:
-    """How the median of so many newest rows is outside the range that documents give."""
-    if info.healthy is None:
-        return ""
-    now = median(series.values[-rows:])
-    limit = limit_of(info, Level.UNKNOWN, *info.healthy)
-    is_low = limit.low is not None and now < limit.low
-    if not is_low and (limit.high is None or now <= limit.high):
-        return ""
-    least, most = limit.shown
-    words = {(True, False): f"≤ {most}", (False, True): f"≥ {least}"}
-    shown = words.get((least is None, most is None), f"{least} to {most}")
-    return f"outside the range that documents give, {shown}"
 
 
 def _below_chance(info: TagInfo, now: float) -> str:

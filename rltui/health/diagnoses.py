@@ -8,7 +8,6 @@ just before is the cause of all that began then.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -187,20 +186,14 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     tops: dict[str, str] = {}
     out: list[Diagnosis] = []
     for diagnosis in found:
+        # what holds first, then what began first
         causes = (d for d in out if _explains(d, diagnosis, pace))
-        cause = min(causes, key=_as_cause, default=None)
+        cause = min(causes, key=lambda d: (d.is_over, d.since_step or 0), default=None)
         if cause is not None:
             tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
             diagnosis = diagnosis._replace(explained_by=tops[diagnosis.symptom.id])
         out.append(diagnosis)
     return out
-
-
-def _as_cause(diagnosis: Diagnosis) -> tuple[bool, float]:
-    """The place of a symptom among those that explain one: what holds first, then what began
-    first."""
-    since = diagnosis.since_step
-    return diagnosis.is_over, -math.inf if since is None else since
 
 
 def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:

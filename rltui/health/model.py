@@ -166,6 +166,8 @@ class Judgement:
     """Ok, yet the newest row is beyond a limit: not yet certain, or spared."""
     doubt: str = ""
     """Why the badge is not ok although no rule has found anything, for people; "" for none."""
+    published: Limit | None = None
+    """The range that documents give, where the newest rows are outside it."""
     rows: int = 0
     """Points of the tag that it knows; there are more when the tag has grown since."""
 

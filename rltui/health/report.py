@@ -126,7 +126,9 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
     out = dict(tags)
     for tag, level in diagnosed.blamed.items():
         own = out.get(tag, _NOT_JUDGED)
-        out[tag] = replace(own, level=max(own.level, level), pending=False, doubt="")
+        out[tag] = replace(
+            own, level=max(own.level, level), pending=False, doubt="", published=None
+        )
     return out
 
 

@@ -284,7 +284,7 @@ def with_warning(
     report: Report, tails: Iterable[LogTail], known: WarnsRule, mute: Collection[str]
 ) -> Report:
     """``report`` with the finding that the log warns of it again and again, where it does."""
-    from rltui.health.complaints import complaints  # heavy: most logs warn of nothing
+    from rltui.session.complaints import complaints  # heavy: most logs warn of nothing
 
     every = (c for tail in tails for c in complaints(tail))
     often = (c for c in every if c.times >= known.least and known.fits(c.text))

@@ -193,7 +193,7 @@ def behind(rows: Rows, *, gap: float) -> Signal:
 def climbs(
     rows: Rows,
     *,
-    correlation: float,
+    correlation: float = 0.9,
     factor: float = np.inf,
     floor: float = 0.0,
     full: float = np.inf,
@@ -201,9 +201,10 @@ def climbs(
     """The value, its sign dropped, grows without end: it is ``factor`` times its start and above
     ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
     where it is ``full``; and in that half, as in all rows, its rank correlation with their number
-    is ``correlation`` or more: it neither jumps nor settles. Not once what is ``sampled`` has
-    certainly moved: only a policy that changes does that. ``end``: the step at which, at the
-    ``pace`` of that half, it is full, without a limit twice as much."""
+    is ``correlation`` or more, so that four fifths of its variance are a trend: it neither jumps
+    nor settles. Not once what is ``sampled`` has certainly moved: only a policy that changes does
+    that. ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit
+    twice as much."""
     n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]

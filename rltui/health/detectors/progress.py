@@ -304,7 +304,8 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     short = rows.once(("short", shortest), lambda: _means(rows, shortest)[0])
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
-    first = _first_means(rows, size)[origin]
+    first_rows = np.nan_to_num(size, nan=1.0).astype(np.int64)
+    first = (_sums_of(rows)[0][first_rows] / first_rows + rows.x[:1])[origin]
     best, least = best[origin], least[origin]
     won = best - first
     risen = (won >= needed[origin]) | (won >= first - least)
@@ -323,12 +324,6 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
         facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
                "count": np.where(found, size, shortest), "won": risen * 1.0},
     )  # fmt: skip
-
-
-def _first_means(rows: Rows, size: FloatArray) -> FloatArray:
-    """(n,) mean of so many first rows."""
-    known = np.nan_to_num(size, nan=1.0).astype(np.int64)
-    return np.asarray(_sums_of(rows)[0][known] / known + rows.x[:1])
 
 
 def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]]:

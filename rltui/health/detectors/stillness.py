@@ -68,15 +68,19 @@ def non_finite(
         name="non-finite values",
         facts={"count": np.cumsum(every).astype(np.float64)},
         silent=(after_finite or lasts) and never,
-        forgotten=_is_followed(left_out, stretch) if taken else None,
+        forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
 
 
 def _stretch(wrong: BoolArray) -> IntArray:
     """(n,) first row of the stretch of ``wrong`` rows that a row is in, else the row itself."""
-    own = np.arange(len(wrong))
-    last_right = np.maximum.accumulate(np.where(wrong, -1, own)) if len(own) else own
-    return np.asarray(np.where(wrong, last_right + 1, own))
+    return np.asarray(np.where(wrong, _last_other(wrong) + 1, np.arange(len(wrong))))
+
+
+def _last_other(those: BoolArray) -> IntArray:
+    """(n,) the newest row so far that is none of ``those``, -1 for none."""
+    own = np.arange(len(those))
+    return np.asarray(np.maximum.accumulate(np.where(those, -1, own)) if len(own) else own)
 
 
 def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
@@ -87,11 +91,6 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
         return np.zeros(rows.count, dtype=bool)
     changes = np.cumsum(np.nan_to_num(steps_of(loss)) != 0)
     return np.asarray(wrong & (changes > changes[stretch]))
-
-
-def _is_followed(left_out: BoolArray, stretch: IntArray) -> BoolArray:
-    """(n,) whether an update of the same stretch turned out to be left out."""
-    return np.isin(stretch, stretch[left_out])
 
 
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
@@ -107,24 +106,6 @@ def never_finite(rows: Rows) -> Signal:
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
         forgotten=np.ones(n, dtype=bool),
-    )
-
-
-@detector(facts=("count",))
-def zeroed(rows: Rows) -> Signal:
-    """Exactly 0, right after a value that was not next to nothing beside the largest so far: what
-    shrinks towards 0 passes through what lies between."""
-    x, n = np.abs(rows.x), rows.count
-    own, zero = np.arange(n), x <= 0
-    last = np.maximum.accumulate(np.where(zero, -1, own)) if n else own
-    large = x > NOTHING * np.maximum.accumulate(x) if n else zero
-    wrong = zero & (last >= 0) & large[last]
-    return Signal(
-        beyond=wrong,
-        statistic=x,
-        threshold=constant(n, 0.0),
-        name="value",
-        facts={"count": np.asarray(own - last, dtype=np.float64)},
     )
 
 
@@ -180,6 +161,7 @@ def unchanged(
     rounded: bool = False,
     lost: float = 0.0,
     after: bool = False,
+    at_once: bool = False,
 ) -> Signal:
     """A value that repeats that of the row before; with ``most``, any value at most that.
 
@@ -187,12 +169,16 @@ def unchanged(
     digits may be equal from row to row although weights change: it counts with ``rounded`` only,
     and a zero as what its decimals may hide. With ``lost``: only while it is that share of the
     range so far below its best. Where equal values are usual, it takes more of them. ``after``:
-    only once there was something larger.
+    only once there was something larger; ``at_once``: right behind a value that was not next to
+    nothing beside the largest so far: what shrinks passes through what lies between.
     """
     n = rows.count
     still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
     if after:
         still &= np.logical_or.accumulate(~still)
+    if at_once and n:
+        large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
+        still &= large[_last_other(still)]
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
     if lost > 0 and n:
@@ -201,8 +187,7 @@ def unchanged(
     other = rows.others.get("gradient")
     if other is not None:
         still &= np.abs(other) <= 0
-    own = np.arange(n)
-    last = np.maximum.accumulate(np.where(still, -1, own)) if n else own
+    own, last = np.arange(n), _last_other(still)
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
@@ -213,7 +198,9 @@ def unchanged(
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
-        evidence=lambda: np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
+        evidence=lambda: np.where(
+            still, 1.0 if at_once else FAINT / _usual_stretch(still), _OTHER_ROW
+        ),
     )
 
 

@@ -159,7 +159,7 @@ def _judgement(run: JudgedRun, row: TagRow, view: View, width: int, limit: int =
     judgement, look = row.judgement, LEVEL_LOOK[row.level]
 
     if judgement.rules:
-        doubt, level = judgement.doubt, row.level
+        doubt, level = sentences.no_tick(judgement), row.level
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
         lines = [x for t in texts if t for x in paragraph(t, width, MUTED)]
         return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
@@ -219,7 +219,7 @@ def _facts(run: JudgedRun, tag: str) -> Iterator[tuple[str, str]]:
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
     projection = findings.projection_of(run, tag)
-    yield "no tick", judgement.doubt
+    yield "no tick", sentences.no_tick(judgement)
     yield "ahead", findings.ahead_sentence(run, projection) if projection else ""
     yield "ceiling", ceiling_words(run, tag)
 
