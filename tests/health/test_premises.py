@@ -20,9 +20,10 @@ from tests.places import CORPORA, DEV
 ABSENT = {
     "classic-rl": r"\b(prompts?|answers? (?:are|that|is)|tokenizer|chat template|teacher|pairs?)\b",
     "distillation": r"\bfilter (prompts|groups)\b",
-    "sft": r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
-    "preference": r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
-    "reward-model": r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
+    **dict.fromkeys(
+        ("sft", "preference", "reward-model"),
+        r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
+    ),
 }
 #: What may be said only where something was there before.
 BACK = r"[Gg]o back|[Rr]esume (?:from|before)|[Cc]ontinue from"

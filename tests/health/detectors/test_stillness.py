@@ -23,18 +23,3 @@ def test_rows_of_one_value_are_counted() -> None:
     found = signal("unchanged", "0.5x3 0.7x4 0.9", {}, rounded=True)
     assert found.facts["count"].tolist() == [1, 2, 3, 1, 2, 3, 4, 1]
     assert signal("non_finite", "1 nan 1 inf", {}).facts["count"].tolist() == [0, 1, 1, 2]
-
-
-def test_what_was_never_a_number_is_forgotten_at_the_first_one() -> None:
-    found = signal("never_finite", "nanx3 1 nan", {})
-    assert found.beyond.tolist() == [True, True, True, False, False]
-    assert found.facts["count"].tolist() == [1, 2, 3, 4, 5]
-    assert found.forgotten is not None
-    assert found.forgotten.all()
-
-
-def test_only_a_zero_that_comes_at_once_is_no_small_value() -> None:
-    given = {"most": 0.0, "after": True, "at_once": True}
-    found = signal("unchanged", "0 60 0 0 5 0", {}, **given).beyond.tolist()
-    assert found == [False, False, True, True, False, True]
-    assert not signal("unchanged", "60 6 0.5 0 0", {}, **given).beyond.any()
