@@ -65,9 +65,11 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     if judgement.level >= Level.WATCH or not series.count:
         return judgement
     # one value is enough where no rule allows for it
-    published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
     newest = median(series.values[-(_NOW if judgement.rules else 1) :])
-    beyond = published if is_outside(newest, published.low, published.high) else None
+    unmeasured = newest == 0 and info.metric is not None and bool(info.metric.zero)
+    published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
+    is_beyond = is_outside(newest, published.low, published.high) and not unmeasured
+    beyond = published if is_beyond else None
     reason = doubt(info, series, judgement)
     level = Level.UNSURE if reason or beyond else judgement.level
     return replace(judgement, rows=series.count, level=level, doubt=reason, published=beyond)

@@ -58,6 +58,8 @@ def _is_outside(row: TagRow, last: float | None) -> bool:
     low, high = row.judgement.low, row.judgement.high
     if last is None or row.value is None or not np.isfinite(last):
         return False
+    if last == 0 and row.info.metric is not None and row.info.metric.zero:
+        return False  # not measured
     printed = False
     for text in (sentences.healthy(row.judgement), sentences.healthy_short(row.judgement)):
         if found := _PRINTED.fullmatch(text):
@@ -95,7 +97,7 @@ def _check_run(run: JudgedRun, entry: dict[str, Any]) -> None:
         if level is Level.OK:
             assert row.judgement.rules, told
         if level is Level.UNSURE:
-            assert row.judgement.doubt, told
+            assert sentences.no_tick(row.judgement), told
             assert row.tag in [x["tag"] for x in entry["unsure"]], told
         if level >= Level.WATCH:
             assert _is_told(run, row, last), told
