@@ -56,10 +56,9 @@ def _rows(run: JudgedRun) -> Iterator[TagRow]:
 def _is_outside(row: TagRow, last: float | None) -> bool:
     """Whether a value is beyond the limits of its row, or beyond those that are printed."""
     low, high = row.judgement.low, row.judgement.high
-    if last is None or row.value is None or not np.isfinite(last):
+    not_measured = last == 0 and row.info.metric is not None and row.info.metric.zero
+    if last is None or row.value is None or not np.isfinite(last) or not_measured:
         return False
-    if last == 0 and row.info.metric is not None and row.info.metric.zero:
-        return False  # not measured
     printed = False
     for text in (sentences.healthy(row.judgement), sentences.healthy_short(row.judgement)):
         if found := _PRINTED.fullmatch(text):

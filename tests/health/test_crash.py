@@ -84,7 +84,6 @@ def test_long_ends_are_cheap() -> None:
 
 
 JOB_LOGS = table(__file__, "job_logs")
-#: A traceback of a hundred lines.
 DEEP = JOB_LOGS["texts"]["TRACEBACK"].replace(
     "    main()\n", '    f()\n  File "/w/f.py", line 1, in f\n' * 50
 )
@@ -100,14 +99,13 @@ def shows(name: str, text: str, *, named: bool = False) -> bool:
 
 @pytest.mark.parametrize("case", JOB_LOGS["cases"])
 def test_which_logs_are_those_of_jobs_that_died(case: dict[str, str]) -> None:
-    name, kind = case["name"], case["is"]
-    text = case["log"].format(**JOB_LOGS["texts"])
+    name, kind, text = case["name"], case["is"], case["log"].format(**JOB_LOGS["texts"])
     assert kind == "named" or shows(name, text) is (kind == "found")
     assert kind == "other" or shows(name, text, named=True)
     assert kind != "named" or shows("slurm-1.out", text)
 
 
-def test_a_long_traceback_is_one_of_a_job() -> None:
+def test_a_traceback_of_a_hundred_lines_is_one_of_a_job() -> None:
     assert shows("train.log", DEEP)
 
 
