@@ -72,18 +72,28 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     return Success.UNKNOWN
 
 
+#: The highest level of what does such harm, by the success of the run; no entry: its own.
+_CEILING = {
+    (Harm.HINDRANCE, Success.SOLVED): Level.WATCH,
+    (Harm.SIGN, Success.BETTER): Level.WATCH,
+    (Harm.SIGN, Success.SOLVED): Level.WATCH,
+    (Harm.EXHAUSTED, Success.BETTER): Level.WATCH,
+    (Harm.EXHAUSTED, Success.SOLVED): Level.OK,
+}
+
+
 def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
     """The answer of a technical sign in a run that does well: at most WATCH, and nothing where it
     is the consequence of having solved the task."""
-    if success is Success.UNKNOWN or harm not in {Harm.SIGN, Harm.EXHAUSTED}:
+    ceiling = _CEILING.get((harm, success))
+    if ceiling is None:
         return said
-    if success is Success.SOLVED and harm is Harm.EXHAUSTED:
-        level = min(said.judgement.level, Level.OK)
+    level = min(said.judgement.level, ceiling)
+    if ceiling is Level.OK:
         waits = said.judgement.level > Level.OK
         judged = replace(said.judgement, level=level, pending=waits)
         return said._replace(findings=(), judgement=judged)
     findings = tuple(_milder(f) for f in said.findings)
-    level = min(said.judgement.level, Level.WATCH)
     return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
 
 

@@ -20,7 +20,7 @@ from rltui.session.session import Session
 
 #: Technical signs. Only beside one of them is a poor outcome reason enough: by itself a reward may
 #: fall, or stay low, for a while in a run that ends well.
-_SIGNS = frozenset({Harm.SIGN, Harm.EXHAUSTED})
+_SIGNS = frozenset({Harm.DEFECT, Harm.HINDRANCE, Harm.SIGN, Harm.EXHAUSTED})
 #: Looks at a recorded run in the time for which a reason must hold.
 _LOOKS = 20
 

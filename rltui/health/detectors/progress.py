@@ -55,7 +55,8 @@ def never_rose(
     rows: Rows, *, sure: bool = False, held_out: bool = False, equal: bool = False
 ) -> Signal:
     """The last third is no better than the first: with 2 standard errors, higher by less than 0.8
-    standard deviations of all rows; ``sure``: with 3, by less than 0.5.
+    standard deviations of all rows; ``sure``: with 3, by less than 0.5. Once that is certain, it
+    holds until the last third is higher by so many standard errors, however little that is.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
@@ -79,10 +80,12 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
-    beyond = worst + certainty * error <= gain
+    risen = is_share(rows.x) & (late >= _SOLVED)
     for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
-        beyond &= (change < gain) | (change < certainty * doubt)
-    beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
+        risen |= (change >= gain) & (change >= certainty * doubt)
+    beyond = (worst + certainty * error <= gain) & ~risen
+    held = _until(beyond, risen | ~(size < np.minimum(gain, certainty * error))) & ~beyond
+    beyond |= held
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     is_part = continues(rows)
     beyond &= ~is_part
@@ -95,6 +98,7 @@ def never_rose(
         threshold=constant(n, gain),
         name="gain in standard deviations",
         certain=True,
+        held=held,
         forgotten=np.ones(n, dtype=bool),
         whole=True,
         facts={"start": start, "late": late, "gain": size,
@@ -106,6 +110,15 @@ def never_rose(
         ),
         silent=bool(is_part.all()),
     )  # fmt: skip
+
+
+def _until(begins: BoolArray, ends: BoolArray) -> BoolArray:
+    """(n,) whether the newest row of ``begins`` came after the newest one of ``ends``."""
+    own = np.arange(len(begins))
+    begun, ended = (np.where(those, own, -1) for those in (begins, ends))
+    if not len(own):
+        return begins
+    return np.asarray(np.maximum.accumulate(begun) > np.maximum.accumulate(ended))
 
 
 def continues(rows: Rows) -> BoolArray:
