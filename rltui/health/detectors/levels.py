@@ -18,7 +18,14 @@ from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, FAR, NOTHING, Rows, Signal, constant
-from rltui.health.detectors.windows import latched, looks, rolling_median, start_median, steps_of
+from rltui.health.detectors.windows import (
+    latched,
+    looks,
+    newest_of,
+    rolling_median,
+    start_median,
+    steps_of,
+)
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
 #: row.
@@ -285,7 +292,7 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
     below ``limit`` are as many as its way there from twice that: by then, what passes through zero
     is beyond it."""
     own, size = np.arange(len(x)), np.abs(x)
-    before = np.maximum.accumulate(np.where(size > 2 * limit, own, -1)) if len(x) else own
+    before = newest_of(size > 2 * limit)
     there = np.flatnonzero(size <= limit)
     fell = np.append(there, 2 * len(x))[np.searchsorted(there, before)]
     one = np.logical_and.accumulate(x >= 0) | np.logical_and.accumulate(x <= 0)

@@ -16,7 +16,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, after_exploring, constant
-from rltui.health.detectors.windows import first_where, latched, looks, steps_of
+from rltui.health.detectors.windows import first_where, latched, looks, newest_of, steps_of
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
@@ -84,7 +84,8 @@ def never_rose(
     for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= gain) & (change >= certainty * doubt)
     beyond = (worst + certainty * error <= gain) & ~risen
-    held = _until(beyond, risen | ~(size < np.minimum(gain, certainty * error))) & ~beyond
+    risen |= ~(size < np.minimum(gain, certainty * error))
+    held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     is_part = continues(rows)
@@ -110,15 +111,6 @@ def never_rose(
         ),
         silent=bool(is_part.all()),
     )  # fmt: skip
-
-
-def _until(begins: BoolArray, ends: BoolArray) -> BoolArray:
-    """(n,) whether the newest row of ``begins`` came after the newest one of ``ends``."""
-    own = np.arange(len(begins))
-    begun, ended = (np.where(those, own, -1) for those in (begins, ends))
-    if not len(own):
-        return begins
-    return np.asarray(np.maximum.accumulate(begun) > np.maximum.accumulate(ended))
 
 
 def continues(rows: Rows) -> BoolArray:

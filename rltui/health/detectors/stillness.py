@@ -11,7 +11,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.progress import rises
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
-from rltui.health.detectors.windows import steps_of
+from rltui.health.detectors.windows import newest_of, steps_of
 
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
@@ -74,13 +74,7 @@ def non_finite(
 
 def _stretch(wrong: BoolArray) -> IntArray:
     """(n,) first row of the stretch of ``wrong`` rows that a row is in, else the row itself."""
-    return np.asarray(np.where(wrong, _last_other(wrong) + 1, np.arange(len(wrong))))
-
-
-def _last_other(those: BoolArray) -> IntArray:
-    """(n,) the newest row so far that is none of ``those``, -1 for none."""
-    own = np.arange(len(those))
-    return np.asarray(np.maximum.accumulate(np.where(those, -1, own)) if len(own) else own)
+    return np.asarray(np.where(wrong, newest_of(~wrong) + 1, np.arange(len(wrong))))
 
 
 def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
@@ -178,7 +172,7 @@ def unchanged(
         still &= np.logical_or.accumulate(~still)
     if at_once and n:
         large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
-        still &= large[_last_other(still)]
+        still &= large[newest_of(~still)]
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
     if lost > 0 and n:
@@ -187,7 +181,7 @@ def unchanged(
     other = rows.others.get("gradient")
     if other is not None:
         still &= np.abs(other) <= 0
-    own, last = np.arange(n), _last_other(still)
+    own, last = np.arange(n), newest_of(~still)
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
