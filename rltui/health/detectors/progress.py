@@ -56,7 +56,8 @@ def never_rose(
 ) -> Signal:
     """The last third is no better than the first: with 2 standard errors, higher by less than 0.8
     standard deviations of all rows; ``sure``: with 3, by less than 0.5. Once that is certain, it
-    holds until the last third is higher by so many standard errors, however little that is.
+    holds until the last third is higher by so many standard errors, however little that is, or
+    with half as many no longer short of the gain.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
@@ -84,7 +85,7 @@ def never_rose(
     for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= gain) & (change >= certainty * doubt)
     beyond = (worst + certainty * error <= gain) & ~risen
-    risen |= ~(size < np.minimum(gain, certainty * error))
+    risen |= ~(size < certainty * error) | ~(worst + 0.5 * certainty * error <= gain)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
