@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
-from rltui.formats.console.console_line import NUMBER, plain, quantity
-from rltui.formats.console.pair_line import is_metric, rank_of_counter
+from rltui.formats.console.console_line import NUMBER, plain, quantity, simplified
+from rltui.formats.console.pair_line import is_metric, printed_pairs, rank_of_counter
 from rltui.formats.words import STEP
 
 _BAR = re.compile(
@@ -24,10 +24,6 @@ _BAR = re.compile(
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
 )
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
-_PAIR = re.compile(
-    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)(?:\s?[=:]\s{0,4}(?:tensor\()?|\s(?=-?\d*\.\d))"
-    rb"(" + NUMBER + rb")([kM]?)(?![\w.])"
-)
 _STEPS = re.compile(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")
 _TEST = re.compile(
     rb"Epoch #(\d{1,9}): test_reward: (" + NUMBER + rb")(?: ?\xc2\xb1 ?(" + NUMBER + rb"))?"
@@ -39,7 +35,6 @@ _EVAL = b"eval/"
 _EVALUATION = re.compile(rb"(?i)\s*(?:val|eval|test|sanity)")
 _WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
 _MAX_BARS = 32
-_SCALE = {b"": 1.0, b"k": 1e3, b"M": 1e6}
 
 
 class _Value(NamedTuple):
@@ -114,8 +109,9 @@ class ProgressBar(Dialect):
         epoch = int(epochs[1]) if epochs else None
         if epochs:
             about = about[: epochs.start()] + about[epochs.end() :]
-        pairs = _values(about) + _values(found[4] or b"")
-        bar = self._bar_of(about, pairs) if pairs else None
+        values, words = _values(about.rstrip(b": "))
+        pairs = values + _values(found[4] or b"")[0]
+        bar = self._bar_of(words, pairs) if pairs else None
         if bar is None:
             return False
         step = bar.step(epoch, done, total)
@@ -152,9 +148,8 @@ class ProgressBar(Dialect):
             self.rows.total = 0
         return None
 
-    def _bar_of(self, about: bytes, pairs: list[_Value]) -> _Bar | None:
+    def _bar_of(self, words: bytes, pairs: list[_Value]) -> _Bar | None:
         """The state of the bars with this description."""
-        words = _WORDS.sub(b" ", _PAIR.sub(b"", about)).strip()
         bar = self._bars.get(words)
         if bar is None:
             if len(self._bars) >= _MAX_BARS:
@@ -208,13 +203,16 @@ class ProgressBar(Dialect):
         return self._give(Row(step, tuple(known), list(known.values())))
 
 
-def _values(text: bytes) -> list[_Value]:
-    """The pairs of a description or postfix."""
-    return [
-        _Value(name.strip(), number + scale, float(number) * _SCALE[scale])
-        for name, number, scale in _PAIR.findall(text)
-        if name != b"v_num"
-    ]
+def _values(text: bytes) -> tuple[list[_Value], bytes]:
+    """The pairs of a description or postfix, and the words around them."""
+    text = simplified(text)
+    values: list[_Value] = []
+    for found in reversed(printed_pairs(text)):
+        text = text[: found.start()] + text[found.end() :]
+        if found[1] != b"v_num":
+            values.insert(0, _Value(found[1], found[2], quantity(found[2])))
+
+    return values, _WORDS.sub(b" ", text).strip()
 
 
 def _counter(pairs: list[_Value]) -> _Value | None:
