@@ -18,15 +18,16 @@ from rltui.formats.console.console_line import (
     QUANTITY,
     RULE_ENDS,
     RULES,
+    SIGNED,
     is_rule,
     plain,
+    printed_pairs,
     quantity,
     simplified,
 )
 from rltui.formats.console.heading_block import HeadingBlock
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
-    SIGNED,
     Position,
     Rises,
     StepCounter,
@@ -39,7 +40,6 @@ from rltui.formats.console.pair_line import (
     may_have_pairs,
     pairs_of,
     position_of,
-    printed_pairs,
     rank_of_counter,
     unprefixed,
 )
@@ -243,17 +243,17 @@ class Generic(Dialect):
 
     def _new_form(self, text: bytes) -> tuple[Names, list[float]]:
         """Names and values of a line of a new form."""
-        pairs = _pairs(text)
-        names = tuple(name for name, _, _ in pairs)
+        pairs = printed_pairs(text)
+        names = tuple(pair[1] for pair in pairs)
         if not any(map(is_metric, names)) or are_settings(names):
             return (), []
         if names in self._seen and len(set(names)) == len(names):
-            pattern = _pattern(text, [span for _, _, span in pairs])
+            pattern = _pattern(text, [pair.span(2) for pair in pairs])
             self._patterns = [(pattern, names), *self._patterns[: _MAX_PATTERNS - 1]]
         elif len(self._seen) < _MAX_SEEN:
             self._seen.add(names)
 
-        return names, [value for _, value, _ in pairs]
+        return names, [quantity(pair[2]) for pair in pairs]
 
     def _row(self, names: Names, values: list[float], position: Position) -> bool:
         for at in _fine_names(names) if position.rank != FINE and len(names) > 1 else ():
@@ -343,11 +343,6 @@ def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
     row = Row(0, names, [other.value for other in found])
 
     return Position(counter[1], pair.whole or 0, pair.total), row, sure and not are_settings(names)
-
-
-def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
-    """Names, values and the spans of the values."""
-    return [(found[1], quantity(found[2]), found.span(2)) for found in printed_pairs(text)]
 
 
 def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rltui.core.record import state
-from rltui.formats.console.console_line import NUMBER, QUANTITY, quantity
+from rltui.formats.console.console_line import NUMBER, QUANTITY, SIGNED, quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
@@ -40,23 +40,6 @@ _AFTER = rb"(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
 _FIELD = re.compile(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
     rb"(" + QUANTITY + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
-)
-_PRINTED = rb"(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
-#: What may stand behind a pair among other text.
-_PAIR_END = rb"\.?(?=$|[\s,;|)\]}])"
-#: Pairs anywhere in a text: with a sign between name and number, and with blanks.
-SIGNED = re.compile(
-    rb"(?<![\w=/])([A-Za-z_\x80-\xff][\w/.@%()#\x80-\xff-]{0,60}"
-    rb"(?: [A-Za-z_(][\w/.@%()#-]{0,60}){0,4}?)\s?[:=]\s{0,20}" + _PRINTED + _PAIR_END
-)
-_BLANKS = re.compile(
-    rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
-    + _PRINTED
-    + _PAIR_END
-)
-#: A field between bars, whose name may have any number of words; a mark may stand behind it.
-_BARRED = re.compile(
-    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)(?:\s*[:=]\s*|\s+)" + _PRINTED + rb"[\s!*\x80-\xff]*(?=\||$)"
 )
 #: ``Evaluation over 10 episodes: mean 3.2, std 0.5``.
 _EVALUATION = re.compile(
@@ -241,22 +224,6 @@ def _add_several(field: bytes, line: PairLine) -> bool:
     rest = (gaps + field[end:]).strip()
 
     return not rest if end else _TEXT.fullmatch(field) is not None
-
-
-def printed_pairs(text: bytes) -> list[re.Match[bytes]]:
-    """Pairs of a text that may have anything besides, with name, number and total as groups: the
-    fields between bars, those with a colon or ``=``, or else those with blanks."""
-    return _between_bars(text) or list(SIGNED.finditer(text)) or list(_BLANKS.finditer(text))
-
-
-def _between_bars(text: bytes) -> list[re.Match[bytes]]:
-    """The fields between two bars or more, and those before the first; none unless all are."""
-    head, *parts = text.split(b"|")
-    count = sum(map(bool, map(bytes.strip, parts)))
-    fields = list(_BARRED.finditer(text)) if count > 1 else []
-    if not fields or len(fields) != count:
-        return []
-    return [*SIGNED.finditer(head), *fields]
 
 
 def worded(text: bytes) -> PairLine | None:
