@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from rltui.core.block import Block
+from rltui.core.block import Block, blocks_in
 from rltui.core.level import Level
 from rltui.core.record import record
 
@@ -261,4 +261,4 @@ class Batch:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks among the items, in file order."""
-        return tuple(i for i in self.items if isinstance(i, Block))
+        return tuple(blocks_in(self.items))

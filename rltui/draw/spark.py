@@ -76,7 +76,15 @@ def spark_of(
         share[~np.isfinite(share)] = 0.0
         ramp = np.rint(np.clip(share, 0.0, 1.0) * (rungs - 1)).astype(np.int64)
 
-    grades = _grades(levels, first, unit, used)
+    # the worst level of the episodes that touch each column
+    grades = np.zeros(used, dtype=np.int64)
+    for since, until, level in levels:
+        begin = (float(since) - first) / unit
+        end = used - 1.0 if until is None else (float(until) - first) / unit
+        if begin < used and end >= 0:
+            part = slice(max(0, math.floor(begin)), max(0, min(used - 1, math.floor(end))) + 1)
+            grades[part] = np.maximum(grades[part], int(level))
+
     line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
     line += [(" " * (width - used), MUTED)] if used < width else []
     finite = bool((digest.good == digest.count).all())
@@ -94,19 +102,6 @@ def _with_newest(digest: Digest, used: int, line: list[Span], glyphs: GlyphSet) 
         line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]
     digest.changed = digest.width
     return list(line)
-
-
-def _grades(levels: Sequence[Episode], first: float, unit: float, used: int) -> IntArray:
-    """The worst level of the episodes that touch each column."""
-    grades = np.zeros(used, dtype=np.int64)
-    for since, until, level in levels:
-        begin = (float(since) - first) / unit
-        end = used - 1.0 if until is None else (float(until) - first) / unit
-        if begin < used and end >= 0:
-            part = slice(max(0, math.floor(begin)), max(0, min(used - 1, math.floor(end))) + 1)
-            grades[part] = np.maximum(grades[part], int(level))
-
-    return grades
 
 
 def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:

@@ -77,20 +77,27 @@ def lanes(run: JudgedRun) -> tuple[Lane, ...]:
     families = _families(run, found)
     out: list[Lane] = []
     for name in ORDER:
-        lane = _lane(run, found, name, families)
+        kind = next(k for k in lane_knowledge().lanes if k.lane == name)
+        own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
+        timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
+        shares = [t.share for t in timers if np.isfinite(t.share)]
+        idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
+        busy = sum(shares) if shares else np.nan
+        busy = 1 - newest(run, idle) if idle else busy
+        lane = Lane(name, busy, idle, tuple(timers))
         if name == WAITING:
             # lanes with nothing to do wait; a trainer does so only where its waits are not known
             waits = lane.busy
-            shares = {
+            others = {
                 other.idle: 1 - other.busy
                 for other in out
                 if other.idle and not (other.name == TRAINER and waits >= 0)
             }
             blank = np.nan, np.nan, "", np.nan
-            idle = [
-                Timer(tag, share * found.length, share, *blank) for tag, share in shares.items()
+            timers += [
+                Timer(tag, share * found.length, share, *blank) for tag, share in others.items()
             ]
-            lane = lane._replace(timers=(*lane.timers, *idle))
+            lane = lane._replace(timers=tuple(timers))
         if lane.timers or lane.idle:
             out.append(lane)
     return tuple(out)
@@ -108,16 +115,6 @@ def _families(run: JudgedRun, found: Anatomy) -> _Families:
             stem = (lane, tag[: stat.start()] if stat else tag)
             families.setdefault(stem, {})[stat[1] if stat else "mean"] = tag
     return families
-
-
-def _lane(run: JudgedRun, found: Anatomy, name: str, families: _Families) -> Lane:
-    kind = next(k for k in lane_knowledge().lanes if k.lane == name)
-    own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
-    timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
-    shares = [t.share for t in timers if np.isfinite(t.share)]
-    idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
-    busy = sum(shares) if shares else np.nan
-    return Lane(name, 1 - newest(run, idle) if idle else busy, idle, tuple(timers))
 
 
 def _timer(run: JudgedRun, found: Anatomy, tags: dict[str, str]) -> Timer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 from typing import Any
 
@@ -19,7 +19,7 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
 from rltui.health.model import Limit
-from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
+from rltui.health.rule import OF_RUN, Number, Rule, Variant
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import symptoms
 from rltui.output.json_document import Json, fields_of
@@ -68,7 +68,13 @@ def explain_document(
     found = catalogue.explain(name, framework)
     nameless = not found.tags and all(info.metric is None for _, info in found.own)
     if found.metric is None and nameless and name not in {*known, *symptoms()}:
-        name = _by_title(catalogue, known, name)
+        # the title on screen of a metric, rule or symptom stands for it
+        titled = chain(
+            ((s.title, s.id) for s in symptoms().values()),
+            ((t, r.id) for r in known.values() for t in (r.title, *(v.title for v in r.variants))),
+            ((m.title, key) for key, m in catalogue.metrics.items()),
+        )
+        name = next((key for title, key in titled if title.lower() == name.lower()), name)
         found = catalogue.explain(name, framework)
 
     line = _line(catalogue, name, framework)
@@ -90,16 +96,6 @@ def explain_document(
         document["unread"] = None if read else why_unread(name)
 
     return document
-
-
-def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
-    """The metric key, rule or symptom whose title on screen is ``name``; else ``name``."""
-    titles = chain(
-        ((s.title, s.id) for s in symptoms().values()),
-        ((t, r.id) for r in rules.values() for t in (r.title, *(v.title for v in r.variants))),
-        ((m.title, key) for key, m in catalogue.metrics.items()),
-    )
-    return next((key for title, key in titles if title.lower() == name.lower()), name)
 
 
 def _line(catalogue: Catalogue, line: str, framework: str | None) -> Json:
@@ -204,11 +200,19 @@ def _readers(
 
 def _variant(variant: Variant) -> Json:
     """The conditions and parameters of one variant of a rule."""
+    when, words = variant.when, list[str]()
+    for word in OF_RUN:
+        name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
+        words += [name + ", ".join(when.only[word])] if word in when.only else []
+        words += [f"{name}not {', '.join(when.never[word])}"] if word in when.never else []
+    if when.unlogged:
+        words.append(f"without {', '.join(when.unlogged)}")
+
     set_for = {level.word: dict(values) for level, values in variant.levels.items()}
     return fields_of(
         variant,
         _VARIANT,
-        applies=_applies(variant.when),
+        applies="; ".join(words),
         healthy=_limit(variant, min(variant.levels)),
         limits={level.word: _limit(variant, level) for level in variant.levels},
         detector=variant.detector.name,
@@ -216,18 +220,6 @@ def _variant(variant: Variant) -> Json:
         bad=set_for.get("bad", {}),
         sources=dict(variant.sources),
     )
-
-
-def _applies(when: When) -> str:
-    """For which runs a variant is, in words; "" for all."""
-    words = []
-    for word in OF_RUN:
-        name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
-        words += [name + ", ".join(when.only[word])] if word in when.only else []
-        words += [f"{name}not {', '.join(when.never[word])}"] if word in when.never else []
-    if when.unlogged:
-        words.append(f"without {', '.join(when.unlogged)}")
-    return "; ".join(words)
 
 
 def _limit(variant: Variant, level: Level) -> str:
@@ -333,26 +325,24 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> li
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
 
-    return lines + _facts(_tag_facts(group, f" ({kinds})" if kinds else "", rules, reasons))
-
-
-def _tag_facts(
-    group: list[Json], kinds: str, rules: Mapping[str, str], reasons: bool
-) -> Iterator[tuple[str, str]]:
     names = [x["framework"] for x in group if x["framework"] != GENERIC]
-    names += [f"no known framework{kinds}"] if len(names) < len(group) else []
-    yield "holds for", ", ".join(names)
+    names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
+    facts = [("holds for", ", ".join(names))]
     if not reasons:
         patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
-        yield "matched by", ", ".join(patterns)
+        facts.append(("matched by", ", ".join(patterns)))
 
-    yield "better", _BETTER[group[0]["direction"]]
-    yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
-    yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
+    facts += [
+        ("better", _BETTER[entry["direction"]]),
+        ("guessed", sentences.GUESSED if entry["guessed"] else ""),
+        ("judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"),
+    ]
     if reasons:
-        yield from (("matched by", x["matched_by"]) for x in group)
-        yield "source", group[0]["source"]
+        facts += [("matched by", x["matched_by"]) for x in group]
+        facts.append(("source", entry["source"]))
+
+    return lines + _facts(facts)
 
 
 def _rule_lines(rule: Json, reasons: bool) -> list[str]:
@@ -374,7 +364,12 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         ]
         lines += _facts(facts)
         if reasons:
-            lines += _variant_reasons(variant)
+            levels = (
+                (w, ", ".join(f"{k} {v}" for k, v in variant[w].items())) for w in ("watch", "bad")
+            )
+            said = (f"{name}: {why}" if name else why for name, why in variant["sources"].items())
+            lines += _facts(list(levels))
+            lines += [f"    {x}" for text in said for x in wrap(text, _WIDTH - 4)]
 
     if not rule["variants"]:
         return lines
@@ -398,13 +393,6 @@ def _merged(variants: Iterable[Json]) -> list[Json]:
     for variant, following in pairwise(merged):
         variant["advice"] = "" if variant["advice"] == following["advice"] else variant["advice"]
     return merged
-
-
-def _variant_reasons(variant: Json) -> list[str]:
-    """The parameters of a variant for each level, and where they come from."""
-    words = [(w, ", ".join(f"{k} {v}" for k, v in variant[w].items())) for w in ("watch", "bad")]
-    said = (f"{name}: {why}" if name else why for name, why in variant["sources"].items())
-    return [*_facts(words), *(f"    {x}" for text in said for x in wrap(text, _WIDTH - 4))]
 
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:

@@ -93,23 +93,24 @@ class Watcher:
         findings = (*_crashes(run), *(report.findings if report else ()))
         now = _Seen(report, crash, {_identity(f): f for f in findings}, run.data.last_step)
         self._seen[run.key] = now
-        first = seen.report is None
-        changes = [*_changes(seen, now), *(() if first else _passed(seen, now))]
+        changes = list(_changes(seen, now))
+        if seen.report is not None:
+            changes += _passed(seen, now)
+            return [Event(kind, run, finding, True) for kind, finding in changes]
 
-        return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
-
-    def _is_new(self, run: JudgedRun, finding: Finding) -> bool:
-        """Whether something in the first report of a run happened after the watch began: for an
-        end the newest write says it, for all else the time of its first row. What comes from a
-        pipe is new, with or without times."""
-        if finding.rule == CRASHED:
-            at = None if run.progress is None else run.progress.written_at
-            return at is None or at >= self._begun_at
-        since = finding.since_wall_time
-        if since is None:
-            return set(run.data.files.sources) == {PIPE}
-
-        return since >= self._begun_at
+        # Of the first report of a run only what happened after the watch began is new: the newest
+        # write tells it of an end, the time of its first row of all else. What comes from a pipe
+        # is new, with or without times.
+        progress, is_piped = run.progress, set(run.data.files.sources) == {PIPE}
+        events = []
+        for kind, finding in changes:
+            if finding.rule == CRASHED:
+                at, undated = None if progress is None else progress.written_at, True
+            else:
+                at, undated = finding.since_wall_time, is_piped
+            is_new = undated if at is None else at >= self._begun_at
+            events.append(Event(kind, run, finding, is_new))
+        return events
 
 
 def _identity(finding: Finding) -> _Id:

@@ -219,7 +219,20 @@ def _head(path: str) -> str:
 def logdir_labels(paths: Sequence[Path]) -> tuple[str, ...]:
     """Names of logdirs: that of the directory, also where the path is ``.`` or a link. Where
     another logdir has the same, its host stands in front, and the directories above it."""
-    return tuple(_distinct([_label_choices(path) for path in paths]))
+    choices = []  # of each logdir, the shortest first
+    for path in paths:
+        if isinstance(path, RemotePath):
+            host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
+            longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
+            choices.append([*(parts[-1:] or [host]), *longer, clean(str(path))])
+            continue
+        whole = path
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # the scan reports such a path
+            whole = path.resolve()
+        parts = [clean(x) for x in whole.parts if x != whole.anchor] or [clean(str(whole))]
+        choices.append(["/".join(parts[-n:]) for n in range(1, len(parts) + 1)])
+
+    return tuple(_distinct(choices))
 
 
 def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
@@ -235,15 +248,3 @@ def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
         if longer == chosen:
             return names
         chosen = longer
-
-
-def _label_choices(path: Path) -> list[str]:
-    """Possible names of a logdir, the shortest first."""
-    if isinstance(path, RemotePath):
-        host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
-        longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
-        return [parts[-1], *longer, clean(str(path))] if parts else [host, clean(str(path))]
-    with contextlib.suppress(OSError, ValueError, RuntimeError):  # the scan reports such a path
-        path = path.resolve()
-    parts = [clean(x) for x in path.parts if x != path.anchor] or [clean(str(path))]
-    return ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]

@@ -203,7 +203,14 @@ class Vitals:
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
-                holds, fact_files = _holds(files), FactFiles()
+                here = {path: kind for path, kind in files.items() if not is_remote(path)}
+                holds = look(here) if here else {}
+                for path in files.keys() - here.keys():
+                    hold = hold_on_host(path, files[path])
+                    if hold is not None:
+                        holds[path] = FileHold(*hold)
+
+                fact_files = FactFiles()
                 found = [
                     replace(
                         inspection,
@@ -217,17 +224,6 @@ class Vitals:
         except OSError:
             found = looks
         self._found.put(found)
-
-
-def _holds(files: Mapping[Path, str]) -> dict[Path, FileHold]:
-    """Who holds the files (path -> name of the format), by the processes of their host."""
-    here = {path: kind for path, kind in files.items() if not is_remote(path)}
-    found = look(here) if here else {}
-    for path in files.keys() - here.keys():
-        hold = hold_on_host(path, files[path])
-        if hold is not None:
-            found[path] = FileHold(*hold)
-    return found
 
 
 def _held(view: JudgedRun, look: _Inspection, seen_held: set[Path]) -> bool | None:

@@ -136,23 +136,19 @@ class RunIdentity:
             return None
 
         own = _attempts_before(newer, lineage)
-        elsewhere = [run for run in runs if self._shares_folder(run, source)]
+        folder, kind = source.path.parent, source.format
+        others = (run for run in runs if run is not self._run and kind in run.table.lineages)
+        elsewhere = [r for r in others if folder in {path.parent for path in r.files.by_path}]
         theirs = [run.table.lineages[source.format].branches for run in elsewhere]
         found = _continued(newer, [*own, *theirs])
         if found is None or (found == NONE and source.joined is Joined.OWN):
             return []
-        others: dict[int, RunData | None] = {NONE: None, **dict(enumerate(elsewhere, len(own)))}
-        if found in others:
-            return [([path], others[found])]
+        owners: dict[int, RunData | None] = {NONE: None, **dict(enumerate(elsewhere, len(own)))}
+        if found in owners:
+            return [([path], owners[found])]
         del own[found]
 
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
-
-    def _shares_folder(self, run: RunData, source: SourceInfo) -> bool:
-        """Whether another run has logs of the same format, and a file in the same folder."""
-        folders = {path.parent for path in run.files.by_path}
-        shares = source.path.parent in folders and source.format in run.table.lineages
-        return shares and run is not self._run
 
 
 def _goes_on(newer: Sequence[Branch], lineage: Lineage) -> bool:
@@ -262,25 +258,23 @@ def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> 
     times = Counter(b.path for b in begun)
     alone = {b.path: b for b in begun if times[b.path] == 1}
     mine = alone.get(path)
-    if mine is None:
+    if mine is None or mine.whole is None:
         return None
-    older = (b for b in alone.values() if b.rank < mine.rank)
+    begin, last, tags = mine.whole.begin, mine.whole.last, mine.columns.keys()
+    for older in alone.values():
+        theirs = older.whole
+        if older.rank >= mine.rank or theirs is None or theirs.begin != begin:
+            continue
+        side_by_side = mine.first_wall_time < older.last_wall_time  # False without times
+        if path in compared and not side_by_side:
+            continue
+        longest = max(last, theirs.last) - begin
+        near = longest > 1 and abs(last - theirs.last) <= 0.02 * longest
+        others = older.columns.keys()
+        if near and 2 * len(tags & others) > len(tags | others):
+            return older
 
-    return next((b for b in older if _coincide(mine, b, compared=path in compared)), None)
-
-
-def _coincide(branch: Branch, older: Branch, *, compared: bool) -> bool:
-    """See :func:`_coinciding`."""
-    mine, theirs = branch.whole, older.whole
-    if mine is None or theirs is None or mine.begin != theirs.begin:
-        return False
-    side_by_side = branch.first_wall_time < older.last_wall_time  # False without times
-    if compared and not side_by_side:
-        return False
-    longest = max(mine.last, theirs.last) - mine.begin
-    near = longest > 1 and abs(mine.last - theirs.last) <= 0.02 * longest
-    tags, others = branch.columns.keys(), older.columns.keys()
-    return near and 2 * len(tags & others) > len(tags | others)
+    return None
 
 
 def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool:

@@ -218,7 +218,10 @@ class Lineage:
         Where only the newest branch grew, just its new points are read.
         """
         known = self._assembled.get(tag)
-        counting = self._counting(tag)
+        # without the branches that only guess the steps of a tag which others give
+        counting, trust = self.branches, self.trust
+        exact = [] if trust.exact else [b for b in counting if not trust.guesses(b.path, tag)]
+        counting = exact if any(tag in b.columns for b in exact) else counting
         total = sum(b.count(tag) for b in counting)
         if (
             known is not None
@@ -283,13 +286,6 @@ class Lineage:
         known.total, known.taken = total, count
 
         return True
-
-    def _counting(self, tag: str) -> list[Branch]:
-        """The branches, without those that only guess the steps of a tag which others give."""
-        if self.trust.exact:
-            return self.branches
-        exact = [b for b in self.branches if not self.trust.guesses(b.path, tag)]
-        return exact if any(tag in b.columns for b in exact) else self.branches
 
     def _appended_to(self, tag: str, counting: list[Branch]) -> Branch | None:
         """The newest branch of a tag, when nothing supersedes what it logs."""

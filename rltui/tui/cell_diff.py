@@ -345,13 +345,9 @@ class _Writer:
         if codes:
             plain = wanted[:3] == _START[:3]
             self._parts.append("\x1b[0m" if plain else f"\x1b[{';'.join(codes)}m")
-        self._link(wanted.link)
+        if wanted.link != held.link:
+            self._parts.append(f"\x1b]8;;{wanted.link}\x1b\\")
         self._ink = wanted
-
-    def _link(self, wanted: str) -> None:
-        """Let what follows open this from now on."""
-        if wanted != self._ink.link:
-            self._parts.append(f"\x1b]8;;{wanted}\x1b\\")
 
     def text(self) -> str:
         """Everything, with the default style put back."""

@@ -30,7 +30,7 @@ from rltui.draw.chart.canvas import (
     path_raster,
     safe,
 )
-from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
+from rltui.draw.chart.chart_model import Chart, Continuation, Curve
 from rltui.draw.chart.trace import gap_cells, smooth
 from rltui.draw.chart.y_range import Shown, in_order
 from rltui.draw.line import (
@@ -276,7 +276,14 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         text = f" {glyphs.text(note)}"
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
-        row, arrow = _text_row(plot, limit)
+        value, scale, arrow = float(limit.value), plot.scale, ""
+        row = plot.row(value)
+        # what has no place on a log axis has none at its edges either
+        has_place = np.isfinite(value) and not (scale.log and value <= 0)
+        if row is None and limit.sought and has_place:
+            is_above = value > (10.0**scale.low if scale.log else scale.low)
+            row = 0 if is_above else canvas.height - 1
+            arrow = f"{glyphs.above if is_above else glyphs.below} "
         text = f" {arrow}{glyphs.text(safe(limit.text))}"
         width = cell_width(text)
         if row is None or not limit.text or width + 1 > canvas.width:
@@ -289,18 +296,6 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
                 canvas.text(row, begin, text + " " * gap, style(limit.token))
                 canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
-
-
-def _text_row(plot: Plot, limit: Limit) -> tuple[int | None, str]:
-    """Row of the text of a limit, None for no place, and the arrow before it."""
-    value, scale = float(limit.value), plot.scale
-    row = plot.row(value)
-    # what has no place on a log axis has none at its edges either
-    if row is not None or not limit.sought or not np.isfinite(value) or (scale.log and value <= 0):
-        return row, ""
-    if value > (10.0**scale.low if scale.log else scale.low):
-        return 0, f"{plot.glyphs.above} "
-    return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
 def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:

@@ -167,7 +167,12 @@ def y_scale(
     chart: Chart, shown: Shown, window: tuple[float, float], rows: int
 ) -> tuple[Scale, str]:
     """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
-    parts = _in_range(shown)
+    # minimum and maximum of the family are no lines of it: from 0 to 1 at every step they would
+    # flatten the line between them
+    every = [shown.line, shown.under, shown.old, *(shown.envelope or ())]
+    for other in shown.overlays:
+        every += [other.line, other.low, other.high]
+    parts = [c for c in every if c is not None and c.inside.any()]
     if not parts:
         return Scale(0.0, 1.0, rows) if chart.ends else linear_scale(0.0, 1.0, rows), ""
 
@@ -183,27 +188,14 @@ def y_scale(
     low, high = max(low, -8e307), min(high, 8e307)
     if low == high:
         return _constant(chart, low, rows), note
-    low, high = _with_limits(chart, *_around_zero(low, high))
+    # zero is in it when it is near, and no sliver beyond zero
+    if 0 <= low < _NEAR_ZERO * high or 0 < -low < _SLIVER * high:
+        low = 0.0
+    elif 0 <= -high < -_NEAR_ZERO * low or 0 < high < -_SLIVER * low:
+        high = 0.0
+    low, high = _with_limits(chart, low, high)
 
     return (end_scale if chart.ends else linear_scale)(low, high, rows), note
-
-
-def _in_range(shown: Shown) -> list[DotColumns]:
-    """The lines that the y range holds. Minimum and maximum of the family are none: from 0 to 1 at
-    every step they would flatten the line between them."""
-    every = [shown.line, shown.under, shown.old, *(shown.envelope or ())]
-    for other in shown.overlays:
-        every += [other.line, other.low, other.high]
-    return [c for c in every if c is not None and c.inside.any()]
-
-
-def _around_zero(low: float, high: float) -> tuple[float, float]:
-    """The range with zero included when it is near, and without a sliver beyond zero."""
-    if 0 <= low < _NEAR_ZERO * high or 0 < -low < _SLIVER * high:
-        return 0.0, high
-    if 0 <= -high < -_NEAR_ZERO * low or 0 < high < -_SLIVER * low:
-        return low, 0.0
-    return low, high
 
 
 def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:

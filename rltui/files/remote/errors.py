@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
 
 from rltui.core.address import spelled_out
 from rltui.core.secrets import without_secrets
@@ -41,9 +40,18 @@ class RangeError(OSError):
 _OF_ASYNCIO = "Connect call failed"
 
 
+#: Causes of an error that are looked at: they may lead back to it.
+_MOST_CAUSES = 8
+
+
 def translated(error: Exception) -> OSError:
     """Convert an error of a library to one of ours, FileNotFoundError or PermissionError."""
-    causes = list(_causes(error))
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and len(causes) < _MOST_CAUSES:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+
     statuses = {s for c in causes if (s := _http_status(c))}
     if statuses & _THROTTLED or any(_THROTTLES.search(str(c)) for c in causes):
         return ThrottledError(errno.EBUSY, "the server asks for fewer requests")
@@ -76,15 +84,6 @@ def redacted(text: str) -> str:
     """A text with everything removed that looks like a secret, cleaned and cut."""
     text = clean(without_secrets(text))
     return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, at most 8."""
-    for _ in range(8):
-        if error is None:
-            return
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _is_cut_off(error: BaseException) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rltui.core.record import record
@@ -100,8 +100,19 @@ def choices_of(suggestions: Suggestions) -> Choices:
     runs: dict[Path, Suggestion] = {}
 
     for place in several:
-        for run in _single_runs(place):
-            runs.setdefault(run.path, run)
+        # each run once, by its newest log; a database as one
+        stored = Counter(log.path for log in place.newest if log.part)
+        directories = {g.directory for g in place.newest if g.belonging is Belonging.DIRECTORY}
+        for log in place.newest:
+            path = log.path
+            if log.belonging is Belonging.DIRECTORY:
+                if not directories.isdisjoint(parents_of(log.directory)):
+                    continue  # part of the run above
+                path = place.path / log.directory
+            if path not in runs:
+                one = place._replace(path=path, runs=stored.get(path, 1), formats=(log.kind,))
+                one = one._replace(modified=log.modified, partial=False, newest=(), writers=())
+                runs[path] = one._replace(single=True, title="" if log.part else log.title)
     places_too = sum(runs.pop(s.path).runs for s in places if s.path in runs)
     listed = sorted(runs.values(), key=lambda s: -s.modified)
     outer = [
@@ -110,25 +121,6 @@ def choices_of(suggestions: Suggestions) -> Choices:
     total = max(sum(s.runs for s in outer) - places_too, sum(s.runs for s in listed))
 
     return Choices((*places, *listed), total, any(s.partial for s in outer))
-
-
-def _single_runs(place: Suggestion) -> Iterator[Suggestion]:
-    """Each run of a place once, by its newest log; a database as one."""
-    stored = Counter(log.path for log in place.newest if log.part)
-    directories = {log.directory for log in place.newest if log.belonging is Belonging.DIRECTORY}
-    done: set[Path] = set()
-
-    for log in place.newest:
-        path = log.path
-        if log.belonging is Belonging.DIRECTORY:
-            if not directories.isdisjoint(parents_of(log.directory)):
-                continue  # part of the run above
-            path = place.path / log.directory
-        if path not in done:
-            done.add(path)
-            one = place._replace(path=path, runs=stored.get(path, 1), formats=(log.kind,))
-            one = one._replace(modified=log.modified, partial=False, newest=(), writers=())
-            yield one._replace(single=True, title="" if log.part else log.title)
 
 
 def suggestion_entries(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from rltui.core.level import Level
 from rltui.draw.line import (
@@ -12,7 +11,6 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     Block,
-    Line,
     badge_span,
     fit_line,
     longest,
@@ -60,7 +58,16 @@ def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
         lines.append([badge, (found.words, STRONG)])
     above: Cells = {head: (head, MUTED) for head in heads}
     lines.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
-    lines += [_device_line(d, heads, columns, view) for d in devices]
+    for device in devices:
+        badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
+        cells: Cells = {"name": (device.name, TEXT)}
+        for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
+            shown = numbers.short(value) if math.isfinite(value) else ""
+            cells[head] = shown, _UNSURE if n in device.odd else STRONG
+        if device.behind > 0:
+            look = _UNSURE if device.is_silent else MUTED
+            cells["behind"] = numbers.duration(device.behind), look
+        lines.append(columns.line([badge], cells))
     rest = [d for d in found.devices if d not in devices]
     if rest:
         alike = "" if any(d.is_odd for d in rest) else ", like the others"
@@ -72,16 +79,3 @@ def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
     """The odd ones and the first of the others, in order."""
     chosen = sorted(devices, key=lambda d: not d.is_odd)[:count]
     return tuple(d for d in devices if d in chosen)
-
-
-def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
-    """Badge, name and values; where some device is silent how old its newest row is."""
-    badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
-    cells: Cells = {"name": (device.name, TEXT)}
-    for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
-        shown = numbers.short(value) if math.isfinite(value) else ""
-        cells[head] = shown, _UNSURE if n in device.odd else STRONG
-    if device.behind > 0:
-        look = _UNSURE if device.is_silent else MUTED
-        cells["behind"] = numbers.duration(device.behind), look
-    return columns.line([badge], cells)

@@ -109,11 +109,17 @@ class BatchEncoder:
                     yield "items", codec.dump_json({"restart": piece.step}), b""
                     continue
                 about, columns = pack_columns(piece)
-                head = self._with_tags(about, piece.tags)
-                if head is None:
-                    missing[f"rows of {len(piece.tags):,} metrics"] = None
-                else:
-                    yield "items", head, columns
+                tags, number = piece.tags, self._tables.get(piece.tags)
+                if number is not None:
+                    yield "items", codec.dump_json({**about, "table": number}), columns
+                    continue
+                head = codec.dump_json({**about, "tags": list(tags)})
+                if len(tags) > MOST_TAGS or len(head) > MOST_PAYLOAD - 2 * PART_BYTES:
+                    missing[f"rows of {len(tags):,} metrics"] = None
+                    continue
+                if self._room.takes(tags):
+                    self._tables[tags] = len(self._tables)
+                yield "items", head, columns
         for text in batch.texts:
             if len(text.text) > MOST_TEXT:
                 missing[f"the end of a text of {len(text.text):,} characters"] = None
@@ -122,18 +128,6 @@ class BatchEncoder:
                 codec.dump_json(codec.plain(text._replace(text=text.text[:MOST_TEXT]))),
                 b"",
             )
-
-    def _with_tags(self, about: dict[str, object], tags: tuple[str, ...]) -> bytes | None:
-        """The description of a block as JSON; None where it has too many tags, or too long ones."""
-        number = self._tables.get(tags)
-        if number is not None:
-            return codec.dump_json({**about, "table": number})
-        head = codec.dump_json({**about, "tags": list(tags)})
-        if len(tags) > MOST_TAGS or len(head) > MOST_PAYLOAD - 2 * PART_BYTES:
-            return None
-        if self._room.takes(tags):
-            self._tables[tags] = len(self._tables)
-        return head
 
 
 class _FrameBuilder:
@@ -278,7 +272,12 @@ def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
         about["narrow"] = np.flatnonzero(narrow).tolist() if not narrow.all() else True
         parts.append(_shuffled(values[:, narrow].astype("<f4").T))
         values = values[:, ~narrow]
-        digits = _digits(values)
+        # number of decimals with which integers hold each column without loss; -1 for none
+        digits = np.full(values.shape[1], -1)
+        for count in _DIGITS:
+            left = np.flatnonzero(digits < 0)
+            left = left[_is_decimal(values[:_GLANCE, left], count)]
+            digits[left[_is_decimal(values[:, left], count)]] = count
         if (digits >= 0).any():
             about["digits"] = digits.tolist()
             parts.append(_shuffled(_scaled(values, digits).T))
@@ -362,16 +361,6 @@ def _narrow(values: _Array) -> NDArray[np.bool_]:
         back = values.astype("<f4").astype("<f8")
     same: NDArray[np.bool_] = (_bits(back) == _bits(values)).all(axis=0)
     return same
-
-
-def _digits(values: _Array) -> _Array:
-    """(m,) number of decimals with which integers hold each column without loss; -1 for none."""
-    digits = np.full(values.shape[1], -1)
-    for count in _DIGITS:
-        left = np.flatnonzero(digits < 0)
-        left = left[_is_decimal(values[:_GLANCE, left], count)]
-        digits[left[_is_decimal(values[:, left], count)]] = count
-    return digits
 
 
 def _is_decimal(values: _Array, digits: int) -> NDArray[np.bool_]:

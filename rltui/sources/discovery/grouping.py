@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from rltui.core.batch import Joined
-from rltui.core.block import Block
+from rltui.core.block import blocks_in
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
@@ -123,7 +123,12 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
     for file in files:
         where, order = file.directory, rank[file.kind]
         if file.belonging is Belonging.DIRECTORY:
-            unit = directories.setdefault(where, Unit(where, _titled(file), [], order))
+            # the title that a tracker gives stands for what the tracker calls its directories
+            above = where
+            while file.title and is_nameless(above.rpartition("/")[2]):
+                above = above.rpartition("/")[0]
+            name = where if above == where else f"{above}/{file.title}".lstrip("/")
+            unit = directories.setdefault(where, Unit(where, name, [], order))
             unit.files.append(file)
             unit.rank = min(unit.rank, order)
             continue
@@ -142,16 +147,6 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
             named.append(unit)
 
     return [*directories.values(), *named]
-
-
-def _titled(file: LogFile) -> str:
-    """Name of a run that is a directory: the title that a tracker gives stands for what the tracker
-    calls its directories."""
-    name = file.directory
-    while file.title and is_nameless(name.rpartition("/")[2]):
-        name = name.rpartition("/")[0]
-    nameless = file.title and name != file.directory
-    return f"{name}/{file.title}".lstrip("/") if nameless else file.directory
 
 
 def joined(found: Sequence[Unit]) -> list[Unit]:
@@ -404,7 +399,7 @@ def _role_of(head: bytes, form: Format) -> _Role | str:
         return _Role.HPARAMS
 
     decoded = form.decoder().feed(head)
-    tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
+    tags = {t for block in blocks_in(decoded.items) for t in block.tags}
     if not tags:
         return _Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else _Role.EMPTY
     return tags.pop() if len(tags) == 1 else _Role.RUN

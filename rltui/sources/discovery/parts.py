@@ -224,7 +224,12 @@ def _chained(crowd: Sequence[_Part], opening: Open) -> None:
         surely = len(before) == 1
         head.unit.go_on(part.unit, mine.first, surely=surely)
         if surely:
-            head.rename(_in_common(head.unit.stem, part.unit.stem))
+            # the whole words with which two names begin, without a part of a date
+            stems = head.unit.stem, part.unit.stem
+            begin = shared_start(stems)
+            if any(stem.removeprefix(begin)[:1].isalnum() for stem in stems):
+                begin = _WORD.sub("", begin)
+            head.rename(_DATE.sub("", begin).rstrip("._- ") or head.unit.stem)
 
 
 def _akin(part: _Part, other: _Part) -> bool:
@@ -233,15 +238,6 @@ def _akin(part: _Part, other: _Part) -> bool:
     mine, theirs = part.unit.stem, other.unit.stem
     needed = min(_ALIKE, len(mine), len(theirs))
     return part.unit.names_directory or mine[:needed] == theirs[:needed]
-
-
-def _in_common(stem: str, other: str) -> str:
-    """The whole words with which two names begin, without a part of a date; the first name where
-    that is nothing."""
-    begin = shared_start((stem, other))
-    if any(name.removeprefix(begin)[:1].isalnum() for name in (stem, other)):
-        begin = _WORD.sub("", begin)
-    return _DATE.sub("", begin).rstrip("._- ") or stem
 
 
 def _of_one_id(found: list[Unit]) -> list[Unit]:

@@ -252,14 +252,6 @@ class Walk:
         """Whether to search a directory."""
         return PRUNED.fullmatch(entry.name) is None
 
-    def _is_kernel(self, path: Path, device: int) -> bool:
-        """Whether a link or a mount leads into the kernel, whose files may have no end."""
-        known = self._kernel.get(device)
-        if known is None:
-            inside = not is_remote(path) and Mounts().kind_of(path) in KERNEL
-            known = self._kernel[device] = inside
-        return known
-
     def _claim(self, found: Found) -> Format | None:
         """The format that claims a file of a fitting name. Raises OSError."""
         found.directory.opened[_suffix(found.path.name)] += 1
@@ -298,7 +290,11 @@ class Walk:
             if self._was_seen(status):
                 return None
             self._note_seen(status)
-            if within and self._is_kernel(path, status.st_dev):
+            device = status.st_dev
+            if within and device not in self._kernel:
+                inside = not is_remote(path) and Mounts().kind_of(path) in KERNEL
+                self._kernel[device] = inside
+            if within and self._kernel[device]:  # by a link or a mount: its files may have no end
                 return None
             entries = self._entries(path)
         except OSError as error:
@@ -319,7 +315,12 @@ class Walk:
             if not entry.is_dir():
                 if entry.is_symlink() and not self._follows_files:
                     self._linked_files.append((directory, entry))
-                elif not self._is_no_log(path, entry):
+                elif is_tracker_log(path):  # it may say what of another log is missing
+                    status = entry.stat()
+                    if not self._was_seen(status):
+                        self._note_seen(status)
+                        self.tree.note_dropped(path, status)
+                elif not is_leaving(entry.name):
                     self._sort(directory, path, entry)
             elif directory.depth < self.most_depth and self._enters(entry):
                 child = f"{name}/{entry.name}" if name else entry.name
@@ -349,30 +350,16 @@ class Walk:
             self.tree.refuse(path, _ELSEWHERE)
             return
         status = entry.stat()
-        if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
-            self._log_or_store(Found(directory, path, status, forms), trackers)
+        if not stat.S_ISREG(status.st_mode) or self._was_seen(status):
+            return
 
-    def _is_no_log(self, path: Path, entry: Entry) -> bool:
-        """Whether the name of a file says that it is no log; a tracker's own may say what of
-        another log is missing."""
-        if is_tracker_log(path):
-            status = entry.stat()
-            if not self._was_seen(status):
-                self._note_seen(status)
-                self.tree.note_dropped(path, status)
-            return True
-        return is_leaving(entry.name)
-
-    def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
-        """Add a regular file whose name fits some formats or ``trackers``."""
-        path, walker = found.path, self._walker
         here = () if is_remote(path) else trackers
         tracker = next((t for t in here if walker.stores.claims(t, path)), None)
         if tracker is not None:
-            self._note_seen(found.status)
-            self._store(path, found.directory.name, tracker, within=True)
-        elif found.forms:
-            self._file(found)
+            self._note_seen(status)
+            self._store(path, directory.name, tracker, within=True)
+        elif forms:
+            self._file(Found(directory, path, status, forms))
         else:
             names = " or ".join(t.name for t in trackers)
             self.tree.refuse(path, f"is no database of {names}, or damaged")
