@@ -148,7 +148,18 @@ class Naming:
 
     def _short_names(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
         """The first folder of each run, or its path; two runs may have the same."""
-        told = _telling_parts(keys)
+        # without the first directories, if many frameworks give them the same name; whole where
+        # only a number would be left, or what another run is called
+        told = {}
+        for key in keys:
+            parts = key.name.split("/")
+            while len(parts) > 1 and is_nameless(parts[0]):
+                parts = parts[1:]
+            told[key] = "/".join(parts)
+        unclear = len({(k.logdir, part) for k, part in told.items()}) < len(told)
+        if unclear or any(part.isdecimal() for part in told.values()):
+            told = {key: key.name for key in keys}
+
         count = Counter(told.values())
         paths = {}
         for key, part in told.items():
@@ -189,21 +200,6 @@ def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -
         for item, known in names.items()
         if any(text == name or (globs and fnmatchcase(name, text)) for name in known)
     ]
-
-
-def _telling_parts(keys: Collection[RunKey]) -> dict[RunKey, str]:
-    """The path of each run without the first directories, if many frameworks give them the same
-    name; the whole path where only a number would be left, or what another run is called."""
-    parts = {}
-    for key in keys:
-        rest = key.name.split("/")
-        while len(rest) > 1 and is_nameless(rest[0]):
-            rest = rest[1:]
-        parts[key] = "/".join(rest)
-    unclear = len({(k.logdir, p) for k, p in parts.items()}) < len(parts)
-    if unclear or any(part.isdecimal() for part in parts.values()):
-        return {key: key.name for key in keys}
-    return parts
 
 
 def _is_logdir(key: RunKey) -> bool:

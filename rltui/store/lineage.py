@@ -236,7 +236,13 @@ class Lineage:
         series = self._sharing(series)
         if known is not None:
             series = series.with_history(known.series)
-        branch = self._appended_to(tag, counting)
+        # the newest branch of the tag, when nothing supersedes what it logs
+        branch = None
+        for newest in () if self.copies else reversed(counting):
+            if tag in newest.columns:
+                branch = newest
+            if branch is not None or newest.declared_start is not None:
+                break
         taken = 0 if branch is None else branch.count(tag)
         self._assembled[tag] = _Assembled(self._structure, series, total, branch, taken)
 
@@ -286,18 +292,6 @@ class Lineage:
         known.total, known.taken = total, count
 
         return True
-
-    def _appended_to(self, tag: str, counting: list[Branch]) -> Branch | None:
-        """The newest branch of a tag, when nothing supersedes what it logs."""
-        if self.copies:
-            return None
-        for branch in reversed(counting):
-            if tag in branch.columns:
-                return branch
-            if branch.declared_start is not None:
-                return None
-
-        return None
 
     def _assemble(self, tag: str, counting: list[Branch]) -> Series:
         """The points that count: from the newest branch to the oldest, cut where it supersedes

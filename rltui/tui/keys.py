@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
@@ -300,7 +301,12 @@ def keys_of(config: Config) -> tuple[Key, ...]:
             key = replace(key, keys=tuple(own), shown=shown, footer_key=own[0] if own else "")
         if key.keys:
             table.append(key)
-    key_map(table)
+    taken: dict[tuple[str, str], str] = {}  # by screen and key
+    for key in table:
+        for name, screen in product(key.keys, key.where):
+            other = taken.setdefault((screen, name), key.action)
+            if other != key.action:
+                raise UsageError(f"key {name!r} starts both {other!r} and {key.action!r}")
 
     return tuple(table)
 
@@ -308,18 +314,6 @@ def keys_of(config: Config) -> tuple[Key, ...]:
 def keys_for(screen: str, table: Iterable[Key] = KEYS) -> list[Key]:
     """The keys that work on ``screen``, in table order."""
     return [k for k in table if screen in k.where]
-
-
-def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
-    """(screen, key) -> action. Raises UsageError when two actions share a key on one screen."""
-    found: dict[tuple[str, str], str] = {}
-    for key in table:
-        for name in key.keys:
-            for screen in key.where:
-                other = found.setdefault((screen, name), key.action)
-                if other != key.action:
-                    raise UsageError(f"key {name!r} starts both {other!r} and {key.action!r}")
-    return found
 
 
 @lru_cache(maxsize=64)

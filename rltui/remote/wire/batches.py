@@ -92,7 +92,22 @@ class BatchEncoder:
                 builder = _FrameBuilder()
             builder.add(name, head, columns)
         record = codec.record_of(replace(batch, items=(), texts=()))
-        _leave_out(record, batch, missing)
+        if len(batch.hparams) > codec.MOST_SETTINGS:
+            del record["hparams"]
+            missing[_SPARE["hparams"]] = None
+        large = [name for name in _SPARE if name in record]
+        sizes = {name: len(codec.dump_json({name: record[name]})) for name in large}
+        while sum(sizes.values()) > MOST_PAYLOAD - PART_BYTES:
+            largest = max(sizes, key=lambda name: sizes[name])
+            del sizes[largest], record[largest]
+            missing[_SPARE[largest]] = None
+        if missing:
+            message = f"too large for the connection, and left out: {first_of([*missing])}"
+            note = Note(batch.source.path, None, Level.WATCH, message)
+            known = record.get("notes", [])
+            assert isinstance(known, list)
+            record["notes"] = [*known, codec.plain(note)]
+
         end = builder.frame(Kind.BATCH, record)
         if len(end.record) + len(end.columns) > MOST_PAYLOAD:
             yield builder.frame(Kind.PART, {})
@@ -149,24 +164,6 @@ class _FrameBuilder:
         texts = [codec.dump_json(record)[1:-1]] if record else []
         texts += [b'"%b":[%b]' % (n.encode(), b",".join(x)) for n, x in self._lists.items()]
         return Frame(kind, b"{%b}" % b",".join(texts), b"".join(self._columns))
-
-
-def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]) -> None:
-    """Remove from a record what would make it too large, and add a note about what is missing."""
-    if len(batch.hparams) > codec.MOST_SETTINGS:
-        del record["hparams"]
-        missing[_SPARE["hparams"]] = None
-    sizes = {name: len(codec.dump_json({name: record[name]})) for name in _SPARE if name in record}
-    while sum(sizes.values()) > MOST_PAYLOAD - PART_BYTES:
-        largest = max(sizes, key=lambda name: sizes[name])
-        del sizes[largest], record[largest]
-        missing[_SPARE[largest]] = None
-    if missing:
-        message = f"too large for the connection, and left out: {first_of([*missing])}"
-        note = Note(batch.source.path, None, Level.WATCH, message)
-        known = record.get("notes", [])
-        assert isinstance(known, list)
-        record["notes"] = [*known, codec.plain(note)]
 
 
 def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:

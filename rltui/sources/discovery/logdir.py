@@ -284,7 +284,21 @@ class RunFinder:
 
         key = next((o for o in owners if o is not None), None)
         if key is None:
-            key = self._new_key(number, logdir, unit, alone=alone)
+            first, wanted = unit.files[0], unit.shown_name
+            if first.belonging is Belonging.DIRECTORY and first.title:
+                path, names = logdir / first.directory, [wanted, clean(first.directory)]
+                identity = str(path)
+            elif first.belonging is Belonging.DIRECTORY:
+                path, names = logdir / unit.name, [wanted, f"{wanted}/"]
+                identity = str(path)
+            else:
+                whole = wanted
+                if not first.title:
+                    whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
+                path, names = first.path, [wanted, whole] if alone else [whole]
+                identity = str(first.key)
+            key = RunKey(number, self._name(number, identity, *names))
+            self._paths[key] = path
         else:  # what was rotated since then has been read
             unit.files = [f for f in unit.files if f.begin >= 0 or f.key in self._owners]
             for file in unit.files:
@@ -302,25 +316,6 @@ class RunFinder:
     def _opening(self, file: LogFile) -> Opening | None:
         assert file.format is not None
         return self._walker.heads.opening(file.path, file.format)
-
-    def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
-        first, wanted = unit.files[0], unit.shown_name
-        if first.belonging is Belonging.DIRECTORY and first.title:
-            path, names = logdir / first.directory, [wanted, clean(first.directory)]
-            identity = str(path)
-        elif first.belonging is Belonging.DIRECTORY:
-            path, names = logdir / unit.name, [wanted, f"{wanted}/"]
-            identity = str(path)
-        else:
-            whole = wanted
-            if not first.title:
-                whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
-            path, names = first.path, [wanted, whole] if alone else [whole]
-            identity = str(first.key)
-
-        key = RunKey(number, self._name(number, identity, *names))
-        self._paths[key] = path
-        return key
 
     def _name(self, number: int, identity: str, *wanted: str) -> str:
         """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
