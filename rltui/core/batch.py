@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from rltui.core.block import Block, blocks_in
+from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.record import record
 
@@ -259,6 +259,11 @@ class Batch:
     media: tuple[MediaPlace, ...] = ()
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> list[Block]:
         """The blocks among the items, in file order."""
-        return tuple(blocks_in(self.items))
+        return blocks_in(self.items)
+
+
+def blocks_in(items: Iterable[object]) -> list[Block]:
+    """The blocks among items, in file order."""
+    return [item for item in items if isinstance(item, Block)]

@@ -7,8 +7,6 @@ single tag (m = 1) instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,8 +61,3 @@ class Block:
         """Bytes held by the arrays."""
         held = self.steps.nbytes + self.wall_times.nbytes + self.values.nbytes
         return int(held + (self.absent.nbytes if self.absent is not None else 0))
-
-
-def blocks_in(items: Iterable[object]) -> list[Block]:
-    """The blocks among the items of a log, in file order."""
-    return [item for item in items if isinstance(item, Block)]

@@ -152,6 +152,11 @@ def _condition(node: Node, known: Known) -> Condition:
         node.complain(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
     if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
         node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
+    _check_numbers(node, parts)
+    return Condition(text, node.line, parts)
+
+
+def _check_numbers(node: Node, parts: Parts) -> None:
     if parts["count"] and not int(parts["count"]):
         node.fail("0 rows have no value")
     if parts["steps"] and parts["sign"] is parts["low"]:  # both None
@@ -162,8 +167,6 @@ def _condition(node: Node, known: Known) -> Condition:
     if parts["low"] and float(parts["low"]) > float(parts["high"] or 0):
         low, high = ends
         node.fail(f"no number is between {low} and {high}: write 'between {high} and {low}'")
-
-    return Condition(text, node.line, parts)
 
 
 # -- judging -------------------------------------------------------------------------------

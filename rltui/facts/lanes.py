@@ -77,27 +77,20 @@ def lanes(run: JudgedRun) -> tuple[Lane, ...]:
     families = _families(run, found)
     out: list[Lane] = []
     for name in ORDER:
-        kind = next(k for k in lane_knowledge().lanes if k.lane == name)
-        own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
-        timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
-        shares = [t.share for t in timers if np.isfinite(t.share)]
-        idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
-        busy = sum(shares) if shares else np.nan
-        busy = 1 - newest(run, idle) if idle else busy
-        lane = Lane(name, busy, idle, tuple(timers))
+        lane = _lane(run, found, name, families)
         if name == WAITING:
             # lanes with nothing to do wait; a trainer does so only where its waits are not known
             waits = lane.busy
-            others = {
+            shares = {
                 other.idle: 1 - other.busy
                 for other in out
                 if other.idle and not (other.name == TRAINER and waits >= 0)
             }
             blank = np.nan, np.nan, "", np.nan
-            timers += [
-                Timer(tag, share * found.length, share, *blank) for tag, share in others.items()
+            idle = [
+                Timer(tag, share * found.length, share, *blank) for tag, share in shares.items()
             ]
-            lane = lane._replace(timers=tuple(timers))
+            lane = lane._replace(timers=(*lane.timers, *idle))
         if lane.timers or lane.idle:
             out.append(lane)
     return tuple(out)
@@ -115,6 +108,16 @@ def _families(run: JudgedRun, found: Anatomy) -> _Families:
             stem = (lane, tag[: stat.start()] if stat else tag)
             families.setdefault(stem, {})[stat[1] if stat else "mean"] = tag
     return families
+
+
+def _lane(run: JudgedRun, found: Anatomy, name: str, families: _Families) -> Lane:
+    kind = next(k for k in lane_knowledge().lanes if k.lane == name)
+    own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
+    timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
+    shares = [t.share for t in timers if np.isfinite(t.share)]
+    idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
+    busy = sum(shares) if shares else np.nan
+    return Lane(name, 1 - newest(run, idle) if idle else busy, idle, tuple(timers))
 
 
 def _timer(run: JudgedRun, found: Anatomy, tags: dict[str, str]) -> Timer:

@@ -249,14 +249,7 @@ def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
 def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
     """Check lines of a story: settings that are likely causes, what stands out, and the rest."""
     jumped = None if story.setting is None else story.setting.tag
-    causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
-    for item in story.checks:
-        if item.tag is None:
-            continue
-        is_cause = item.leads and item.is_setting and item.tag != jumped
-        (causes if is_cause else first if item.first else rest).append(item)
-    if rest and not (causes or first or rest[0].answer):
-        first.append(rest.pop(0))
+    causes, first, rest = _by_rank(story, jumped)
     missing = [item.title for item in story.checks if item.tag is None]
 
     blamed = (_item_words(item, item.hint, badge_of) for item in causes)
@@ -269,6 +262,22 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
         Part.CHECK_FIRST: sentences.listed(asked),
         Part.THEN: sentences.listed(then),
     }
+
+
+def _by_rank(
+    story: Story, jumped: str | None
+) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
+    """Sort the logged items: settings that are likely causes, but for the one that jumped; what to
+    check first; and then."""
+    causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
+    for item in story.checks:
+        if item.tag is None:
+            continue
+        is_cause = item.leads and item.is_setting and item.tag != jumped
+        (causes if is_cause else first if item.first else rest).append(item)
+    if rest and not (causes or first or rest[0].answer):
+        first.append(rest.pop(0))
+    return causes, first, rest
 
 
 def _item_words(item: CheckItem, remark: str, badge_of: BadgeOf) -> str:

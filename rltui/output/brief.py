@@ -50,7 +50,7 @@ def brief_of(
     names: Iterable[str],
     *,
     whole: bool = True,
-    skipped: bool = False,
+    skipped: bool,
 ) -> Json:
     """The document of runs that have these entries and names; ``whole``: of all that there are;
     ``skipped``: see :func:`brief_document`."""

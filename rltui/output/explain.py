@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import Any
 
@@ -68,13 +68,7 @@ def explain_document(
     found = catalogue.explain(name, framework)
     nameless = not found.tags and all(info.metric is None for _, info in found.own)
     if found.metric is None and nameless and name not in {*known, *symptoms()}:
-        # the title on screen of a metric, rule or symptom stands for it
-        titled = chain(
-            ((s.title, s.id) for s in symptoms().values()),
-            ((t, r.id) for r in known.values() for t in (r.title, *(v.title for v in r.variants))),
-            ((m.title, key) for key, m in catalogue.metrics.items()),
-        )
-        name = next((key for title, key in titled if title.lower() == name.lower()), name)
+        name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
 
     line = _line(catalogue, name, framework)
@@ -96,6 +90,16 @@ def explain_document(
         document["unread"] = None if read else why_unread(name)
 
     return document
+
+
+def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
+    """The metric key, rule or symptom whose title on screen is ``name``; else ``name``."""
+    titles = chain(
+        ((s.title, s.id) for s in symptoms().values()),
+        ((t, r.id) for r in rules.values() for t in (r.title, *(v.title for v in r.variants))),
+        ((m.title, key) for key, m in catalogue.metrics.items()),
+    )
+    return next((key for title, key in titles if title.lower() == name.lower()), name)
 
 
 def _line(catalogue: Catalogue, line: str, framework: str | None) -> Json:
@@ -325,24 +329,26 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> li
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
 
+    return lines + _facts(_tag_facts(group, f" ({kinds})" if kinds else "", rules, reasons))
+
+
+def _tag_facts(
+    group: list[Json], kinds: str, rules: Mapping[str, str], reasons: bool
+) -> Iterator[tuple[str, str]]:
     names = [x["framework"] for x in group if x["framework"] != GENERIC]
-    names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
-    facts = [("holds for", ", ".join(names))]
+    names += [f"no known framework{kinds}"] if len(names) < len(group) else []
+    yield "holds for", ", ".join(names)
     if not reasons:
         patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
-        facts.append(("matched by", ", ".join(patterns)))
+        yield "matched by", ", ".join(patterns)
 
+    yield "better", _BETTER[group[0]["direction"]]
+    yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
-    facts += [
-        ("better", _BETTER[entry["direction"]]),
-        ("guessed", sentences.GUESSED if entry["guessed"] else ""),
-        ("judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"),
-    ]
+    yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
     if reasons:
-        facts += [("matched by", x["matched_by"]) for x in group]
-        facts.append(("source", entry["source"]))
-
-    return lines + _facts(facts)
+        yield from (("matched by", x["matched_by"]) for x in group)
+        yield "source", group[0]["source"]
 
 
 def _rule_lines(rule: Json, reasons: bool) -> list[str]:

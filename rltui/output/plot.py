@@ -123,11 +123,7 @@ def plot_text(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> str:
         plotext.limitsize(False, False)  # the requested size, even without a terminal
         height = max(_LEAST_HEIGHT, options.height - legend.count("\n"))
         plotext.plotsize(options.width, height)
-        series = having[0].shown(tag)
-        axis = axis_of(having[0], series, options.axis)
-        rows = "row" if {r.step_word for r in having} == {"row"} else "step"
-        counted = _AXIS_WORDS.get(options.axis, rows if options.axis == "step" else axis.unit)
-        about = against_words(axis, series) or tag
+        about, counted = _axis_words(having, tag, options)
         plotext.title(f"{unit.title}{f' ({unit.unit})' if unit.unit else ''}   {about}")
         _draw(plotext, drawn, many)
 
@@ -149,6 +145,15 @@ def plot_text(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> str:
         plotext.clear_figure()
 
     return text.rstrip("\n") + "\n" + _left_out(drawn)
+
+
+def _axis_words(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> tuple[str, str]:
+    """Words of the title beside the name of the metric, and the label of the x axis."""
+    series = runs[0].shown(tag)
+    axis = axis_of(runs[0], series, options.axis)
+    rows = "row" if {r.step_word for r in runs} == {"row"} else "step"
+    counted = _AXIS_WORDS.get(options.axis, rows if options.axis == "step" else axis.unit)
+    return against_words(axis, series) or tag, counted
 
 
 def _plotext() -> Any:

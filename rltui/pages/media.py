@@ -49,7 +49,7 @@ from rltui.facts.media import Pixels, pixels_of, read_media
 from rltui.pages.run.header import run_header
 from rltui.session import JudgedRun, Session
 from rltui.store.media import Kept, MediaKey
-from rltui.tui.keys import MEDIA, Key
+from rltui.tui.keys import MEDIA, Key, next_of
 from rltui.tui.screen import LEAST, BackgroundReading, ShellScreen
 from rltui.tui.shell import shell_of
 from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
@@ -354,7 +354,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
         """Show the next tag, or the one before, at about the same step."""
         keys, key = self._run.data.media.keys, self._media.key
         if key in keys:
-            self._media.show(self._run, keys[(keys.index(key) + by) % len(keys)])
+            self._media.show(self._run, next_of(keys, key, by))
             self.update()
 
     def action_bands(self) -> None:

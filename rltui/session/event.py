@@ -90,7 +90,16 @@ class Watcher:
         seen = self._seen.get(run.key, _Seen())
         if seen.report is report and seen.crash is crash:
             return []
-        findings = (*_crashes(run), *(report.findings if report else ()))
+        findings = list(report.findings) if report else []
+        if crash is not None:  # the end of a run that crashed or was cancelled, as a finding
+            last = run.data.last_step
+            facts: Numbers = {"reason": crash.reason, "line": crash.line}
+            evidence = Evidence("how it ended", None, None, last or 0, last or 0, facts)
+            end = Finding(
+                CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
+                last, None, None, evidence, None, crash.advice,
+            )  # fmt: skip
+            findings.insert(0, end)
         now = _Seen(report, crash, {_identity(f): f for f in findings}, run.data.last_step)
         self._seen[run.key] = now
         changes = list(_changes(seen, now))
@@ -144,23 +153,6 @@ def _passed(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
             continue
         if last is not None and since > last:
             yield EventKind.RESOLVED, finding
-
-
-def _crashes(run: JudgedRun) -> list[Finding]:
-    """The end of a run that crashed or was cancelled, as a finding."""
-    crash, last = run.verdict.crash, run.data.last_step
-    if crash is None:
-        return []
-    step = 0 if last is None else last
-    facts: Numbers = {"reason": crash.reason, "line": crash.line}
-    evidence = Evidence("how it ended", None, None, step, step, facts)
-
-    return [
-        Finding(
-            CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
-            last, None, None, evidence, None, crash.advice,
-        )
-    ]  # fmt: skip
 
 
 def _fires(finding: Finding) -> bool:

@@ -106,8 +106,13 @@ def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
             facts.why += f" in {watched:,} of {known:,} directories, the others are polled"
     files = [f.path for r in found.runs for f in r.files]
     facts.unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
-    # the first trouble of each of the first files near its beginning
-    for file in [f for run in found.runs for f in run.files][:_LOOKED_INTO]:
+    facts.not_read += _lost_lines(found.runs, options)
+
+
+def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
+    """The first trouble of each of the first files near its beginning."""
+    lost = []
+    for file in [f for run in runs for f in run.files][:_LOOKED_INTO]:
         if file.format is None or file.format.document:
             continue
         try:
@@ -116,8 +121,9 @@ def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
         except OSError:
             continue
         notes = file.format.decoder(options, file.path).feed(head).notes
-        lost = (Note(file.path, *note) for note in notes if note.level >= Level.WATCH)
-        facts.not_read += tuple(lost)[:1]
+        lost += [Note(file.path, *note) for note in notes if note.level >= Level.WATCH][:1]
+
+    return tuple(lost)
 
 
 def _find(facts: LogdirFacts, path: Path, options: Options) -> Discovery:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
@@ -93,8 +93,22 @@ class Naming:
                 self._wanted |= {*called(self._chosen, {k: self.names_of(k) for k in self._names})}
 
     def _add(self, keys: Collection[RunKey]) -> None:
-        if not all(key in self._names for key in keys):
-            self._names = self._unique_names((*self._names, *keys))
+        """Name runs: by a short name where no other run has it, else by the path with the name of
+        the logdir, and a number where the logdirs have one name, too."""
+        if all(key in self._names for key in keys):
+            return
+
+        short = self._short_names(dict.fromkeys((*self._names, *keys)))
+        found = _distinct([(name, self._full_path(key)) for key, name in short.items()])
+        names, given = dict(zip(short, found, strict=True)), Counter(found)
+        for key in sorted(key for key, name in names.items() if given[name] > 1):
+            number = 1
+            while (name := f"{names[key]} ({number})") in given:
+                number += 1
+            names[key] = name
+            given[name] += 1
+
+        self._names = names
 
     def name_of(self, key: RunKey) -> str:
         """The first folder below the logdir where no other run lies in it, else the whole path.
@@ -131,35 +145,9 @@ class Naming:
         )
         return next(filter(None, found), [])
 
-    def _unique_names(self, keys: Iterable[RunKey]) -> dict[RunKey, str]:
-        """A name for each run: a short one where no other run has it, else its path with the name
-        of the logdir, and a number where the logdirs have one name, too."""
-        short = self._short_names(dict.fromkeys(keys))
-        found = _distinct([(name, self._full_path(key)) for key, name in short.items()])
-        names, given = dict(zip(short, found, strict=True)), Counter(found)
-        for key in sorted(key for key, name in names.items() if given[name] > 1):
-            number = 1
-            while (name := f"{names[key]} ({number})") in given:
-                number += 1
-            names[key] = name
-            given[name] += 1
-
-        return names
-
     def _short_names(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
         """The first folder of each run, or its path; two runs may have the same."""
-        # without the first directories, if many frameworks give them the same name; whole where
-        # only a number would be left, or what another run is called
-        told = {}
-        for key in keys:
-            parts = key.name.split("/")
-            while len(parts) > 1 and is_nameless(parts[0]):
-                parts = parts[1:]
-            told[key] = "/".join(parts)
-        unclear = len({(k.logdir, part) for k, part in told.items()}) < len(told)
-        if unclear or any(part.isdecimal() for part in told.values()):
-            told = {key: key.name for key in keys}
-
+        told = _telling_parts(keys)
         count = Counter(told.values())
         paths = {}
         for key, part in told.items():
@@ -200,6 +188,21 @@ def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -
         for item, known in names.items()
         if any(text == name or (globs and fnmatchcase(name, text)) for name in known)
     ]
+
+
+def _telling_parts(keys: Collection[RunKey]) -> dict[RunKey, str]:
+    """The path of each run without the first directories, if many frameworks give them the same
+    name; the whole path where only a number would be left, or what another run is called."""
+    parts = {}
+    for key in keys:
+        rest = key.name.split("/")
+        while len(rest) > 1 and is_nameless(rest[0]):
+            rest = rest[1:]
+        parts[key] = "/".join(rest)
+    unclear = len({(k.logdir, p) for k, p in parts.items()}) < len(parts)
+    if unclear or any(part.isdecimal() for part in parts.values()):
+        return {key: key.name for key in keys}
+    return parts
 
 
 def _is_logdir(key: RunKey) -> bool:

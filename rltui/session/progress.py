@@ -51,9 +51,7 @@ _ZONES_S = 26 * 3600.0
 _CLOCKS = 40
 
 
-def exit_status_of(
-    run: RunData, *, copied: bool = False, facts: Facts = NO_FACTS
-) -> ExitStatus | None:
+def exit_status_of(run: RunData, *, copied: bool, facts: Facts) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
     ``copied``: whether the change times of its files say nothing; ``facts``: what lies beside its

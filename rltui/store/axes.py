@@ -52,6 +52,19 @@ _SIGNS = re.compile(r"[\W_]+")
 
 def tags_off_axis(lineage: Lineage) -> frozenset[str]:
     """The tags of a log whose steps are not those of most tags."""
+    axes = _axes_of(lineage)
+    if len(axes) < 2:
+        return frozenset()
+    enough = _ENOUGH * max(len(tags) for _, tags in axes)
+    main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
+    others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
+
+    return frozenset(s.tag for s in others if s.count and are_apart(s, main))
+
+
+def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
+    """The axes of a log: the longest series of each, and its tags; the one with the largest group
+    of tags that end together first."""
     spans: dict[str, StepSpan] = {}
     for branch in lineage.branches:
         for tag, span in branch.spans.items():
@@ -67,8 +80,6 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
         groups[-1].append(tag)
         last = span.last
 
-    # the longest series of each axis, and its tags; the one with the largest group of tags that
-    # end together first
     axes: list[tuple[Series, list[str]]] = []
     # a single group needs no comparison
     for group in sorted(groups, key=len, reverse=True) if len(groups) > 1 else ():
@@ -82,13 +93,7 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
         else:
             tags += group
 
-    if len(axes) < 2:
-        return frozenset()
-    enough = _ENOUGH * max(len(tags) for _, tags in axes)
-    main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
-    others = [lineage.series(t) for clock, own in axes if clock is not main for t in own]
-
-    return frozenset(s.tag for s in others if s.count and are_apart(s, main))
+    return axes
 
 
 def are_apart(one: Series, other: Series) -> bool:

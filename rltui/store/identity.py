@@ -61,8 +61,38 @@ class RunIdentity:
         Compares the files that were not compared before, and ``newest``, which has grown.
         """
         found: list[Path] = []
-        for lineage in self._run.table.lineages.values():
-            found += self._misplaced_in(lineage, newest)
+        sources, table = self._run.files.by_path, self._run.table
+        for lineage in table.lineages.values():
+            self._compared -= lineage.freed
+            for path in lineage.freed:
+                self._searched_at.pop(path, None)
+            lineage.freed = set()
+
+            for path in dict.fromkeys(b.path for b in lineage.branches):
+                if path in self._compared and path != newest:
+                    continue
+                rows, mine = sources[path].source.records, lineage.branches_of(path)
+                if path in lineage.copies:  # does it still have the same points?
+                    if rows < 2 * self._compared_at.get(path, 0):
+                        continue
+                    self._compared_at[path] = rows
+                    theirs = lineage.branches_of(lineage.copies[path])
+                    if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
+                        continue
+                    table.touch(lineage.mark_copy(path, None))
+                original = None
+                if rows >= 2 * self._searched_at.get(path, 0):
+                    self._searched_at[path] = rows
+                    original = _original(path, lineage)
+                duplicate = _coinciding(path, lineage.branches, self._compared)
+                if original is None and duplicate is not None:
+                    if not _equal_points(mine[0], duplicate):
+                        found.append(path)
+                        continue
+                    original = duplicate.path
+                if original is not None:
+                    table.touch(lineage.mark_copy(path, original))
+
             self._compared.update(b.path for b in lineage.branches if b.whole is not None)
 
         return found or self._misplaced_joined()
@@ -85,41 +115,6 @@ class RunIdentity:
                 return [path]
 
         return []
-
-    def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
-        found = []
-        sources, table = self._run.files.by_path, self._run.table
-        self._compared -= lineage.freed
-        for path in lineage.freed:
-            self._searched_at.pop(path, None)
-        lineage.freed = set()
-
-        for path in dict.fromkeys(b.path for b in lineage.branches):
-            if path in self._compared and path != newest:
-                continue
-            rows, mine = sources[path].source.records, lineage.branches_of(path)
-            if path in lineage.copies:  # does it still have the same points?
-                if rows < 2 * self._compared_at.get(path, 0):
-                    continue
-                self._compared_at[path] = rows
-                theirs = lineage.branches_of(lineage.copies[path])
-                if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
-                    continue
-                table.touch(lineage.mark_copy(path, None))
-            original = None
-            if rows >= 2 * self._searched_at.get(path, 0):
-                self._searched_at[path] = rows
-                original = _original(path, lineage)
-            duplicate = _coinciding(path, lineage.branches, self._compared)
-            if original is None and duplicate is not None:
-                if not _equal_points(mine[0], duplicate):
-                    found.append(path)
-                    continue
-                original = duplicate.path
-            if original is not None:
-                table.touch(lineage.mark_copy(path, original))
-
-        return found
 
     def attempts(
         self, path: Path, runs: Iterable[RunData]
@@ -296,23 +291,6 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
     return True
 
 
-def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Branch]]:
-    """The branches older than a log, parted where one begins as early as the first."""
-    found: list[list[Branch]] = []
-    first: StepSpan | None = None
-    for branch in lineage.branches:
-        whole = branch.whole
-        if whole is None or branch in newer or branch.rank > newer[0].rank:
-            continue
-        stride = _spacing(branch.points(next(iter(branch.columns)))[0])
-        if first is None or whole.begin <= first.begin + stride:
-            found.append([])
-        first = first or whole
-        found[-1].append(branch)
-
-    return found
-
-
 def _spacing(steps: IntArray) -> float:
     """The usual distance between two of some steps (n,)."""
     return usual_change(steps) if len(steps) > 1 else 0.0
@@ -365,3 +343,20 @@ def _nearest(first: FloatArray, ends: Sequence[tuple[int, FloatArray]]) -> int |
     away = sorted((abs(centre - float(np.median(end[-_NEAR:]))), n) for n, end in ends)
     (near, winner), (far, _) = away[:2]
     return winner if far > _APART * noise and far > _NEARER * near and far > 0 else None
+
+
+def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Branch]]:
+    """The branches older than a log, parted where one begins as early as the first."""
+    found: list[list[Branch]] = []
+    first: StepSpan | None = None
+    for branch in lineage.branches:
+        whole = branch.whole
+        if whole is None or branch in newer or branch.rank > newer[0].rank:
+            continue
+        stride = _spacing(branch.points(next(iter(branch.columns)))[0])
+        if first is None or whole.begin <= first.begin + stride:
+            found.append([])
+        first = first or whole
+        found[-1].append(branch)
+
+    return found

@@ -87,8 +87,9 @@ class RunLanes(Lineage):
         at, values = at[inside], values[inside].astype(np.float64)
         order = np.argsort(at, kind="stable")
         rows, begins, counts = np.unique(at[order], return_index=True, return_counts=True)
-        lanes = [source.lanes for source in self.sources.values()]
-        most, total = any(tag in s.most for s in lanes), any(tag in s.total for s in lanes)
+        sources = self.sources.values()
+        most = any(tag in source.lanes.most for source in sources)
+        total = any(tag in source.lanes.total for source in sources)
         found = (np.maximum if most else np.add).reduceat(values[order], begins)
         found = found if most or total else found / counts
         return clock[0][rows], clock[1][rows], found

@@ -237,13 +237,12 @@ class Lineage:
         if known is not None:
             series = series.with_history(known.series)
         # the newest branch of the tag, when nothing supersedes what it logs
-        branch = None
+        branch, taken = None, 0
         for newest in () if self.copies else reversed(counting):
             if tag in newest.columns:
-                branch = newest
+                branch, taken = newest, newest.count(tag)
             if branch is not None or newest.declared_start is not None:
                 break
-        taken = 0 if branch is None else branch.count(tag)
         self._assembled[tag] = _Assembled(self._structure, series, total, branch, taken)
 
         return series

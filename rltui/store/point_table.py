@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources
-from rltui.core.block import MACHINE, Block, IntArray, blocks_in
+from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources, blocks_in
+from rltui.core.block import MACHINE, Block, IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lanes import RunLanes

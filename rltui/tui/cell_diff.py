@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
-from rich.style import Style
 from textual import _compositor as compositor
 from textual import events, on
 from textual.app import App
@@ -207,23 +206,19 @@ class TerminalCells:
                     chars += [cluster, _RIGHT_HALF][:width]
             begin = len(cells)
             cells += chars
-            ink, blank = self._inks_of(style)
+            # Rich keeps the codes of a style that was rendered once; there is no public way to
+            # them. What a style means to an app (its meta data) does not matter.
+            codes: str | None = "" if style is None else getattr(style, "_ansi", None)
+            if codes is None and style is not None:
+                found = _SGR.search(style.render("x", color_system=self._color_system))
+                codes = found[1] if found else ""
+            link = (style and style.link) or ""
+            ink, blank = _inks(codes or "", link if _ADDRESS.fullmatch(link) else "")
             if blank is ink or " " not in text:
                 inks += [ink] * (len(cells) - begin)
             else:
                 inks += [blank if c == " " else ink for c in chars]
         return cells, inks
-
-    def _inks_of(self, style: Style | None) -> tuple[Ink, Ink]:
-        """The ink of a style, and that of its blanks. What a style means to an app (its meta
-        data) does not matter."""
-        # Rich keeps the codes of a style that was rendered once; there is no public way to them.
-        codes: str | None = "" if style is None else getattr(style, "_ansi", None)
-        if codes is None and style is not None:
-            found = _SGR.search(style.render("x", color_system=self._color_system))
-            codes = found[1] if found else ""
-        link = (style and style.link) or ""
-        return _inks(codes or "", link if _ADDRESS.fullmatch(link) else "")
 
 
 @lru_cache(maxsize=4096)

@@ -94,6 +94,11 @@ def _usable(name: str, value: Any) -> Any:
         return {kept_clean(k): kept_clean(v) for k, v in value.items() if isinstance(v, str)}
     if name == "pins":
         return [kept_clean(tag) for tag in value if isinstance(tag, str)]
+    return _usable_rows(name, value)
+
+
+def _usable_rows(name: str, value: list[object]) -> list[Any]:
+    """The valid rows of mutes or marks."""
     kinds = [str, str] if name == "mutes" else [int, str, str]
     rows = [row for row in value if isinstance(row, list) and [type(x) for x in row] == kinds]
     if name == "mutes":

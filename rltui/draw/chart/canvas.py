@@ -175,7 +175,7 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
     return braille
 
 
-def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool = False) -> Line:
+def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool) -> Line:
     """``line``, whose characters are all one cell wide, with ``text`` at ``column``; with
     ``blank_only`` unchanged where there is a character already."""
     out: Line = []
@@ -323,7 +323,7 @@ def paint_band(
     paint_tone(plot, np.fmin(bottom, top), np.fmax(bottom, top), look, faint=faint)
 
 
-def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:
+def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str) -> BoolArray:
     """Paint a line over every cell that it touches. Returns these cells (height, width)."""
     codes = encode(raster, plot.glyphs.marker, char=char)
     touched: BoolArray = codes != BLANK

@@ -165,7 +165,20 @@ def draw_curves(plot: Plot, shown: Shown, weight: float, *, outlined: bool) -> N
     look = style(curve.token if curve.known else Token.MUTED)
     cells = _paint_upper(plot, shown, weight, look, curve.sign or "*")
 
-    _draw_signs(plot, [(cells, look, curve.sign), *reversed(drawn)])
+    # signs stand on each line, the top one first, at places of its own: lines differ without
+    # colours
+    lines = [(cells, look, curve.sign), *reversed(drawn)]
+    width = plot.canvas.width
+    count = max(1, width // _SIGN_EACH)
+    for n, (cells, look, sign) in enumerate(lines):
+        filled = np.flatnonzero(cells.any(axis=0))
+        if not sign or not len(filled):
+            continue
+        wanted = (np.arange(count) + (n + 0.5) / len(lines)) * width / count
+        at = np.minimum(np.searchsorted(filled, wanted), len(filled) - 1)
+        for column in set(filled[at].tolist()):
+            rows = np.flatnonzero(cells[:, column])
+            plot.canvas.put(int(rows[len(rows) // 2]), column, sign, style(look.fg, bold=True))
 
 
 def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str) -> BoolArray:
@@ -186,22 +199,6 @@ def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str
             where = encode(own, plot.glyphs.marker) != BLANK
             plot.canvas.paint(codes, LEVEL_LOOK[level], where)
     return cells
-
-
-def _draw_signs(plot: Plot, lines: Sequence[tuple[BoolArray, Style, str]]) -> None:
-    """Draw the sign of each line (cells, look, sign; the top one first) on it, at places of its
-    own, so that lines differ without colours."""
-    width = plot.canvas.width
-    count = max(1, width // _SIGN_EACH)
-    for n, (cells, look, sign) in enumerate(lines):
-        filled = np.flatnonzero(cells.any(axis=0))
-        if not sign or not len(filled):
-            continue
-        wanted = (np.arange(count) + (n + 0.5) / len(lines)) * width / count
-        at = np.minimum(np.searchsorted(filled, wanted), len(filled) - 1)
-        for column in set(filled[at].tolist()):
-            rows = np.flatnonzero(cells[:, column])
-            plot.canvas.put(int(rows[len(rows) // 2]), column, sign, style(look.fg, bold=True))
 
 
 def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:

@@ -188,14 +188,30 @@ def y_scale(
     low, high = max(low, -8e307), min(high, 8e307)
     if low == high:
         return _constant(chart, low, rows), note
-    # zero is in it when it is near, and no sliver beyond zero
-    if 0 <= low < _NEAR_ZERO * high or 0 < -low < _SLIVER * high:
-        low = 0.0
-    elif 0 <= -high < -_NEAR_ZERO * low or 0 < high < -_SLIVER * low:
-        high = 0.0
-    low, high = _with_limits(chart, low, high)
+    low, high = _with_limits(chart, *_around_zero(low, high))
 
     return (end_scale if chart.ends else linear_scale)(low, high, rows), note
+
+
+def _around_zero(low: float, high: float) -> tuple[float, float]:
+    """The range with zero included when it is near, and without a sliver beyond zero."""
+    if 0 <= low < _NEAR_ZERO * high or 0 < -low < _SLIVER * high:
+        return 0.0, high
+    if 0 <= -high < -_NEAR_ZERO * low or 0 < high < -_SLIVER * low:
+        return low, 0.0
+    return low, high
+
+
+def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, float] | None:
+    """The 1 and 99 % quantiles of the raw values in view."""
+    begin = int(np.searchsorted(raw.x, window[0], side="left"))
+    y = raw.y[begin : int(np.searchsorted(raw.x, window[1], side="right"))]
+    values = y[np.isfinite(y)]
+    if len(values) < 3:
+        return None
+    unit = 4.0 if np.abs(values).max() > 1e300 else 1.0  # keeps differences finite
+    low, high = np.percentile(values / unit, [1, 99]) * unit
+    return (float(low), float(high)) if low < high else None
 
 
 def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
@@ -230,15 +246,3 @@ def _constant(chart: Chart, value: float, rows: int) -> Scale:
         near = [v for v in near if abs(v - value) <= abs(value) and (v > 0 or value < 0)]
         ends = [0.0, 2 * value, *near]
     return linear_scale(min(ends), max(ends), rows)
-
-
-def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, float] | None:
-    """The 1 and 99 % quantiles of the raw values in view."""
-    begin = int(np.searchsorted(raw.x, window[0], side="left"))
-    y = raw.y[begin : int(np.searchsorted(raw.x, window[1], side="right"))]
-    values = y[np.isfinite(y)]
-    if len(values) < 3:
-        return None
-    unit = 4.0 if np.abs(values).max() > 1e300 else 1.0  # keeps differences finite
-    low, high = np.percentile(values / unit, [1, 99]) * unit
-    return (float(low), float(high)) if low < high else None

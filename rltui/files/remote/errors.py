@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterator
 
 from rltui.core.address import spelled_out
 from rltui.core.secrets import without_secrets
@@ -40,18 +41,9 @@ class RangeError(OSError):
 _OF_ASYNCIO = "Connect call failed"
 
 
-#: Causes of an error that are looked at: they may lead back to it.
-_MOST_CAUSES = 8
-
-
 def translated(error: Exception) -> OSError:
     """Convert an error of a library to one of ours, FileNotFoundError or PermissionError."""
-    causes: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and len(causes) < _MOST_CAUSES:
-        causes.append(cause)
-        cause = cause.__cause__ or cause.__context__
-
+    causes = list(_causes(error))
     statuses = {s for c in causes if (s := _http_status(c))}
     if statuses & _THROTTLED or any(_THROTTLES.search(str(c)) for c in causes):
         return ThrottledError(errno.EBUSY, "the server asks for fewer requests")
@@ -66,6 +58,15 @@ def translated(error: Exception) -> OSError:
     if any(_NO_CREDENTIALS.search(type(c).__name__) for c in causes):
         said = f"no valid credentials ({said})"
     return StoreError(errno.EIO, said)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, at most 8."""
+    for _ in range(8):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def shown(error: BaseException) -> str:

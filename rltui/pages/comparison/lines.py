@@ -444,8 +444,10 @@ def _curve(row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
         return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)
 
     gathered = bundle([t.mean or t.points for t in traces])
-    if gathered is None or len(traces) < 2:
-        return None if gathered is None else Curve(gathered.x, gathered.mean)
+    if gathered is None:
+        return None
+    if len(traces) < 2:
+        return Curve(gathered.x, gathered.mean)
     below, above = gathered.spread()
 
     return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))

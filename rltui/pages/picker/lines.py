@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rltui.core.record import record
@@ -100,19 +100,8 @@ def choices_of(suggestions: Suggestions) -> Choices:
     runs: dict[Path, Suggestion] = {}
 
     for place in several:
-        # each run once, by its newest log; a database as one
-        stored = Counter(log.path for log in place.newest if log.part)
-        directories = {g.directory for g in place.newest if g.belonging is Belonging.DIRECTORY}
-        for log in place.newest:
-            path = log.path
-            if log.belonging is Belonging.DIRECTORY:
-                if not directories.isdisjoint(parents_of(log.directory)):
-                    continue  # part of the run above
-                path = place.path / log.directory
-            if path not in runs:
-                one = place._replace(path=path, runs=stored.get(path, 1), formats=(log.kind,))
-                one = one._replace(modified=log.modified, partial=False, newest=(), writers=())
-                runs[path] = one._replace(single=True, title="" if log.part else log.title)
+        for run in _single_runs(place):
+            runs.setdefault(run.path, run)
     places_too = sum(runs.pop(s.path).runs for s in places if s.path in runs)
     listed = sorted(runs.values(), key=lambda s: -s.modified)
     outer = [
@@ -121,6 +110,25 @@ def choices_of(suggestions: Suggestions) -> Choices:
     total = max(sum(s.runs for s in outer) - places_too, sum(s.runs for s in listed))
 
     return Choices((*places, *listed), total, any(s.partial for s in outer))
+
+
+def _single_runs(place: Suggestion) -> Iterator[Suggestion]:
+    """Each run of a place once, by its newest log; a database as one."""
+    stored = Counter(log.path for log in place.newest if log.part)
+    directories = {log.directory for log in place.newest if log.belonging is Belonging.DIRECTORY}
+    done: set[Path] = set()
+
+    for log in place.newest:
+        path = log.path
+        if log.belonging is Belonging.DIRECTORY:
+            if not directories.isdisjoint(parents_of(log.directory)):
+                continue  # part of the run above
+            path = place.path / log.directory
+        if path not in done:
+            done.add(path)
+            one = place._replace(path=path, runs=stored.get(path, 1), formats=(log.kind,))
+            one = one._replace(modified=log.modified, partial=False, newest=(), writers=())
+            yield one._replace(single=True, title="" if log.part else log.title)
 
 
 def suggestion_entries(
@@ -232,15 +240,6 @@ class SuggestionRows:
 
         return found
 
-    def _section(
-        self, title: str, suggestions: list[Suggestion], *, first: bool
-    ) -> list[Entry[Path]]:
-        above: Block = [[]] if self._roomy or not first else []
-        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
-        names = tuple(self._path_display.name(o) for o in suggestions)
-        cut = distinct(names, self._columns["path"])
-        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
-
     def _divided(self, shown: Sequence[Suggestion], title: str) -> Table:
         """The width shared out among paths, with their heading ``title``, and formats; paths come
         first."""
@@ -257,6 +256,15 @@ class SuggestionRows:
         sizes = {"path": max(8, min(path, rest) if self._wide else rest) - 1} | sizes
         rest = width - self._left - Table(sizes).width - 2
         return Table(sizes | {"writers": rest * bool(writers)})
+
+    def _section(
+        self, title: str, suggestions: list[Suggestion], *, first: bool
+    ) -> list[Entry[Path]]:
+        above: Block = [[]] if self._roomy or not first else []
+        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
+        names = tuple(self._path_display.name(o) for o in suggestions)
+        cut = distinct(names, self._columns["path"])
+        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""

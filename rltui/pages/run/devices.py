@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rltui.core.level import Level
 from rltui.draw.line import (
@@ -11,6 +12,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     Block,
+    Line,
     badge_span,
     fit_line,
     longest,
@@ -52,22 +54,26 @@ def device_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
             shown.append([badge, (found.words, STRONG)])
         above: Cells = {head: (head, MUTED) for head in heads}
         shown.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
-        for device in devices:
-            badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
-            cells: Cells = {"name": (device.name, TEXT)}
-            for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
-                text = numbers.short(value) if math.isfinite(value) else ""
-                cells[head] = text, _UNSURE if n in device.odd else STRONG
-            if device.behind > 0:
-                look = _UNSURE if device.is_silent else MUTED
-                cells["behind"] = numbers.duration(device.behind), look
-            shown.append(columns.line([badge], cells))
+        shown += [_device_line(d, heads, columns, view) for d in devices]
         rest = [d for d in found.devices if d not in devices]
         if rest:
             alike = "" if any(d.is_odd for d in rest) else ", like the others"
             shown.append([(f"  {len(rest)} more{alike}", MUTED)])
         lines += [*(fit_line(x, width) for x in shown), []]
     return lines
+
+
+def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
+    """Badge, name and values; where some device is silent how old its newest row is."""
+    badge = badge_span(Level.UNSURE, view.glyphs) if device.is_odd else ("  ", TEXT)
+    cells: Cells = {"name": (device.name, TEXT)}
+    for n, (head, value) in enumerate(zip(heads, device.values, strict=False)):
+        shown = numbers.short(value) if math.isfinite(value) else ""
+        cells[head] = shown, _UNSURE if n in device.odd else STRONG
+    if device.behind > 0:
+        look = _UNSURE if device.is_silent else MUTED
+        cells["behind"] = numbers.duration(device.behind), look
+    return columns.line([badge], cells)
 
 
 def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:

@@ -207,15 +207,7 @@ def _run_parts(run: JudgedRun, view: View, width: int, *, reason: bool) -> list[
         other = fit_middle(other, _NAME_CELLS)
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
-        parts.append(_Piece([_REPLAY], 0, 3 if is_wide else 2))
-        if progress is None or progress.last_step is None:
-            return parts
-        words = ("as it was at " if is_wide else "", MUTED)
-        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
-        if progress.elapsed_s is not None and is_wide:
-            elapsed = f"after {numbers.duration(progress.elapsed_s)}"
-            parts.append(_Piece([(elapsed, MUTED)], 70))
-        return parts
+        return [*parts, *_replay_parts(run, width)]
     note = fit(note_on(run), width // 3) if is_wide else ""
     parts += [_Piece([(note, STRONG)], 86)] if note else []
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
@@ -224,6 +216,20 @@ def _run_parts(run: JudgedRun, view: View, width: int, *, reason: bool) -> list[
     parts.append(_Piece(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
 
     return [*parts, *_progress_parts(progress, view, width), *ends]
+
+
+def _replay_parts(run: JudgedRun, width: int) -> list[_Piece]:
+    """The mark of a run that is shown as it was, and at which step that is."""
+    is_wide, progress = width >= 110, run.progress
+    parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
+    if progress is not None and progress.last_step is not None:
+        words = ("as it was at " if is_wide else "", MUTED)
+        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
+        if progress.elapsed_s is not None and is_wide:
+            elapsed = f"after {numbers.duration(progress.elapsed_s)}"
+            parts.append(_Piece([(elapsed, MUTED)], 70))
+
+    return parts
 
 
 def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:

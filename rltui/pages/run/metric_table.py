@@ -304,7 +304,7 @@ def row_entries(
 
 
 def fitted(
-    sections: Sequence[Section], height: int, kept: str | None = None
+    sections: Sequence[Section], height: int, kept: str | None
 ) -> tuple[list[Section], bool]:
     """The sections with as many rows as fit, and whether blank lines fit between them.
 

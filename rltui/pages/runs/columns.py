@@ -55,11 +55,7 @@ class RunColumns:
             self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest, _LEAST_SPARK)
         if names.says_more and (names.is_one_kind or width < WIDE):
-            # without the framework where the worst finding of each run then has room
-            for framework in (0, self.framework):
-                if not (self.parted if width >= WIDE else self.says):
-                    self.framework = framework
-                    self._share_out(width, longest)
+            self._give_way(width, longest)
         sizes = {"name": self.name, "framework": self.framework, "state": self.state}
         sizes |= {"step": self.step, "age": self.age}
         # a setting may have the name of another column
@@ -69,6 +65,13 @@ class RunColumns:
         sizes |= {"spark": self.spark and self.spark + 1 + (not self.value)}
         right = dict.fromkeys(["step", "age", *chosen], ">")
         self.table = Table({x: n - 1 for x, n in sizes.items()}, right, self.mark + 2)
+
+    def _give_way(self, width: int, longest: int) -> None:
+        """Leave the framework out where the worst finding of each run then has room."""
+        for framework in (0, self.framework):
+            if not (self.parted if width >= WIDE else self.says):
+                self.framework = framework
+                self._share_out(width, longest)
 
     def _fit_chosen(self, width: int, longest: int, sorted_by: str) -> None:
         """Leave out the age, the framework, the step, then the last columns until they fit."""

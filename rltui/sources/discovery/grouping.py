@@ -34,8 +34,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rltui.core.batch import Joined
-from rltui.core.block import blocks_in
+from rltui.core.batch import Joined, blocks_in
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
@@ -205,9 +204,19 @@ def attached(found: list[Unit], beside: Iterable[LogFile]) -> list[Unit]:
 
 
 def _by_name(found: Sequence[Unit]) -> list[Unit]:
-    """Join units whose names end alike, if that can mean only one training."""
+    """Join ``NAME.log`` with the only run somewhere below the directory ``NAME`` beside it; then
+    units whose names end alike, if that can mean only one training."""
+    below: dict[str, list[Unit]] = defaultdict(list)
+    for unit in found:
+        for directory in (unit.directory, *parents_of(unit.directory)):
+            below[directory].append(unit)
+    for unit in filter(lambda u: u.files and not u.names_directory, found):
+        inside = [u for u in below.get(unit.name, ()) if u is not unit and u.files]
+        if len(inside) == 1 and _disjoint([unit, *inside]):
+            _merged([*inside, unit], Joined.SURELY)
+
     buckets: dict[str, list[Unit]] = defaultdict(list)
-    for unit in _with_the_only_one_below(found):
+    for unit in filter(lambda u: u.files, found):
         buckets[unit.stem].append(unit)
 
     out = []
@@ -219,20 +228,6 @@ def _by_name(found: Sequence[Unit]) -> list[Unit]:
             out += bucket
 
     return out
-
-
-def _with_the_only_one_below(found: Sequence[Unit]) -> list[Unit]:
-    """Join ``NAME.log`` with the only run somewhere below the directory ``NAME`` beside it."""
-    below: dict[str, list[Unit]] = defaultdict(list)
-    for unit in found:
-        for directory in (unit.directory, *parents_of(unit.directory)):
-            below[directory].append(unit)
-
-    for unit in filter(lambda u: u.files and not u.names_directory, found):
-        inside = [u for u in below.get(unit.name, ()) if u is not unit and u.files]
-        if len(inside) == 1 and _disjoint([unit, *inside]):
-            _merged([*inside, unit], Joined.SURELY)
-    return [u for u in found if u.files]
 
 
 def _together(own: Sequence[Unit]) -> list[Unit]:

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rltui.core.address import is_remote
-from rltui.core.batch import LogTail
-from rltui.core.block import Block, blocks_in
+from rltui.core.batch import LogTail, blocks_in
+from rltui.core.block import Block
 from rltui.files.disk import Status, file_id, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained

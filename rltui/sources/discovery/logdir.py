@@ -284,21 +284,7 @@ class RunFinder:
 
         key = next((o for o in owners if o is not None), None)
         if key is None:
-            first, wanted = unit.files[0], unit.shown_name
-            if first.belonging is Belonging.DIRECTORY and first.title:
-                path, names = logdir / first.directory, [wanted, clean(first.directory)]
-                identity = str(path)
-            elif first.belonging is Belonging.DIRECTORY:
-                path, names = logdir / unit.name, [wanted, f"{wanted}/"]
-                identity = str(path)
-            else:
-                whole = wanted
-                if not first.title:
-                    whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
-                path, names = first.path, [wanted, whole] if alone else [whole]
-                identity = str(first.key)
-            key = RunKey(number, self._name(number, identity, *names))
-            self._paths[key] = path
+            key = self._new_key(number, logdir, unit, alone=alone)
         else:  # what was rotated since then has been read
             unit.files = [f for f in unit.files if f.begin >= 0 or f.key in self._owners]
             for file in unit.files:
@@ -312,6 +298,25 @@ class RunFinder:
                 if path != self._paths.get(key):
                     self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
         return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
+
+    def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
+        first, wanted = unit.files[0], unit.shown_name
+        if first.belonging is Belonging.DIRECTORY and first.title:
+            path, names = logdir / first.directory, [wanted, clean(first.directory)]
+            identity = str(path)
+        elif first.belonging is Belonging.DIRECTORY:
+            path, names = logdir / unit.name, [wanted, f"{wanted}/"]
+            identity = str(path)
+        else:
+            whole = wanted
+            if not first.title:
+                whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
+            path, names = first.path, [wanted, whole] if alone else [whole]
+            identity = str(first.key)
+
+        key = RunKey(number, self._name(number, identity, *names))
+        self._paths[key] = path
+        return key
 
     def _opening(self, file: LogFile) -> Opening | None:
         assert file.format is not None

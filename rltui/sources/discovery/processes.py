@@ -458,7 +458,20 @@ class _Unheld:
         if _is_copy(status):
             return True
         if status.st_uid not in self._possible:
-            self._possible[status.st_uid] = _possible_writers(Processes(status.st_uid, self._proc))
+            # the Python processes of the user, but for rltui itself
+            processes = Processes(status.st_uid, self._proc)
+            places: dict[int, list[Path]] = {}
+            computing: set[int] = set()
+            for process, home in processes.working_directories():
+                if "rltui" not in command_of(process.arguments).split():
+                    opened = processes.opened(process.pid)
+                    places[process.pid] = [home, *opened]
+                    if any(_ACCELERATORS.match(str(path)) for path in opened):
+                        computing.update(processes.with_parents(process))
+            known = ((pid, processes.get(pid)) for pid in places)
+            self._possible[status.st_uid] = [
+                _Possible(p.started, places[pid], pid in computing) for pid, p in known if p
+            ]
         written, directory = status.st_mtime + _SLACK_S, path.parent.resolve()
 
         return any(
@@ -485,22 +498,6 @@ class _Possible(NamedTuple):
         return self.has_accelerator or any(
             directory in (place, *place.parents) for place in self.places
         )
-
-
-def _possible_writers(processes: Processes) -> list[_Possible]:
-    """The Python processes of a user, but for rltui itself."""
-    found: dict[int, list[Path]] = {}
-    computing: set[int] = set()
-    for process, directory in processes.working_directories():
-        if "rltui" not in command_of(process.arguments).split():
-            opened = processes.opened(process.pid)
-            found[process.pid] = [directory, *opened]
-            if any(_ACCELERATORS.match(str(path)) for path in opened):
-                computing.update(processes.with_parents(process))
-
-    known = ((pid, processes.get(pid)) for pid in found)
-
-    return [_Possible(p.started, found[pid], pid in computing) for pid, p in known if p]
 
 
 def _started_at(proc: Path, pid: int, boot: float) -> float | None:

@@ -274,8 +274,22 @@ class Walk:
 
         for entry in self._in_order(entries):
             self._visit(directory, entry)
-        if CHECKPOINT_LOG not in names:
-            self._checkpoint(directory, names)
+        if CHECKPOINT_LOG in names:
+            return
+
+        # the state of the training is in its newest checkpoint
+        matches = (CHECKPOINT.fullmatch(name) for name in names)
+        forms = [f for f in self._walker.formats if f.claims_name(CHECKPOINT_LOG)]
+        for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
+            log = path / f"checkpoint-{number}" / CHECKPOINT_LOG
+            try:
+                status = status_of(log)
+                form = self._walker.heads.format_of(forms, log, status)
+            except OSError:
+                continue  # being written, or one of another framework
+            if form is not None:
+                self._add(directory, log, form, status)
+                return
 
     def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
@@ -350,16 +364,19 @@ class Walk:
             self.tree.refuse(path, _ELSEWHERE)
             return
         status = entry.stat()
-        if not stat.S_ISREG(status.st_mode) or self._was_seen(status):
-            return
+        if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
+            self._log_or_store(Found(directory, path, status, forms), trackers)
 
+    def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
+        """Add a regular file whose name fits some formats or ``trackers``."""
+        path, walker = found.path, self._walker
         here = () if is_remote(path) else trackers
         tracker = next((t for t in here if walker.stores.claims(t, path)), None)
         if tracker is not None:
-            self._note_seen(status)
-            self._store(path, directory.name, tracker, within=True)
-        elif forms:
-            self._file(Found(directory, path, status, forms))
+            self._note_seen(found.status)
+            self._store(path, found.directory.name, tracker, within=True)
+        elif found.forms:
+            self._file(found)
         else:
             names = " or ".join(t.name for t in trackers)
             self.tree.refuse(path, f"is no database of {names}, or damaged")
@@ -426,21 +443,6 @@ class Walk:
                 title=self._walker.heads.title(form, path, status),
             )
         )
-
-    def _checkpoint(self, directory: Directory, names: set[str]) -> None:
-        """Add the state of the training in its newest checkpoint."""
-        matches = (CHECKPOINT.fullmatch(n) for n in names)
-        forms = [f for f in self._walker.formats if f.claims_name(CHECKPOINT_LOG)]
-        for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
-            path = directory.path / f"checkpoint-{number}" / CHECKPOINT_LOG
-            try:
-                status = status_of(path)
-                form = self._walker.heads.format_of(forms, path, status)
-            except OSError:
-                continue  # being written, or one of another framework
-            if form is not None:
-                self._add(directory, path, form, status)
-                return
 
     def _store(self, path: Path, directory: str, tracker: Tracker, *, within: bool) -> None:
         """Add the runs of a tracker's store; ``within``: it is a file of the directory."""

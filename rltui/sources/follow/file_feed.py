@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.address import is_remote
-from rltui.core.batch import Batch, Restart, SourceInfo, Sources
-from rltui.core.block import Block, blocks_in
+from rltui.core.batch import Batch, Restart, SourceInfo, Sources, blocks_in
+from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.files import tail_of
 from rltui.files.disk import opened, status

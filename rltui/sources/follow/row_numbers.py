@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.core.batch import Restart
-from rltui.core.block import Block, BoolArray, IntArray, blocks_in
+from rltui.core.batch import Restart, blocks_in
+from rltui.core.block import Block, BoolArray, IntArray
 from rltui.formats.base import Decoded
 
 Item = Block | Restart

@@ -30,7 +30,8 @@ from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
-from rltui.core.block import IntArray, blocks_in
+from rltui.core.batch import blocks_in
+from rltui.core.block import IntArray
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.core.record import record

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray, blocks_in
+from rltui.core.batch import blocks_in
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.clock import Clock
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
