@@ -155,7 +155,6 @@ def test_a_requeued_job_that_is_bad_does_not_start(desk: Desk) -> None:
 
 @pytest.mark.parametrize("slow", ["", 'case $0 in */job.sh) trap "sleep 0.1" DEBUG ;; esac'])
 def test_a_job_at_its_time_limit_still_writes_a_verdict(desk: Desk, slow: str) -> None:
-    """Whether its training runs, or has only just been started."""
     desk.program("train", TRAIN_UNTIL_TERM)
     desk.program("srun", '#!/bin/bash\nexport BATCH=$PPID\nexec "$@"\n')
     (desk.home / "slow.sh").write_text(slow, "utf-8")
@@ -165,12 +164,10 @@ def test_a_job_at_its_time_limit_still_writes_a_verdict(desk: Desk, slow: str) -
 
 def test_mail_is_sent_once_for_each_change(desk: Desk) -> None:
     script = "examples/cron/mail_verdict.sh runs/ me@example.org"
-    for _ in range(2):
-        assert desk.run(script).code == 0
+    assert [desk.run(script).code for _ in range(2)] == [0, 0]
     assert desk.called("mail").count("mail -s") == 1
     be_well(desk)
-    for _ in range(2):
-        assert desk.run(script).code == 0
+    assert [desk.run(script).code for _ in range(2)] == [0, 0]
     assert desk.called("mail").count("mail -s") == 2
     assert "-s rltui: runs/: fine me@example.org" in desk.called("mail")
 
