@@ -172,7 +172,7 @@ def ascii_line(line: Line) -> Line:
     return out
 
 
-def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
+def fit_line(line: Line, width: int) -> Line:
     """The line cut or padded with blanks to exactly ``width`` cells."""
     taken = line_width(line)
     if taken == width:
@@ -186,7 +186,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
             break
         taken = cell_width(text)
         if taken > room:
-            text = fit(text, room, ellipsis=ellipsis)
+            text = fit(text, room)
             taken = cell_width(text)
         if text:
             out.append((text, look))

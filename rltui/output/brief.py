@@ -50,7 +50,7 @@ def brief_of(
     names: Iterable[str],
     *,
     whole: bool = True,
-    skipped: bool = False,
+    skipped: bool,
 ) -> Json:
     """The document of runs that have these entries and names; ``whole``: of all that there are;
     ``skipped``: see :func:`brief_document`."""
@@ -232,12 +232,6 @@ def _fitted(
 # -- what changed ----------------------------------------------------------------------------
 
 
-def is_same_place(before: Json, now: Json) -> bool:
-    """Whether an earlier document is about the same logs: else all would have changed."""
-    paths = {run["path"] for run in before["runs"]}
-    return before["logdirs"] == now["logdirs"] or any(run["path"] in paths for run in now["runs"])
-
-
 def changes_document(before: Json, now: Json) -> Json:
     """List the differences of a later document: ``rltui.brief-changes/1``. ``runs`` have changes,
     or are new and whole; ``unchanged`` went on without a change of their verdict."""
@@ -325,7 +319,10 @@ def answered(document: Json, since: str | None, answers: Answers) -> Json:
     """The document with its id, under which it is kept; only what changed since the answer of the
     id ``since``, where that is still kept and about the same logs."""
     found = None if since is None else answers.find(since)
-    before = found if found is not None and is_same_place(found, document) else None
+    paths = {run["path"] for run in found["runs"]} if found is not None else set()
+    is_same = any(run["path"] in paths for run in document["runs"])
+    is_same = is_same or (found is not None and found["logdirs"] == document["logdirs"])
+    before = found if is_same else None
     lost = [] if before is None else _lost(before, document)
     document = document | {"id": answers.keep(document | {"runs": [*document["runs"], *lost]})}
     if before is not None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rltui.core.record import state
-from rltui.formats.console.console_line import NUMBER, QUANTITY, quantity
+from rltui.formats.console.console_line import NUMBER, QUANTITY, SIGNED, quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
@@ -40,11 +40,6 @@ _AFTER = rb"(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
 _FIELD = re.compile(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
     rb"(" + QUANTITY + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
-)
-#: Pairs with one blank between them.
-_LOOSE = re.compile(
-    rb"([A-Za-z_\x80-\xff][\w./@%()#\x80-\xff-]{0,60}(?: [A-Za-z_(][\w./@%()#-]{0,40}){0,4}?)"
-    rb"\s?[:=]\s{0,20}(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%]{1,4})?(?=\s|$)"
 )
 #: ``Evaluation over 10 episodes: mean 3.2, std 0.5``.
 _EVALUATION = re.compile(
@@ -222,7 +217,7 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
 def _add_several(field: bytes, line: PairLine) -> bool:
     """Add the pairs of a field that is not one pair; returns whether it has only pairs."""
     end, gaps = 0, b""
-    for found in _LOOSE.finditer(field):
+    for found in SIGNED.finditer(field):
         line.add(found[1], found[2], found[3])
         gaps += field[end : found.start()]
         end = found.end()

@@ -83,7 +83,14 @@ class _Detail:
         if isinstance(item, HeadId):
             return self._began(item.tag)
         if isinstance(item, ProjectedId):
-            return self._projection(item.tag)
+            tag = item.tag
+            projection = findings.projection_of(run, tag) if tag in run.infos else None
+            if projection is None:
+                return []
+            lines = [heading(run.infos[tag].title, self._width, self._view, tag)]
+            lines += self._text(findings.ahead_sentence(run, projection), STRONG)
+            words = "A straight line through the newest part of the run; no finding yet."
+            return self._chart(tag, lines + self._text(words))
         lines = self._judged([])[1:] if isinstance(item, CalmId) else []
         for skipped in run.report.skipped if run.report else ():
             if SkippedId(skipped.rule) == item:
@@ -124,16 +131,6 @@ class _Detail:
                 lines.append([(f"  and {more} more in the tabs", MUTED)])
 
         return self._chart(run.headline(), lines)
-
-    def _projection(self, tag: str) -> Block:
-        run = self._run
-        projection = findings.projection_of(run, tag) if tag in run.infos else None
-        if projection is None:
-            return []
-        lines = [heading(run.infos[tag].title, self._width, self._view, tag)]
-        lines += self._text(findings.ahead_sentence(run, projection), STRONG)
-        lines += self._text("A straight line through the newest part of the run; no finding yet.")
-        return self._chart(tag, lines)
 
     def _began(self, tag: str) -> Block:
         """The head of a story: the setting that is its cause, or for "" how the run ended."""
