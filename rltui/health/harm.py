@@ -18,7 +18,8 @@ from rltui.catalogue.model import Infos
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
-from rltui.health.detectors.progress import gain_now, is_solved, wanted
+from rltui.health.detectors.progress import is_solved
+from rltui.health.detectors.trend import gain_now, wanted
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding
 from rltui.health.symptoms import Harm
