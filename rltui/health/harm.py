@@ -34,6 +34,8 @@ class Course(NamedTuple):
 
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
+    shares: tuple[str, ...]
+    """Those that have a natural maximum, 1: a task can be solved by them alone."""
 
 
 class Success(Enum):
@@ -50,7 +52,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     finding of ``found``, those about success, says otherwise."""
     if any(f.fires for f in found):
         return Success.UNKNOWN
-    measures = shipped_record(Course, "health", "data", "course.yaml").measures
+    measures, shares = shipped_record(Course, "health", "data", "course.yaml")
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
     known = [
@@ -64,7 +66,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
         x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
-        if is_solved(x[np.isfinite(x)]):
+        if infos[tag].key in shares and is_solved(x[np.isfinite(x)]):
             return Success.SOLVED
         if change - certainty * error >= gain:
             return Success.BETTER

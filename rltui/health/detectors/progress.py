@@ -58,13 +58,13 @@ def never_rose(
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
-    that is certainly above its first ninth or twenty-seventh rose, however early; a share near 1
-    cannot rise; a row of a ``held_out`` score is worth two. Rows up to the last one at which
-    most actions are random, by the ``exploration`` rate, count only as what a run may rise from:
-    what acts at random gains nothing. With ``equal`` only runs of which all rows are the same are
-    judged, without it only others; rows that are all equal although a ``spread`` is not zero are no
-    measure: they were normalised. What continues another training, see :func:`continues`, may have
-    risen in that.
+    that is certainly above its first ninth or twenty-seventh rose, however early; a row of a
+    ``held_out`` score is worth two, and a share of successes near 1 cannot rise. Rows up to the
+    last one at which most actions are random, by the ``exploration`` rate, count only as what a run
+    may rise from: what acts at random gains nothing. With ``equal`` only runs of which all rows are
+    the same are judged, without it only others; rows that are all equal although a ``spread`` is
+    not zero are no measure: they were normalised. What continues another training, see
+    :func:`continues`, may have risen in that.
     """
     n, (gain, certainty) = rows.count, wanted(sure=sure)
     begins = after_exploring(rows)
@@ -78,7 +78,8 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
-    risen, least_rise, rises_by = is_full(rows.x, late), 0.0 if sure else gain, CERTAIN[0] / 2
+    least_rise, rises_by = 0.0 if sure else gain, CERTAIN[0] / 2
+    risen = is_share(rows.x) & (late >= _SOLVED) & held_out
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= least_rise) & (change >= rises_by * doubt)
     beyond = (worst + certainty * error <= gain) & ~risen
@@ -141,11 +142,6 @@ def is_share(x: FloatArray) -> BoolArray:
 def is_solved(x: FloatArray) -> bool:
     """Whether a share has come near 1 in its last third."""
     return len(x) >= PARTS and bool(is_share(x)[-1]) and float(x[-len(x) // 3 :].mean()) >= _SOLVED
-
-
-def is_full(x: FloatArray, late: FloatArray) -> BoolArray:
-    """(n,) whether a share has come so near 1, by its ``late`` mean, that it cannot rise much."""
-    return is_share(x) & (late >= _SOLVED)
 
 
 def moved(rows: Rows, role: str) -> BoolArray:
