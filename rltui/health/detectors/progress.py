@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import CERTAIN, Rows, Signal, after_exploring, constant
+from rltui.health.detectors.signal import CERTAIN, NOTHING, Rows, Signal, after_exploring, constant
 from rltui.health.detectors.trend import (
     EQUAL,
     GAINS,
@@ -19,6 +19,7 @@ from rltui.health.detectors.trend import (
     LEAST,
     PARTS,
     beside,
+    gain_error,
     gains,
     gains_of,
     noise_of,
@@ -44,7 +45,7 @@ def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
 @detector(
     anew=True,
     rising=True,
-    roles=("exploration", "spread"),
+    roles=("exploration", "spread", "policy"),
     facts=("start", "late", "gain", "count"),
     possible=_may_not_have_risen,
 )
@@ -53,8 +54,9 @@ def never_rose(
 ) -> Signal:
     """The last third is no better than the first: higher by less than 0.8 standard deviations of
     all rows, with 2 standard errors; ``sure``: with 3, and nothing speaks for any rise, however
-    small, by 2. Once that is certain, it holds until the last third is higher by 2 standard errors,
-    however little that is, or with half as many as at first no longer short of the gain.
+    small, by 2; 2 suffice beside a ``policy`` that :func:`stays` as it is. Once that is certain, it
+    holds until the last third is higher by 2 standard errors, however little that is, or with half
+    as many as at first no longer short of the gain.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
@@ -66,10 +68,11 @@ def never_rose(
     not zero are no measure: they were normalised. What continues another training, see
     :func:`continues`, may have risen in that.
     """
-    n, (gain, certainty) = rows.count, wanted(sure=sure)
+    n, (gain, suspicion) = rows.count, wanted(sure=False)
+    certainty = np.where(stays(rows, "policy"), suspicion, wanted(sure=sure)[1])
     begins = after_exploring(rows)
     found = np.full((GAINS, n), np.nan)
-    least = int(3 * (certainty / gain) ** 2 / (1.0 + held_out))
+    least = int(3 * (suspicion / gain) ** 2 / (1.0 + held_out))
     ends = [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]
     for end in ends if n else ():
         begin = int(begins[end - 1])
@@ -78,12 +81,12 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
-    least_rise, rises_by = 0.0 if sure else gain, CERTAIN[0] / 2
+    least_rise = 0.0 if sure else gain
     risen = is_share(rows.x) & (late >= _SOLVED) & held_out
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
-        risen |= (change >= least_rise) & (change >= rises_by * doubt)
+        risen |= (change >= least_rise) & (change >= suspicion * doubt)
     beyond = (worst + certainty * error <= gain) & ~risen
-    risen |= ~(size < rises_by * error) | ~(worst + 0.5 * certainty * error <= gain)
+    risen |= ~(size < suspicion * error) | ~(worst + 0.5 * certainty * error <= gain)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
@@ -142,6 +145,20 @@ def is_share(x: FloatArray) -> BoolArray:
 def is_solved(x: FloatArray) -> bool:
     """Whether a share has come near 1 in its last third."""
     return len(x) >= PARTS and bool(is_share(x)[-1]) and float(x[-len(x) // 3 :].mean()) >= _SOLVED
+
+
+def stays(rows: Rows, role: str) -> BoolArray:
+    """(n,) whether another metric has certainly changed by less than a hundredth from its first
+    third to its last; never without it, nor where all its rows are the same: then it is not
+    measured."""
+    still = np.zeros(rows.count, dtype=bool)
+    if role in rows.others:
+        other = beside(rows, role)
+        start, late, spread, *_ = gains(other)
+        at = np.flatnonzero((spread > 0) & (np.abs(late - start) <= NOTHING * np.abs(start)))
+        doubt = wanted(sure=False)[1] * gain_error(other, spread, at) * spread[at]
+        still[at] = np.abs(late - start)[at] + doubt <= NOTHING * np.abs(start[at])
+    return still
 
 
 def moved(rows: Rows, role: str) -> BoolArray:
