@@ -35,7 +35,7 @@ class Course(NamedTuple):
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
     shares: tuple[str, ...]
-    """Those that have a natural maximum, 1: a task can be solved by them alone."""
+    """Those whose maximum is known, 1; that of a reward depends on its unit."""
 
 
 class Success(Enum):
@@ -44,7 +44,7 @@ class Success(Enum):
     UNKNOWN = "unknown"
     BETTER = "better"
     SOLVED = "solved"
-    """A share of successes that is near 1."""
+    """It is at its maximum."""
 
 
 def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
@@ -66,7 +66,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
         x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
-        if infos[tag].key in shares and is_solved(x[np.isfinite(x)]):
+        if is_solved(x[np.isfinite(x)], share=infos[tag].key in shares):
             return Success.SOLVED
         if change - certainty * error >= gain:
             return Success.BETTER

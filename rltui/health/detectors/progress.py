@@ -142,9 +142,14 @@ def is_share(x: FloatArray) -> BoolArray:
     return np.asarray(np.logical_and.accumulate((x >= 0) & (x <= 1)))
 
 
-def is_solved(x: FloatArray) -> bool:
-    """Whether a share has come near 1 in its last third."""
-    return len(x) >= PARTS and bool(is_share(x)[-1]) and float(x[-len(x) // 3 :].mean()) >= _SOLVED
+def is_solved(x: FloatArray, *, share: bool) -> bool:
+    """Whether a share of successes has come near 1 in its last third; of anything else, whether
+    most rows of its last third are its maximum, and the first row is not: no mean comes back to
+    exactly that unless it can get no higher."""
+    late = x[-len(x) // 3 :]
+    if share:
+        return len(x) >= LEAST and bool(is_share(x)[-1]) and float(late.mean()) >= _SOLVED
+    return len(x) >= PARTS and float(np.median(late)) == float(x.max()) > float(x[0])
 
 
 def stays(rows: Rows, role: str) -> BoolArray:
