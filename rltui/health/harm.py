@@ -36,6 +36,8 @@ class Course(NamedTuple):
     """Metric keys of what measures success, the best measure first."""
     shares: tuple[str, ...]
     """Those whose maximum is known, 1; that of a reward depends on its unit."""
+    returns: tuple[str, ...]
+    """Those of an environment, whose maximum is where they come back to exactly."""
 
 
 class Success(Enum):
@@ -52,7 +54,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     finding of ``found``, those about success, says otherwise."""
     if any(f.fires for f in found):
         return Success.UNKNOWN
-    measures, shares = shipped_record(Course, "health", "data", "course.yaml")
+    measures, shares, returns = shipped_record(Course, "health", "data", "course.yaml")
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
     known = [
@@ -66,7 +68,8 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
         x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
-        if is_solved(x[np.isfinite(x)], share=infos[tag].key in shares):
+        key, now = infos[tag].key, x[np.isfinite(x)]
+        if key in (*shares, *returns) and is_solved(now, share=key in shares):
             return Success.SOLVED
         if change - certainty * error >= gain:
             return Success.BETTER

@@ -50,7 +50,12 @@ def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
     possible=_may_not_have_risen,
 )
 def never_rose(
-    rows: Rows, *, sure: bool = False, held_out: bool = False, equal: bool = False
+    rows: Rows,
+    *,
+    sure: bool = False,
+    held_out: bool = False,
+    equal: bool = False,
+    share: bool = False,
 ) -> Signal:
     """The last third is no better than the first: higher by less than 0.8 standard deviations of
     all rows, with 2 standard errors; ``sure``: with 3, and nothing speaks for any rise, however
@@ -61,7 +66,7 @@ def never_rose(
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
     that is certainly above its first ninth or twenty-seventh rose, however early; a row of a
-    ``held_out`` score is worth two, and a share of successes near 1 cannot rise. Rows up to the
+    ``held_out`` score is worth two, and a ``share`` of successes near 1 cannot rise. Rows up to the
     last one at which most actions are random, by the ``exploration`` rate, count only as what a run
     may rise from: what acts at random gains nothing. With ``equal`` only runs of which all rows are
     the same are judged, without it only others; rows that are all equal although a ``spread`` is
@@ -82,7 +87,7 @@ def never_rose(
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
     least_rise = 0.0 if sure else gain
-    risen = is_share(rows.x) & (late >= _SOLVED) & held_out
+    risen = is_share(rows.x) & (late >= _SOLVED) & share
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= least_rise) & (change >= suspicion * doubt)
     beyond = (worst + certainty * error <= gain) & ~risen
