@@ -8,6 +8,9 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 
+#: Standard deviation of a normal distribution, in median absolute deviations.
+SIGMAS = 1.4826
+
 
 def median(x: ValueArray) -> float:
     """Median of at least one value, NaN if one of them is; np.median takes ten times as long for

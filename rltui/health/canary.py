@@ -22,19 +22,14 @@ from rltui.core.medians import usual_change
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
+from rltui.health.limits import COURSE_ROWS, NOISE_ROWS, VISIBLE
 from rltui.health.plan import Task, make_plan
 from rltui.health.rule import Case, Rule, Variant, When
 from rltui.health.symptoms import Harm, Symptom, symptoms
 from rltui.store import RunData
 
-#: Rows of a run that say how it is, fewest of them, and of one tag.
-NEWEST, LEAST, _LEAST_OF_TAG = 200, 20, 8
-#: Rows that repeat: its noise.
-_NOISE = 50
-#: Rows for which a failure lasts, at least and at most.
-_LASTS, _LONGEST = 100, 400
-#: A change in a run that does not move is so many times what neighbouring rows differ by.
-_VISIBLE = 8.0
+#: Rows of a run that say how it is, and for which a failure develops at most; fewest of them.
+NEWEST, LEAST = 200, 20
 #: Beyond the limit it is so many times as far from zero.
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.
@@ -324,7 +319,7 @@ def _begun(
     by = {t: m for t, m in _measures(task).items() if t in cases}
     out = {}
     for name, (before, x) in base.items():
-        values = np.resize(x[-_NOISE:], length)  # it goes on as before
+        values = np.resize(x[-NOISE_ROWS:], length)  # it goes on as before
         if name in by:
             healthy, ill = cases[name]
             values = _scaled(by[name], healthy, _padded(_lasting(ill, stretch), length), x)
@@ -363,27 +358,27 @@ def _padded(x: FloatArray, length: int) -> FloatArray:
 
 
 def _level(x: FloatArray) -> float:
-    return float(np.median(x[-_NOISE:]))
+    return float(np.median(x[-NOISE_ROWS:]))
 
 
 def _lasting(ill: FloatArray, stretch: float) -> FloatArray:
     """A failure that develops so many times as slowly, and then stays."""
-    n = min(_LONGEST, round(len(ill) * stretch))
+    n = min(NEWEST, round(len(ill) * stretch))
     x = np.interp(np.linspace(0.0, len(ill) - 1.0, n), np.arange(len(ill)), ill)
-    return np.concatenate([x, np.resize(ill[-max(1, len(ill) // 4) :], max(_LASTS - n, n // 2))])
+    return np.concatenate([x, np.resize(ill[-max(1, len(ill) // 4) :], max(NEWEST - n, n // 2))])
 
 
 def _scaled(measure: Measure, healthy: FloatArray, ill: FloatArray, own: FloatArray) -> FloatArray:
     """The values (n,) of a failure in a run whose values were ``own``, where in its case they were
     ``healthy``."""
     level, usual = _level(own), float(np.median(healthy))
-    noise = np.resize(own[-_NOISE:], len(ill))
+    noise = np.resize(own[-NOISE_ROWS:], len(ill))
     if measure is Measure.UNIT or (measure is Measure.LEVEL and not (level and usual)):
         return ill
     if measure is Measure.LEVEL:
         return ill / usual * noise
     differ = usual_change(own) if len(own) > 1 else 0.0
-    reach = max(float(np.ptp(own)), _VISIBLE * differ) or abs(level) or 1.0
+    reach = max(float(np.ptp(own)), VISIBLE * differ) or abs(level) or 1.0
     lost = (float(healthy.max()) - ill) / (float(np.ptp(healthy)) or 1.0)
     x = float(own.max()) - lost * reach
     if np.ptp(ill):
@@ -436,7 +431,7 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Infos) -> Trial:
         infos = {**infos, tag: flipped}
     _, own = _newest(run, infos[tag], NEWEST)
     silent = Trial(task.rule, task.variant, tag, Level.OK, None)
-    if len(own) < _LEAST_OF_TAG:
+    if len(own) < COURSE_ROWS:
         return silent._replace(why=f"{len(own)} row{'s' * (len(own) != 1)} so far", early=True)
     copy = _injected(task, picture, run, infos)
     for finding in _judged(task, copy.rows, infos).findings:

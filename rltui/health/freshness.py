@@ -84,8 +84,7 @@ class Kept(NamedTuple):
 
 
 def _usual(series: Series) -> tuple[float, float]:
-    values = series.values[-_RANGE_ROWS - _NEWEST : -_NEWEST]
-    low, high = _range(values)
+    low, high = _range(series.values[-_RANGE_ROWS - _NEWEST : -_NEWEST])
     margin = _MARGIN * (high - low)
     return low - margin, high + margin
 

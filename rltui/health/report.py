@@ -52,9 +52,9 @@ def make_report(
     run: RunData,
     infos: Infos,
     answers: Answers,
-    questions: Sequence[Question] = (),
-    unfit: Collection[str] = (),
-    kinds: frozenset[str] = frozenset(),
+    questions: Sequence[Question],
+    unfit: Collection[str],
+    kinds: frozenset[str],
 ) -> Report:
     """The report of a run from the answers of all its tasks.
 
@@ -63,9 +63,12 @@ def make_report(
     its kind of training.
     """
     answers = _by_harm(run, infos, answers)
-    yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
+    yields = {t.rule.id: t.rule.yields_to for t, _ in answers}
     found = _findings(answers, infos, run.off_axis)
-    findings = [*_said_once(found, yields), *_broken(answers)]
+    # what lasts yields to what lasts only
+    said = {(f.rule, state) for f in found for state in {f.state, FindingState.RESOLVED}}
+    findings = [f for f in found if said.isdisjoint((rule, f.state) for rule in yields[f.rule])]
+    findings += _broken(answers)
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
@@ -80,7 +83,10 @@ def make_report(
             rows = max(rows, run.count(tag))
     few = too_few(rows)
     if few is not None:
-        tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
+        words = f"only {rows} row{'s' * (rows != 1)}: too few to judge"
+        unticked = {t: j for t, j in tags.items() if j.level is Level.OK}
+        for tag, judgement in unticked.items():
+            tags[tag] = replace(judgement, level=Level.UNKNOWN, doubt=words)
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
     tags = dict(without_outcome(tags, infos, questions, findings))
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
@@ -132,13 +138,6 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
     return out
 
 
-def _unticked(judgement: Judgement, rows: int) -> Judgement:
-    if judgement.level is not Level.OK:
-        return judgement
-    words = f"only {rows} row{'s' * (rows != 1)}: too few to judge"
-    return replace(judgement, level=Level.UNKNOWN, doubt=words)
-
-
 def _diagnosed(
     run: RunData,
     infos: Infos,
@@ -178,18 +177,6 @@ def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[
         out.extend(kept)
 
     return out
-
-
-def _said_once(findings: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> Iterable[Finding]:
-    """The findings without those of a rule that yields to another one which found something; what
-    lasts yields to what lasts only."""
-    said = {(f.rule, f.state) for f in findings}
-    lasts = FindingState.FIRING
-    return (
-        f
-        for f in findings
-        if said.isdisjoint((rule, s) for rule in yields.get(f.rule, ()) for s in {lasts, f.state})
-    )
 
 
 def _merge(found: list[Finding], infos: Infos) -> list[Finding]:
@@ -256,7 +243,13 @@ def _judgements(
     row and sentence have one limit."""
     tags: dict[str, Judgement] = {}
     compared: dict[str, Judgement] = {}
-    for task, answer in _shown_first(answers, findings):
+    shown = {id(f.evidence.row) for f in findings if f.fires}
+
+    def is_silent(case: tuple[Task, Answer]) -> bool:
+        said = case[1].outcome.findings if case[1].outcome else ()
+        return not any(id(f.evidence.row) in shown for f in said)
+
+    for task, answer in sorted(_each(answers), key=is_silent):
         said = answer.outcome
         if said is None or not said.judged:
             continue
@@ -266,7 +259,13 @@ def _judgements(
             old = kept.get(answer.tag)
             kept[answer.tag] = new if old is None else _both(old, new)
     for tag, new in compared.items():
-        tags[tag] = _with_level(tags[tag], new) if tag in tags else new
+        own = tags.get(tag)
+        if own is not None:
+            new = _both(own, new)
+            # the range to show stays that of the metric itself where it has one
+            if own.low is not None or own.high is not None:
+                new = replace(own, level=new.level, rules=new.rules)
+        tags[tag] = new
     for tag, judged in _of_quotients(infos, answers).items():
         tags.setdefault(tag, judged)
     # no rule judges these: the range that the documentation gives, and no badge
@@ -275,17 +274,6 @@ def _judgements(
             documented = limit_of(info, Level.UNKNOWN, *info.healthy)
             tags[tag] = Judgement(Level.UNKNOWN, (documented,))
     return tags
-
-
-def _shown_first(answers: Answers, findings: Iterable[Finding]) -> list[tuple[Task, Answer]]:
-    """The answers, those first from which a finding comes that fires."""
-    shown = {id(f.evidence.row) for f in findings if f.fires}
-
-    def is_silent(case: tuple[Task, Answer]) -> bool:
-        said = case[1].outcome.findings if case[1].outcome else ()
-        return not any(id(f.evidence.row) in shown for f in said)
-
-    return sorted(_each(answers), key=is_silent)
 
 
 def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
@@ -302,23 +290,11 @@ def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
         tag = made.get(tuple(metric.key for metric in compared if metric is not None))
         if tag is not None and answer.outcome is not None and answer.outcome.judgement.rules:
             own = answer.outcome.judgement
-            out[tag] = replace(own, limits=tuple(map(_of_quotient, own.limits)))
+            # by the words about the rows of what it is made of
+            ends = ((one, (one.numbers.get("low"), one.numbers.get("high"))) for one in own.limits)
+            limits = tuple(Limit(one.level, *end, end, rule=one.rule) for one, end in ends)
+            out[tag] = replace(own, limits=limits)
     return out
-
-
-def _of_quotient(limit: Limit) -> Limit:
-    """The limit of a quotient, from the words about the rows of what it is made of."""
-    ends = limit.numbers.get("low"), limit.numbers.get("high")
-    return Limit(limit.level, *ends, ends, rule=limit.rule)
-
-
-def _with_level(own: Judgement, other: Judgement) -> Judgement:
-    """A judgement with the level of a comparison with another run, if that is worse. The
-    range to show stays that of the metric itself where it has one."""
-    if own.low is None and own.high is None:
-        return _both(own, other)
-    rules = tuple(dict.fromkeys(own.rules + other.rules))
-    return replace(own, level=max(own.level, other.level), rules=rules)
 
 
 def _both(old: Judgement, new: Judgement) -> Judgement:

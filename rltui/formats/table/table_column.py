@@ -7,6 +7,7 @@ that sparse tables (Lightning: one row per metric) store no empty cells.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from rltui.core.batch import Restart
 from rltui.core.block import Block, BoolArray, FloatArray
 from rltui.core.record import state
 from rltui.formats.base import clean_tag
-from rltui.formats.json_value import TIME_KEYS
+from rltui.formats.json_value import TIME_KEYS, wall_of
 from rltui.formats.words import (
     RAY_LEFT_OUT,
     is_ray_gap,
@@ -129,21 +130,17 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
         values = (found.index("value"),)
         return Columns(TableKind.TIDY, names, (step,), wall, values, ("value",), naming=naming)
     only_value = [found[i] for i in metrics if i != wall] == ["value"]
-    named = _named_by_file([names[i] for i in metrics], file_name, only_value=only_value)
-    steps = (step,) if step >= 0 else ()
-    doubtful, kind = frozenset(maybe), TableKind.PLAIN
-    return Columns(kind, names, steps, wall, metrics, _distinct(named), candidates, doubtful)
-
-
-def _named_by_file(tags: Sequence[str], file_name: str, *, only_value: bool) -> list[str]:
-    """Tags with what the name of the file says of them."""
     _, download, stem = file_name.rpartition(".")[0].rpartition("-tag-")
+    tags = [names[i] for i in metrics]
     if download and only_value:
         # of TensorBoard (run-NAME-tag-TAG.csv), which has a column that says just "Value"
         tags = [stem if plain(tag) == "value" else tag for tag in tags]
     phase = _PHASES.fullmatch(file_name)
     prefix = f"{phase[1]}/" if phase else ""
-    return [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
+    named = [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
+    steps = (step,) if step >= 0 else ()
+    doubtful, kind = frozenset(maybe), TableKind.PLAIN
+    return Columns(kind, names, steps, wall, metrics, _distinct(named), candidates, doubtful)
 
 
 def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
@@ -206,9 +203,16 @@ class BlockCollector:
         self._clock = -math.inf
         """Clock of Monitor: steps so far, start of the environment, newest time since then."""
 
-    def environment_began(self, time: float) -> None:
-        """The start of the environment, from the comment of a Monitor file."""
-        self._began, self._clock = time, -math.inf
+    def environment_began(self, comment: bytes) -> None:
+        """Read the start of the environment off a comment; ``#{"t_start": 1.8e9, "env_id": ...}``
+        begins the files of Monitor."""
+        try:
+            settings = json.loads(comment[1:]) if b"t_start" in comment else None
+        except (ValueError, RecursionError):
+            return
+        began = wall_of(settings.get("t_start")) if isinstance(settings, dict) else None
+        if began is not None:
+            self._began, self._clock = began, -math.inf
 
     def start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
         """Store all rows so far once more, with another step; ``kept`` as in :class:`Axis`."""
