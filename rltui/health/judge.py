@@ -142,7 +142,6 @@ class Outcome(NamedTuple):
     findings: tuple[Finding, ...]
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
-    rows: int
 
 
 def judge(
@@ -173,15 +172,15 @@ def judge(
         keep = slice(None) if count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if not count:
-        return Outcome(False, (), _UNJUDGED, 0)
+        return Outcome(False, (), _UNJUDGED)
     detector = variant.detector
     if not variant.badge_ok and not any(
         map(partial(detector.may_find, rows), variant.levels.values())
     ):
-        return Outcome(True, (), Judgement(Level.OK), count)
+        return Outcome(True, (), Judgement(Level.OK))
     signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
-        return Outcome(False, (), _UNJUDGED, count)
+        return Outcome(False, (), _UNJUDGED)
     is_past = not math.isfinite(series.values[-1])
     case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
@@ -192,7 +191,7 @@ def judge(
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
-    return Outcome(True, findings, judgement(case, level), count)
+    return Outcome(True, findings, judgement(case, level))
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
@@ -220,17 +219,14 @@ def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
     single = any(s.certain or s.event for s in signals.values())
     least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
-    lasted = (s for s in found if s.open or s.worth >= least)
-    return [s for s in lasted if s.open or not is_forgotten(signals, s, bad)], bad
 
+    def is_forgotten(span: Span) -> bool:
+        inside = [s for s in bad if s.first <= span.last and s.last >= span.first]
+        signal = signals[Level.BAD if inside or Level.WATCH not in signals else Level.WATCH]
+        return signal.forgotten is not None and bool(signal.forgotten[(inside or [span])[0].sure])
 
-def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
-    """Whether an episode that is over was none."""
-    if all(signal.forgotten is None for signal in signals.values()):
-        return False
-    bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
-    signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
-    return signal.forgotten is not None and bool(signal.forgotten[(bad or [span])[0].sure])
+    kept = [s for s in found if s.open or (s.worth >= least and not is_forgotten(s))]
+    return kept, bad
 
 
 def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
@@ -240,7 +236,10 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
     if span.open and inside and not inside[-1].open:
         level = Level.WATCH
     signal, row = _row(case, span, level)
-    begin = min(_onset(case, span), row)
+    # by the earliest onset of any level that is beyond
+    signals = [s for s in case.signals.values() if s.beyond[span.first]]
+    onsets = [int(s.onset[span.first]) for s in signals if s.onset is not None]
+    begin = min(row, *(onsets or [span.first]))
     evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
 
@@ -258,7 +257,6 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         evidence=evidence,
         words=case.variant.words,
         advice=case.variant.advice,
-        limit=evidence.row["limit"],
     )
 
 
@@ -284,16 +282,6 @@ def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
     return signals[0], span.last
 
 
-def _onset(case: Evaluation, span: Span) -> int:
-    """Row at which the episode began, by the earliest onset of any level that is beyond."""
-    rows = [
-        int(s.onset[span.first])
-        for s in case.signals.values()
-        if s.onset is not None and s.beyond[span.first]
-    ]
-    return min(rows, default=span.first)
-
-
 def _upwards(signal: Signal, row: int, x: float) -> bool:
     """Whether this row, of value ``x``, is too high rather than too low."""
     if signal.high is None or not np.isfinite(signal.high[row]):
@@ -317,11 +305,9 @@ def _evidence(
     # limits of one size, above and below zero
     either = low is not None and high is not None and bool(low[row] == -high[row])
     side = Side.HIGH if up != case.upside_down or low is None else Side.LOW
-    part = x[begin : span.last + 1]
-    if up and either:
-        part = np.abs(part)
-    extreme = int(part.argmax() if up else part.argmin())
-    peak = row if signal.peaked else begin + extreme
+    peak = row
+    if not signal.peaked:
+        peak = begin + _peak(x[begin : span.last + 1], up=up, either=either)
     last = len(x) - 1
     row_numbers: Numbers = {
         "value": finite(signal.statistic[row]),
@@ -359,6 +345,13 @@ def _evidence(
         worst=worst,
         again=not span.open and is_pending(case, *edges),
     )
+
+
+def _peak(part: FloatArray, *, up: bool, either: bool) -> int:
+    """Position of the most extreme value, in the direction that is wrong."""
+    if not up:
+        return int(part.argmin())
+    return int((np.abs(part) if either else part).argmax())
 
 
 def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]) -> Numbers:

@@ -149,12 +149,12 @@ class Reference:
             if begin is None or not known.any():
                 return None
             walls = np.maximum.accumulate(series.wall_times[known]) - begin
-            return _interpolated(series.steps, series.steps[known], walls)
+            return np.interp(series.steps, series.steps[known], walls)
         for tag in tags_of(infos, self._tokens):
             steps, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 tokens = np.maximum.accumulate(tokens) * infos[tag].scale
-                return _interpolated(series.steps, steps, tokens)
+                return np.interp(series.steps, steps, tokens)
 
         return None
 
@@ -175,10 +175,6 @@ def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _spans(at: FloatArray, places: FloatArray) -> IntArray:
     """Which of the spans from one place of a course to the next each place lies in."""
     return np.clip(np.searchsorted(at, places, side="right") - 1, 0, len(at) - 1)
-
-
-def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:
-    return np.interp(steps.astype(np.float64), at.astype(np.float64), places)
 
 
 def _centred(

@@ -65,10 +65,7 @@ def make_report(
     answers = _by_harm(run, infos, answers)
     yields = {t.rule.id: t.rule.yields_to for t, _ in answers}
     found = _findings(answers, infos, run.off_axis)
-    # what lasts yields to what lasts only
-    said = {(f.rule, state) for f in found for state in {f.state, FindingState.RESOLVED}}
-    findings = [f for f in found if said.isdisjoint((rule, f.state) for rule in yields[f.rule])]
-    findings += _broken(answers)
+    findings = [*_said_once(found, yields), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
@@ -83,10 +80,7 @@ def make_report(
             rows = max(rows, run.count(tag))
     few = too_few(rows)
     if few is not None:
-        words = f"only {rows} row{'s' * (rows != 1)}: too few to judge"
-        unticked = {t: j for t, j in tags.items() if j.level is Level.OK}
-        for tag, judgement in unticked.items():
-            tags[tag] = replace(judgement, level=Level.UNKNOWN, doubt=words)
+        tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
     tags = dict(without_outcome(tags, infos, questions, findings))
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
@@ -138,6 +132,13 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
     return out
 
 
+def _unticked(judgement: Judgement, rows: int) -> Judgement:
+    if judgement.level is not Level.OK:
+        return judgement
+    words = f"only {rows} row{'s' * (rows != 1)}: too few to judge"
+    return replace(judgement, level=Level.UNKNOWN, doubt=words)
+
+
 def _diagnosed(
     run: RunData,
     infos: Infos,
@@ -158,14 +159,14 @@ def _diagnosed(
 def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[Finding]:
     """One finding per episode: several tags or variants that show the same are merged, but for
     tags whose steps cannot be compared."""
-    groups: dict[tuple[str, str, str | None], list[Finding]] = {}
+    titles: dict[tuple[str, str, str | None], list[Finding]] = {}
     for _, answer in _each(answers):
         if answer.outcome is not None:
             for finding in answer.outcome.findings:
                 axis = finding.tag if finding.tag in off_axis else None
-                groups.setdefault((finding.rule, finding.title, axis), []).append(finding)
+                titles.setdefault((finding.rule, finding.title, axis), []).append(finding)
     out: list[Finding] = []
-    for found in groups.values():
+    for found in titles.values():
         merged = _merge(found, infos)
         firing = [f for f in merged if f.fires]
         over = [f for f in merged if not f.fires]
@@ -179,21 +180,26 @@ def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[
     return out
 
 
+def _said_once(found: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> list[Finding]:
+    """The findings without those of a rule that yields to another one which found something; what
+    lasts yields to what lasts only."""
+    said = {(f.rule, state) for f in found for state in {f.state, FindingState.RESOLVED}}
+    return [f for f in found if said.isdisjoint((rule, f.state) for rule in yields[f.rule])]
+
+
 def _merge(found: list[Finding], infos: Infos) -> list[Finding]:
     """Findings of one title whose steps overlap become one: the worst, from the earliest step
     on."""
-    found = sorted(found, key=lambda f: f.since_step or 0)
     groups: list[list[Finding]] = []
     end = -1.0
-    for finding in found:
+    for finding in sorted(found, key=lambda f: f.since_step or 0):
         until = float("inf") if finding.until_step is None else float(finding.until_step)
         if groups and (finding.since_step or 0) <= end:
             groups[-1].append(finding)
+            end = max(end, until)
         else:
             groups.append([finding])
-            end = -1.0
-        end = max(end, until)
-
+            end = until
     return [g[0] if len(g) == 1 else _merged(g, infos) for g in groups]
 
 
@@ -333,7 +339,5 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
     return tuple(judged), tuple(skipped)
 
 
-@lru_cache(maxsize=4096)
-def _lacking(rule: str, title: str, metrics: tuple[str, ...]) -> Skipped:
-    """Most runs lack what most rules need: one object for all of them."""
-    return Skipped(rule, title, metrics)
+#: Most runs lack what most rules need: one object for all of them.
+_lacking = lru_cache(maxsize=4096)(Skipped)

@@ -157,9 +157,8 @@ class Generic(Dialect):
         if position is not None:
             names, values = self._known(text[position.end :])
             self._learn(text, line, names, position)
-        barred = b"%" in text or b"it [" in text
-        if not names and (is_dump(text) or (barred and _BAR.search(text) is not None)):
-            return None  # settings, or a bar
+        if not names and _is_other(text):
+            return None
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
 
@@ -311,6 +310,12 @@ def _quantities(texts: Sequence[bytes]) -> list[float]:
         return list(map(float, texts))
     except ValueError:
         return list(map(quantity, texts))
+
+
+def _is_other(text: bytes) -> bool:
+    """Whether a line is a dump of settings, or a bar."""
+    barred = b"%" in text or b"it [" in text
+    return is_dump(text) or (barred and _BAR.search(text) is not None)
 
 
 def _among_pairs(

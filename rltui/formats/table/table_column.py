@@ -130,17 +130,21 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
         values = (found.index("value"),)
         return Columns(TableKind.TIDY, names, (step,), wall, values, ("value",), naming=naming)
     only_value = [found[i] for i in metrics if i != wall] == ["value"]
+    named = _named_by_file([names[i] for i in metrics], file_name, only_value=only_value)
+    steps = (step,) if step >= 0 else ()
+    doubtful, kind = frozenset(maybe), TableKind.PLAIN
+    return Columns(kind, names, steps, wall, metrics, _distinct(named), candidates, doubtful)
+
+
+def _named_by_file(tags: Sequence[str], file_name: str, *, only_value: bool) -> list[str]:
+    """Tags with what the name of the file says of them."""
     _, download, stem = file_name.rpartition(".")[0].rpartition("-tag-")
-    tags = [names[i] for i in metrics]
     if download and only_value:
         # of TensorBoard (run-NAME-tag-TAG.csv), which has a column that says just "Value"
         tags = [stem if plain(tag) == "value" else tag for tag in tags]
     phase = _PHASES.fullmatch(file_name)
     prefix = f"{phase[1]}/" if phase else ""
-    named = [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
-    steps = (step,) if step >= 0 else ()
-    doubtful, kind = frozenset(maybe), TableKind.PLAIN
-    return Columns(kind, names, steps, wall, metrics, _distinct(named), candidates, doubtful)
+    return [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
 
 
 def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
