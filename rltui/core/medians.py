@@ -34,6 +34,6 @@ def row_medians(view: ValueArray) -> FloatArray:
     middle = width // 2
     places = (middle,) if width % 2 else (middle - 1, middle)
     parted: ValueArray = np.partition(view, places, axis=1)
-    if len(places) == 1:
+    if width % 2:
         return np.asarray(parted[:, middle])
     return np.asarray(0.5 * (parted[:, middle - 1] + parted[:, middle]))
