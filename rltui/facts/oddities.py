@@ -17,7 +17,6 @@ from rltui.facts.findings import diagnosed_in
 from rltui.health.detectors.trend import gain_now
 from rltui.health.detectors.trend import wanted as wanted_gain
 from rltui.health.diagnoses import MACHINE
-from rltui.health.parameters import healthy
 from rltui.health.rule import When
 from rltui.health.rules import read_when
 from rltui.session import JudgedRun
@@ -122,6 +121,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
 def _moved(start: float, now: float, direction: Direction) -> bool:
     """Whether a value is so many times its start, or a part of it, as none of a healthy run is by
     which a rule judges; not where that is the good ``direction``."""
+    from rltui.health.parameters import healthy  # not before the first paint
+
     if start * now <= 0:
         return False
     factor = healthy().limits[0].watch

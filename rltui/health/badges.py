@@ -73,6 +73,7 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     beyond = published if is_beyond else None
     reason = doubt(info, series, judgement)
     level = Level.UNSURE if reason or beyond else judgement.level
+    reason = reason or judgement.doubt
     return replace(judgement, rows=series.count, level=level, doubt=reason, published=beyond)
 
 
