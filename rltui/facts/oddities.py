@@ -14,8 +14,8 @@ from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers, sentences
 from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
-from rltui.health.detectors.progress import gain_now
-from rltui.health.detectors.progress import wanted as wanted_gain
+from rltui.health.detectors.trend import gain_now
+from rltui.health.detectors.trend import wanted as wanted_gain
 from rltui.health.diagnoses import MACHINE
 from rltui.health.parameters import healthy
 from rltui.health.rule import When

@@ -11,7 +11,8 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.health.detectors.parts import fitted_weights
-from rltui.health.detectors.progress import gain_now, is_share, wanted
+from rltui.health.detectors.progress import is_share
+from rltui.health.detectors.trend import gain_now, wanted
 from rltui.session import JudgedRun
 
 #: A longer log is read in even strides.

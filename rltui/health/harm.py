@@ -18,7 +18,8 @@ from rltui.catalogue.model import Infos
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
-from rltui.health.detectors.progress import gain_now, is_solved, wanted
+from rltui.health.detectors.progress import is_solved
+from rltui.health.detectors.trend import gain_now, wanted
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding
 from rltui.health.symptoms import Harm
@@ -33,6 +34,10 @@ class Course(NamedTuple):
 
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
+    shares: tuple[str, ...]
+    """Those whose maximum is known, 1; that of a reward depends on its unit."""
+    returns: tuple[str, ...]
+    """Those of an environment, whose maximum is where they come back to exactly."""
 
 
 class Success(Enum):
@@ -41,7 +46,7 @@ class Success(Enum):
     UNKNOWN = "unknown"
     BETTER = "better"
     SOLVED = "solved"
-    """A share of successes that is near 1."""
+    """It is at its maximum."""
 
 
 def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
@@ -49,7 +54,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     finding of ``found``, those about success, says otherwise."""
     if any(f.fires for f in found):
         return Success.UNKNOWN
-    measures = shipped_record(Course, "health", "data", "course.yaml").measures
+    measures, shares, returns = shipped_record(Course, "health", "data", "course.yaml")
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
     known = [
@@ -63,7 +68,8 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
         x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
-        if is_solved(x[np.isfinite(x)]):
+        key, now = infos[tag].key, x[np.isfinite(x)]
+        if key in (*shares, *returns) and is_solved(now, share=key in shares):
             return Success.SOLVED
         if change - certainty * error >= gain:
             return Success.BETTER

@@ -104,8 +104,6 @@ class Finding(NamedTuple):
     words: Words | None
     """Templates of the rule; None when no rule made the finding."""
     advice: str
-    limit: float | None = None
-    """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
     """Set when the rule itself failed: the run may be fine."""
     certain_step: int | None = None

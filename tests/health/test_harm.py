@@ -23,7 +23,8 @@ from tests.health.drawn import Logged, logged
 RULES = load_rules()
 HARM = {r.id: r.harm for r in RULES}
 #: A failure of each kind, beside which the outcome decides.
-BROKEN = {"kl.old_new": "0.01x60 2x60", "loss.policy": "1x100 nanx20", "time.step": "1x60 12x60"}
+BROKEN = {"kl.old_new": "0.01x60 2x60", "loss.policy": "1x100 nanx20", "time.step": "1x60 12x60",
+          "grad_norm.actor": "1~0.1x60 900x60", "explained_variance": "-0.8~0.1x120"}  # fmt: skip
 RISES, FALLS, FLAT = "0..9x120", "0..9x60 9..1x60", "5~1x120"
 
 
@@ -59,22 +60,28 @@ def levels(outcome: dict[str, str], rule: str) -> tuple[Level, Level | None, Lev
         ({"entropy": "3..2.5x120"}, Level.BAD),
         ({}, Level.BAD),
     ],
-    ids=[
-        "rises", "another measure", "fell", "falls from the start", "stands still",
-        "two rows", "no number", "no measure of success", "nothing known",
-    ],
-)  # fmt: skip
+)
 def test_a_technical_sign_is_bad_unless_the_run_gets_better(
     outcome: dict[str, str], level: Level
 ) -> None:
     assert levels(outcome, "kl_blowup") == (level, level, level)
 
 
-@pytest.mark.parametrize(("rule", "kind"), [("nan", Harm.FATAL), ("throughput_drop", Harm.COST)])
+STAYS = {"nan": Harm.FATAL, "throughput_drop": Harm.COST, "grad_explosion": Harm.DEFECT}
+
+
+@pytest.mark.parametrize(("rule", "kind"), STAYS.items())
 @pytest.mark.parametrize("outcome", [RISES, FALLS])
-def test_what_is_fatal_and_what_costs_time_stays(rule: str, kind: Harm, outcome: str) -> None:
+def test_what_is_fatal_a_defect_or_costs_time_stays(rule: str, kind: Harm, outcome: str) -> None:
     assert HARM[rule] is kind
     assert levels({"reward.mean": outcome}, rule) == (Level.BAD, Level.BAD, Level.BAD)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "level"), [(RISES, Level.BAD), ("0.1..1x60 1x60", Level.WATCH)]
+)
+def test_a_hindrance_stays_until_the_task_is_solved(outcome: str, level: Level) -> None:
+    assert levels({"reward.mean": outcome}, "critic_failing") == (level, level, level)
 
 
 @pytest.mark.parametrize(

@@ -7,55 +7,82 @@ from functools import lru_cache
 
 import numpy as np
 
-from rltui.core.block import FloatArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
 from rltui.health.detectors.levels import EARLY, grown, part_of, relative
-from rltui.health.detectors.progress import (
-    fell,
+from rltui.health.detectors.progress import fell, moved
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.trend import (
     gain_error,
     gains,
     gains_of,
     is_short,
-    moved,
+    no_longer_follows,
     rises,
     wanted,
 )
-from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
+
+#: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
+_SMALL = 0.36
 
 
 @detector(
     rising=True,
     roles=("reward",),
-    facts=("start", "late", "gain", "rise", "count"),
+    facts=("start", "late", "gain", "was", "reached", "count"),
     possible=lambda rows, _: bool(rises(rows, "reward").any()),
 )
-def parted(rows: Rows) -> Signal:
+def parted(rows: Rows, *, share: bool = False) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
-    ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
-    may not be measured."""
+    ``reward`` is. Or it rose with the reward and no longer follows: in the second half of the rows
+    it certainly gained less than half of what it gained in the first for as large a rise.
+
+    Never without a ``reward``; scores that never moved at all are not judged: they may not be
+    measured. ``share``: the score is one. It has not risen either where it did not certainly, and
+    gained certainly less than a small effect in log-odds. Other scores are in the unit of the
+    reward: one below them only comes after.
+    """
     n, (gain, certainty) = rows.count, wanted(sure=False)
     start, late, spread, size, error, *_ = gains(rows)
+    was = reached = constant(n, np.nan)
+    if "reward" in rows.others:
+        was, reached, *_ = gains_of(rows, "reward")
     flat, fallen = is_short(size, error), fell(rows).beyond
-    beyond = rises(rows, "reward") & (start != late) & (spread > 0)
-    beyond &= flat | fallen | (size <= -gain)
+    rose = rises(rows, "reward") & (spread > 0)
+    beyond = rose & (start != late) & (flat | fallen | (size <= -gain))
     at = np.flatnonzero(beyond)
     steep = size[at] + certainty * gain_error(rows, spread, at) <= -gain
     beyond[at] = fallen[at] | steep | flat[at]
-    rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
+    left = np.zeros(n, dtype=bool)
+    if rose.any():
+        at = np.flatnonzero(rose & ~beyond & (share | (rows.others["reward"] > late)))
+        left[at] = no_longer_follows(rows, "reward", at)
+        beyond[at] = share & _gains_little(rows, at)
     return Signal(
         certain=True,
-        beyond=beyond,
+        beyond=beyond | left,
         statistic=size,
         threshold=constant(n, gain),
         name="gain in standard deviations",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "rise": rise,
+        facts={"start": start, "late": late, "gain": size, "was": was, "reached": reached,
                "count": np.arange(1.0, n + 1)},
+        notes=((left, ", but hardly at all in the second half"),),
     )  # fmt: skip
+
+
+def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
+    """(m,) whether a share did not certainly rise, and certainly by less than a small effect, in
+    log-odds; at some rows."""
+    start, late, spread, size, *_ = gains(rows)[:, at]
+    doubt = wanted(sure=False)[1] * gain_error(rows, gains(rows)[2], at)
+    gain = np.log(late * (1 - start) / (start * (1 - late)))
+    most = gain + doubt * spread / (late * (1 - late))
+    return np.asarray((size < doubt) & (most <= _SMALL))
 
 
 @detector(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.health.detectors.progress import rises
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.trend import rises
 from rltui.health.detectors.windows import newest_of, steps_of
 
 #: What a row that differs takes away: all.

@@ -5,9 +5,10 @@ import pytest
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
-from rltui.health.detectors.progress import gain_now, gains, never_fell
+from rltui.health.detectors.progress import never_fell
 from rltui.health.detectors.registry import DETECTORS
 from rltui.health.detectors.signal import Rows, Signal
+from rltui.health.detectors.trend import gain_now, gains
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
 
