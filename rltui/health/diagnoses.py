@@ -116,7 +116,9 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
         found = _below_setting(found, settings[0], until, pace)
     ordered: list[Diagnosis] = []
     for story in _stories(found):
-        ordered += [story[0]._replace(level=_level(story)), *story[1:]]
+        top = story[0]
+        since = _begin(story) if top.symptom.correlated else top.since_step
+        ordered += [top._replace(level=_level(story), since_step=since), *story[1:]]
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
@@ -309,7 +311,7 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
             continue
         series, scale = facts.series(tag), facts.infos[tag].scale
         row = max(0, series.rows_until(leading.since_step) - 1)
-        values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
+        values = [float(series.values[r]) * scale for r in (row, -1)]
         low, high = check.usual.low, check.usual.high
         high = high if high is not None and min(values) > high else None
         hidden = facts.run.hidden_in_zero(tag) * scale
