@@ -154,9 +154,11 @@ def is_solved(x: FloatArray, *, share: bool) -> bool:
     most rows of its last third are its maximum, and the first row is not: no mean comes back to
     exactly that unless it can get no higher."""
     late = x[-len(x) // 3 :]
+    if len(x) < PARTS:
+        return False
     if share:
-        return len(x) >= LEAST and bool(is_share(x)[-1]) and float(late.mean()) >= _SOLVED
-    return len(x) >= PARTS and float(np.median(late)) == float(x.max()) > float(x[0])
+        return bool(is_share(x)[-1]) and float(late.mean()) >= _SOLVED
+    return float(np.median(late)) == float(x.max()) > float(x[0])
 
 
 def stays(rows: Rows, role: str) -> BoolArray:

@@ -25,8 +25,8 @@ PARTS = 8
 #: A gain in standard deviations of all rows of which a run must be short: a large effect
 #: (Cohen 1988).
 GAIN = 0.8
-#: Half of a gain: a loss that anybody sees. Half of the errors that many looks ask for: those of one
-#: comparison.
+#: Half of a gain: a loss that anybody sees. Half of the errors that many looks ask for: those of
+#: one comparison.
 HALF = 0.5
 #: With how many standard errors something is suspected, and with how many it is sure.
 SUSPECTED, SURE = (HALF * errors for errors in CERTAIN)
