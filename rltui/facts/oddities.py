@@ -14,8 +14,7 @@ from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers, sentences
 from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
-from rltui.health.detectors.trend import gain_now
-from rltui.health.detectors.trend import wanted as wanted_gain
+from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
 from rltui.health.rules import read_when
@@ -100,9 +99,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
     start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
-        gain, certainty = wanted_gain(sure=False)
         change, error = gain_now(-values if direction is Direction.DOWN else values)
-        return course if change - certainty * error < gain else ""
+        return course if change - SUSPECTED * error < GAIN else ""
     if odd.changed is not None:
         return course if abs(now - start) >= odd.changed * abs(start) > 0 else ""
     if odd.peaked is not None:

@@ -19,7 +19,7 @@ from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
 from rltui.health.detectors.progress import is_solved
-from rltui.health.detectors.trend import gain_now, wanted
+from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding
 from rltui.health.symptoms import Harm
@@ -35,9 +35,9 @@ class Course(NamedTuple):
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
     shares: tuple[str, ...]
-    """Those whose maximum is known, 1; that of a reward depends on its unit."""
+    """Measures whose maximum is known, 1; that of a reward depends on its unit."""
     returns: tuple[str, ...]
-    """Those of an environment, whose maximum is where they come back to exactly."""
+    """Measures of an environment: their maximum is where they come back to exactly."""
 
 
 class Success(Enum):
@@ -55,7 +55,6 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     if any(f.fires for f in found):
         return Success.UNKNOWN
     measures, shares, returns = shipped_record(Course, "health", "data", "course.yaml")
-    gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
     known = [
         (rank[i.key], t)
@@ -71,9 +70,9 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
         key, now = infos[tag].key, x[np.isfinite(x)]
         if key in (*shares, *returns) and is_solved(now, share=key in shares):
             return Success.SOLVED
-        if change - certainty * error >= gain:
+        if change - SUSPECTED * error >= GAIN:
             return Success.BETTER
-        if change + certainty * error < gain:
+        if change + SUSPECTED * error < GAIN:
             break  # a better measure than the next one, and it does not rise
     return Success.UNKNOWN
 

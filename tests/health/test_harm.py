@@ -78,10 +78,15 @@ def test_what_is_fatal_a_defect_or_costs_time_stays(rule: str, kind: Harm, outco
 
 
 @pytest.mark.parametrize(
-    ("outcome", "level"), [(RISES, Level.BAD), ("0.1..1x60 1x60", Level.WATCH)]
+    ("key", "level"),
+    [
+        ("reward.mean", Level.BAD),
+        ("success_rate", Level.WATCH),
+        ("episode_return.mean", Level.WATCH),
+    ],
 )
-def test_a_hindrance_stays_until_the_task_is_solved(outcome: str, level: Level) -> None:
-    assert levels({"reward.mean": outcome}, "critic_failing") == (level, level, level)
+def test_a_hindrance_stays_until_the_task_is_solved(key: str, level: Level) -> None:
+    assert levels({key: "0.1..1x60 1x60"}, "critic_failing") == (level, level, level)
 
 
 @pytest.mark.parametrize(

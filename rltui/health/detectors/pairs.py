@@ -14,13 +14,14 @@ from rltui.health.detectors.progress import fell, moved
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.trend import (
+    GAIN,
+    SUSPECTED,
     gain_error,
     gains,
     gains_of,
     is_short,
     no_longer_follows,
     rises,
-    wanted,
 )
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
@@ -45,16 +46,16 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
     gained certainly less than a small effect in log-odds. Other scores are in the unit of the
     reward: one below them only comes after.
     """
-    n, (gain, certainty) = rows.count, wanted(sure=False)
+    n = rows.count
     start, late, spread, size, error, *_ = gains(rows)
     was = reached = constant(n, np.nan)
     if "reward" in rows.others:
         was, reached, *_ = gains_of(rows, "reward")
     flat, fallen = is_short(size, error), fell(rows).beyond
     rose = rises(rows, "reward") & (spread > 0)
-    beyond = rose & (start != late) & (flat | fallen | (size <= -gain))
+    beyond = rose & (start != late) & (flat | fallen | (size <= -GAIN))
     at = np.flatnonzero(beyond)
-    steep = size[at] + certainty * gain_error(rows, spread, at) <= -gain
+    steep = size[at] + SUSPECTED * gain_error(rows, spread, at) <= -GAIN
     beyond[at] = fallen[at] | steep | flat[at]
     left = np.zeros(n, dtype=bool)
     if rose.any():
@@ -65,7 +66,7 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
         certain=True,
         beyond=beyond | left,
         statistic=size,
-        threshold=constant(n, gain),
+        threshold=constant(n, GAIN),
         name="gain in standard deviations",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
@@ -79,7 +80,7 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     """(m,) whether a share did not certainly rise, and certainly by less than a small effect, in
     log-odds; at some rows."""
     start, late, spread, size, *_ = gains(rows)[:, at]
-    doubt = wanted(sure=False)[1] * gain_error(rows, gains(rows)[2], at)
+    doubt = SUSPECTED * gain_error(rows, gains(rows)[2], at)
     gain = np.log(late * (1 - start) / (start * (1 - late)))
     most = gain + doubt * spread / (late * (1 - late))
     return np.asarray((size < doubt) & (most <= _SMALL))
@@ -108,7 +109,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan
-    beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= wanted(sure=False)[0])
+    beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= GAIN)
     return Signal(
         beyond=beyond,
         statistic=np.abs(tied),
@@ -156,7 +157,7 @@ def inflated(rows: Rows, *, factor: float, floor: float) -> Signal:
     if "other" in rows.others:
         falls = replace(rows, others={"other": -np.abs(rows.others["other"])}, kept_of={})
         _, _, spread, size, error, *_ = gains_of(falls, "other")
-        stands = (spread > 0) & (is_short(size, error) | (size <= -wanted(sure=False)[0]))
+        stands = (spread > 0) & (is_short(size, error) | (size <= -GAIN))
     beyond, worth = signal.beyond & stands, signal.evidence or (lambda: signal.statistic)
     return replace(
         signal, beyond=beyond, evidence=lambda: np.where(beyond, worth(), -np.abs(worth()))

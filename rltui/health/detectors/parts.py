@@ -177,7 +177,7 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     # a row of a held-out score is worth two, and values that are held look like less than they are
     held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
     error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    low = trend.is_short(size, error) | (size <= -trend.wanted(sure=False)[0])
+    low = trend.is_short(size, error) | (size <= -trend.GAIN)
     return low & (was != reached) & (spread > 0), was, reached
 
 

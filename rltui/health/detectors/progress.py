@@ -14,10 +14,13 @@ from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, NOTHING, Rows, Signal, after_exploring, constant
 from rltui.health.detectors.trend import (
     EQUAL,
+    GAIN,
     GAINS,
     HALF,
     LEAST,
     PARTS,
+    SURE,
+    SUSPECTED,
     beside,
     gain_error,
     gains,
@@ -26,7 +29,6 @@ from rltui.health.detectors.trend import (
     pairs_of,
     rises,
     sums_of,
-    wanted,
 )
 from rltui.health.detectors.windows import first_where, latched, newest_of
 
@@ -73,11 +75,11 @@ def never_rose(
     not zero are no measure: they were normalised. What continues another training, see
     :func:`continues`, may have risen in that.
     """
-    n, (gain, suspicion) = rows.count, wanted(sure=False)
-    certainty = np.where(stays(rows, "policy"), suspicion, wanted(sure=sure)[1])
+    n = rows.count
+    certainty = np.where(stays(rows, "policy") | (not sure), SUSPECTED, SURE)
     begins = after_exploring(rows)
     found = np.full((GAINS, n), np.nan)
-    least = int(3 * (suspicion / gain) ** 2 / (1.0 + held_out))
+    least = int(3 * (SUSPECTED / GAIN) ** 2 / (1.0 + held_out))
     ends = [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]
     for end in ends if n else ():
         begin = int(begins[end - 1])
@@ -86,12 +88,12 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
-    least_rise = 0.0 if sure else gain
+    least_rise = 0.0 if sure else GAIN
     risen = is_share(rows.x) & (late >= _SOLVED) & share
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
-        risen |= (change >= least_rise) & (change >= suspicion * doubt)
-    beyond = (worst + certainty * error <= gain) & ~risen
-    risen |= ~(size < suspicion * error) | ~(worst + 0.5 * certainty * error <= gain)
+        risen |= (change >= least_rise) & (change >= SUSPECTED * doubt)
+    beyond = (worst + certainty * error <= GAIN) & ~risen
+    risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
@@ -103,7 +105,7 @@ def never_rose(
     return Signal(
         beyond=beyond,
         statistic=size,
-        threshold=constant(n, gain),
+        threshold=constant(n, GAIN),
         name="gain in standard deviations",
         certain=True,
         forgotten=np.ones(n, dtype=bool),
@@ -112,8 +114,8 @@ def never_rose(
                "count": np.arange(1.0, n + 1) - begins},
         notes=(
             (start == late, "no change at all"),
-            (size <= -gain, "it got worse"),
-            ((size > -gain) & (start != late), _TOO_LITTLE),
+            (size <= -GAIN, "it got worse"),
+            ((size > -GAIN) & (start != late), _TOO_LITTLE),
         ),
         silent=bool(is_part.all()),
     )  # fmt: skip
@@ -151,9 +153,11 @@ def is_solved(x: FloatArray, *, share: bool) -> bool:
     most rows of its last third are its maximum, and the first row is not: no mean comes back to
     exactly that unless it can get no higher."""
     late = x[-len(x) // 3 :]
+    if len(x) < PARTS:
+        return False
     if share:
-        return len(x) >= LEAST and bool(is_share(x)[-1]) and float(late.mean()) >= _SOLVED
-    return len(x) >= PARTS and float(np.median(late)) == float(x.max()) > float(x[0])
+        return bool(is_share(x)[-1]) and float(late.mean()) >= _SOLVED
+    return float(np.median(late)) == float(x.max()) > float(x[0])
 
 
 def stays(rows: Rows, role: str) -> BoolArray:
@@ -165,7 +169,7 @@ def stays(rows: Rows, role: str) -> BoolArray:
         other = beside(rows, role)
         start, late, spread, *_ = gains(other)
         at = np.flatnonzero((spread > 0) & (np.abs(late - start) <= NOTHING * np.abs(start)))
-        doubt = wanted(sure=False)[1] * gain_error(other, spread, at) * spread[at]
+        doubt = SUSPECTED * gain_error(other, spread, at) * spread[at]
         still[at] = np.abs(late - start)[at] + doubt <= NOTHING * np.abs(start[at])
     return still
 

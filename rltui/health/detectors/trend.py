@@ -24,21 +24,18 @@ GAINS = 9
 PARTS = 8
 #: A gain in standard deviations of all rows of which a run must be short: a large effect
 #: (Cohen 1988).
-_GAIN = 0.8
-#: Share of a gain whose loss anybody sees.
+GAIN = 0.8
+#: Half of a gain: a loss that anybody sees. Half of the errors that many looks ask for: those of
+#: one comparison.
 HALF = 0.5
-
-
-def wanted(*, sure: bool) -> tuple[float, float]:
-    """The gain that is asked for, in standard deviations, and with how many standard errors."""
-    return _GAIN, CERTAIN[sure] / 2
+#: With how many standard errors something is suspected, and with how many it is sure.
+SUSPECTED, SURE = (HALF * errors for errors in CERTAIN)
 
 
 def is_short(size: FloatArray, error: FloatArray) -> BoolArray:
     """(n,) whether a gain of so many standard deviations, with its standard error, is certainly
     less than what is wanted; not where there is no doubt at all: such rows are no measure."""
-    gain, certainty = wanted(sure=False)
-    return np.asarray((np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0))
+    return np.asarray((np.maximum(size, 0.0) + SUSPECTED * error <= GAIN) & (error > 0))
 
 
 def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
@@ -94,11 +91,10 @@ def rises(rows: Rows, role: str | None = None) -> BoolArray:
 
 
 def _rises(rows: Rows) -> BoolArray:
-    gain, certainty = wanted(sure=False)
     _, _, spread, rise, *_ = gains(rows)
-    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(rows.x)
+    risen: BoolArray = (rise >= GAIN) & (spread > 0) & np.isfinite(rows.x)
     at = np.flatnonzero(risen)
-    risen[at] = rise[at] - certainty * gain_error(rows, spread, at) >= gain
+    risen[at] = rise[at] - SUSPECTED * gain_error(rows, spread, at) >= GAIN
     return risen
 
 
@@ -106,17 +102,16 @@ def no_longer_follows(rows: Rows, role: str, at: IntArray) -> BoolArray:
     """(m,) whether the rows rose with another metric in their first half, but in their second
     certainly gained less than half of what they gained before for as large a rise of it; at some
     rows."""
-    _, certainty = wanted(sure=True)
     early, late, error = _halves(rows, at)
     first, second, doubt = _halves(beside(rows, role), at)
-    rose = (early >= certainty * error) & (first >= certainty * doubt)
+    rose = (early >= SURE * error) & (first >= SURE * doubt)
     expected = early * second / np.where(rose, first, np.inf)
-    goes_on = second >= certainty * doubt
-    return np.asarray(rose & goes_on & (late + certainty * error <= HALF * expected))
+    goes_on = second >= SURE * doubt
+    return np.asarray(rose & goes_on & (late + SURE * error <= HALF * expected))
 
 
 def _halves(rows: Rows, at: IntArray) -> FloatArray:
-    """What rows gained in their first half and in their second, by means of eighths, and the
+    """Gains of the rows in their first half and in their second, by means of eighths, and the
     standard error of such a gain by the noise about the trend, at some rows: (3, m)."""
     count = at + 1
     size, total = np.maximum(1, count // PARTS), sums_of(rows)[0]
