@@ -47,45 +47,26 @@ def levels(outcome: dict[str, str], rule: str) -> tuple[Level, Level | None, Lev
     return finding.level, finding.evidence.worst, report.tags[finding.tag or ""].level
 
 
-@pytest.mark.parametrize(
-    ("outcome", "level"),
-    [
-        ({"reward.mean": RISES}, Level.WATCH),
-        ({"episode_return.mean": RISES}, Level.WATCH),
-        ({"reward.mean": FALLS}, Level.BAD),
-        ({"reward.mean": "9..0x120"}, Level.BAD),
-        ({"reward.mean": FLAT}, Level.BAD),
-        ({"reward.mean": "0 9"}, Level.BAD),
-        ({"reward.mean": "nanx120"}, Level.BAD),
-        ({"entropy": "3..2.5x120"}, Level.BAD),
-        ({}, Level.BAD),
-    ],
-)
-def test_a_technical_sign_is_bad_unless_the_run_gets_better(
-    outcome: dict[str, str], level: Level
-) -> None:
+GETS_BETTER = [{"reward.mean": RISES}, {"episode_return.mean": RISES}]
+OTHERS = [{"reward.mean": x} for x in (FALLS, "9..0x120", FLAT, "0 9", "nanx120")]
+OTHERS += [{"entropy": "3..2.5x120"}, {}]
+
+
+@pytest.mark.parametrize("outcome", [*GETS_BETTER, *OTHERS])
+def test_a_technical_sign_is_bad_unless_the_run_gets_better(outcome: dict[str, str]) -> None:
+    level = Level.WATCH if outcome in GETS_BETTER else Level.BAD
     assert levels(outcome, "kl_blowup") == (level, level, level)
 
 
-STAYS = {"nan": Harm.FATAL, "throughput_drop": Harm.COST, "grad_explosion": Harm.DEFECT}
-
-
-@pytest.mark.parametrize(("rule", "kind"), STAYS.items())
+@pytest.mark.parametrize("rule", ["nan", "throughput_drop", "grad_explosion"])
 @pytest.mark.parametrize("outcome", [RISES, FALLS])
-def test_what_is_fatal_a_defect_or_costs_time_stays(rule: str, kind: Harm, outcome: str) -> None:
-    assert HARM[rule] is kind
+def test_what_is_fatal_a_defect_or_costs_time_stays(rule: str, outcome: str) -> None:
     assert levels({"reward.mean": outcome}, rule) == (Level.BAD, Level.BAD, Level.BAD)
 
 
-@pytest.mark.parametrize(
-    ("key", "level"),
-    [
-        ("reward.mean", Level.BAD),
-        ("success_rate", Level.WATCH),
-        ("episode_return.mean", Level.WATCH),
-    ],
-)
-def test_a_hindrance_stays_until_the_task_is_solved(key: str, level: Level) -> None:
+@pytest.mark.parametrize("key", ["reward.mean", "success_rate", "episode_return.mean"])
+def test_a_hindrance_stays_until_the_task_is_solved(key: str) -> None:
+    level = Level.BAD if key == "reward.mean" else Level.WATCH
     assert levels({key: "0.1..1x60 1x60"}, "critic_failing") == (level, level, level)
 
 
