@@ -16,7 +16,6 @@ from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
 from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.diagnoses import MACHINE
-from rltui.health.parameters import healthy
 from rltui.health.rule import When
 from rltui.health.rules import read_when
 from rltui.session import JudgedRun
@@ -120,6 +119,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
 def _moved(start: float, now: float, direction: Direction) -> bool:
     """Whether a value is so many times its start, or a part of it, as none of a healthy run is by
     which a rule judges; not where that is the good ``direction``."""
+    from rltui.health.parameters import healthy  # not before the first paint
+
     if start * now <= 0:
         return False
     factor = healthy().limits[0].watch

@@ -20,11 +20,12 @@ from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
 from rltui.health.judgement import is_outside, limit_of
+from rltui.health.limits import COURSE_ROWS
 from rltui.health.model import FewRows, Finding, Judgement, Limit
 from rltui.store import Series
 
-#: Rows whose median is the present level, and the fewest that show a gain at all, or a start.
-_NOW, _START = 3, 8
+#: Rows whose median is the present level.
+_NOW = 3
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
 #: By which values are multiplied to rise where they get better.
@@ -72,6 +73,7 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     beyond = published if is_beyond else None
     reason = doubt(info, series, judgement)
     level = Level.UNSURE if reason or beyond else judgement.level
+    reason = reason or judgement.doubt
     return replace(judgement, rows=series.count, level=level, doubt=reason, published=beyond)
 
 
@@ -109,25 +111,21 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
-    reason = _below_chance(info, now)
-    left = vanished(info, series)
-    if not reason and left is not None:
+    chance, left = _doubts().chance.get(info.key), vanished(info, series)
+    reason = ""
+    if chance is not None and now < chance:
+        reason = f"below chance ({chance:g})"
+    elif _is_share(info) and now <= 0:
+        reason = "not one is right"
+    elif left is not None:
         reason = f"the signal has vanished: {left:.1%} of its start"
-    if not reason and info.direction in _GAINS and _is_gain(info):
+    elif info.direction in _GAINS and _is_gain(info):
         up = _GAINS[info.direction]
         recent = series.values[-1 - _BEFORE :].astype(np.float64)
         thinned = series.values[_places(series.count)].astype(np.float64)
         thinned = thinned[np.isfinite(thinned)]
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
-
     return reason
-
-
-def _below_chance(info: TagInfo, now: float) -> str:
-    chance = _doubts().chance.get(info.key)
-    if chance is not None and now < chance:
-        return f"below chance ({chance:g})"
-    return "not one is right" if _is_share(info) and now <= 0 else ""
 
 
 def _is_share(info: TagInfo) -> bool:
@@ -164,8 +162,11 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
     count = series.count
     if until is not None:
         count = series.rows_until(until)
-    start, now = np.abs(series.values[:_START]), np.abs(series.values[max(0, count - _NOW) : count])
-    if count < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
+    start, now = (
+        np.abs(series.values[:COURSE_ROWS]),
+        np.abs(series.values[max(0, count - _NOW) : count]),
+    )
+    if count < 2 * COURSE_ROWS or not (np.isfinite(start).all() and np.isfinite(now).all()):
         return None
     usual = median(start)
     share = median(now) / usual if usual > 0 else 1.0
@@ -181,10 +182,11 @@ def _places(count: int) -> IntArray:
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     """Whether ``now`` has lost most of what ``values`` (n,) had gained since their start, or the
     last of ``recent`` (m,) much of it at once."""
-    if len(values) < _START:
+    if len(values) < COURSE_ROWS:
         return ""
     start = median(values[: max(_NOW, len(values) // 10)])
-    best = _quantile(values, 0.9)
+    # np.quantile takes fifty times as long for few values
+    best = float(np.interp(0.9 * (len(values) - 1), np.arange(len(values)), np.sort(values)))
     noise = median(np.abs(np.diff(values)))
     gain, lost, limits = best - start, best - now, _doubts()
     least = limits.lost["noises"] * noise
@@ -198,12 +200,3 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
         return f"it has just lost {min(fallen / gain, 9.99):.0%} of its gain"
 
     return ""
-
-
-def _quantile(values: FloatArray, share: float) -> float:
-    """Faster np.quantile for few values; that one takes fifty times as long."""
-    ordered = np.sort(values)
-    place = share * (len(values) - 1)
-    low = int(place)
-    a, b, part = float(ordered[low]), float(ordered[min(low + 1, len(values) - 1)]), place - low
-    return a + (b - a) * part if part < 0.5 else b - (b - a) * (1.0 - part)

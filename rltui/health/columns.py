@@ -16,14 +16,12 @@ from rltui.core.level import Direction
 from rltui.core.record import entity
 from rltui.health.detectors.levels import EARLY
 from rltui.health.detectors.signal import Rows
+from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
 from rltui.store.series import Series
 
 T = TypeVar("T", float, FloatArray)
 
-#: Rows before a restart that show how much neighbours differ, and by how many such differences
-#: other values are others.
-_USUAL, _OTHER_LEVEL = 50, 8
 #: Sets of steps for which the values of a tag beside them are kept; most tags share one.
 _MOST_BESIDE = 4
 
@@ -75,9 +73,9 @@ def since_thrown_back(series: Series) -> Series:
         before, after = series.values[:at], series.values[at : at + EARLY]
         if at < EARLY or len(after) < EARLY:
             continue
-        usual = np.median(np.abs(np.diff(before[-_USUAL:])))
+        usual = np.median(np.abs(np.diff(before[-NOISE_ROWS:])))
         change = np.abs(np.median(after) - np.median(before[-EARLY:]))
-        if change > _OTHER_LEVEL * usual:
+        if change > VISIBLE * usual:
             return series.since(at)
     return series
 

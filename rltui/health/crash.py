@@ -204,7 +204,7 @@ def _sign_in(
             continue
         match = first_match(sign.patterns, line)
         if match is not None:
-            reason = sign.reason.replace("{line}", _cut(line.strip(), MAX_LINE))
+            reason = sign.reason.replace("{line}", line.strip())
             named = match[1] or "" if match.re.groups else "?"
             return sign, _cut(reason.replace("{1}", named), MAX_REASON)
     return None

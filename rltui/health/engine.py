@@ -21,7 +21,7 @@ from rltui.health.rule import Rule
 from rltui.store import RunData, Series
 
 #: The answer of a variant that found nothing and gives no badge.
-QUIET = Outcome(True, (), Judgement(Level.OK), 0)
+QUIET = Outcome(True, (), Judgement(Level.OK))
 #: Sets of tags whose plan is kept.
 _MOST_PLANS = 32
 #: What variants compute of a longer tag is not kept for the next one: the medians take too much.

@@ -14,6 +14,8 @@ from rltui.core.yaml_record import Keyed, read_record, shipped_record
 
 #: Id of the symptom that findings never show: a hyperparameter that moved before them.
 SETTING_CHANGED = "setting_changed"
+#: Fact about a symptom before which nothing began.
+FIRST = "nothing before"
 
 
 class Harm(Enum):
@@ -135,6 +137,7 @@ class Symptom(NamedTuple):
     explains: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
     brings: tuple[str, ...] = ()
+    correlated: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
     at_start: str = ""

@@ -122,13 +122,16 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
     step += f"/{numbers.step(run['total_steps'])}" if run["total_steps"] else ""
     state = " ".join(x for x in (state, run["state"], run["age"]) if x)
     told = RunText(f"{number} {what}, {step}, {state}: {run['level'].upper()}{_calm(run)}")
+    asked = set[str]()
     for place, story in enumerate(run["story"]):
         told.line("  ", [f"{story['level']} {_named(story)}"], 20 * place)
         told.line("    ", (e["words"] for e in story["evidence"]), 20 * place + 2)
         moves = [f"{m['metric']} {numbers.step(m['step'])}" for m in story["first_moved"]]
         parted = "; " if any("," in move for move in moves) else ", "
         told.line("    first moved: ", moves, 20 * place + 3, parted)
-        told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
+        told.line("    likely cause: ", story.get("suspects", []), 20 * place + 1)
+        told.line("    next: ", {story["next"]} - asked - {""}, 20 * place + 1)
+        asked.add(story["next"])
         told.line("    the log says: ", filter(None, [story.get("log_says")]), 20 * place + 2)
     told.line("  ", filter(None, [run["seam"]]), 13)
     told.line("  odd, no reason to stop: ", run["odd"], 14)

@@ -88,7 +88,7 @@ class TestLife:
         assert finding.evidence.threshold == 0.2
         assert (finding.since_step, finding.certain_step) == (31, 31)  # an event, far beyond
         assert finding.evidence.step_first == finding.evidence.step_last == 33
-        assert finding.limit == 0.2
+        assert finding.evidence.row["limit"] == 0.2
         assert finding.metric == "kl.old_new"
         assert finding.tag == "kl.old_new"
         assert "0.01 → 5.6" in sentences.summary(finding)

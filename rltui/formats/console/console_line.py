@@ -216,20 +216,15 @@ _BARRED = re.compile(
 
 def printed_pairs(text: bytes) -> list[re.Match[bytes]]:
     """Pairs of a text that may have anything besides, with name, number and total as groups: the
-    fields between bars, those with a colon or ``=``, or else those with blanks."""
-    return _between_bars(text) or list(SIGNED.finditer(text)) or list(_BLANKS.finditer(text))
-
-
-def _between_bars(text: bytes) -> list[re.Match[bytes]]:
-    """The fields between two bars or more, and those before the first; none unless all are."""
-    if text.count(b"|") < 2:
-        return []
-    head, *parts = text.split(b"|")
-    count = sum(map(bool, map(bytes.strip, parts)))
-    fields = list(_BARRED.finditer(text)) if count > 1 else []
-    if not fields or len(fields) != count:
-        return []
-    return [*SIGNED.finditer(head), *fields]
+    fields between two bars or more, where all are pairs, with those before the first; those with a
+    colon or ``=``; or else those with blanks."""
+    if text.count(b"|") > 1:
+        head, *parts = text.split(b"|")
+        count = sum(map(bool, map(bytes.strip, parts)))
+        fields = list(_BARRED.finditer(text)) if count > 1 else []
+        if fields and len(fields) == count:
+            return [*SIGNED.finditer(head), *fields]
+    return list(SIGNED.finditer(text)) or list(_BLANKS.finditer(text))
 
 
 _CLOCK = rb"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"

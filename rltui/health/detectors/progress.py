@@ -108,7 +108,6 @@ def never_rose(
         threshold=constant(n, GAIN),
         name="gain in standard deviations",
         certain=True,
-        held=held,
         forgotten=np.ones(n, dtype=bool),
         whole=True,
         facts={"start": start, "late": late, "gain": size,
