@@ -36,7 +36,7 @@ from rltui.core.level import Level
 from rltui.health.columns import Column, judged_rows
 from rltui.health.detectors.signal import Rows
 from rltui.health.harm import Success, success_of
-from rltui.health.judge import found_in
+from rltui.health.judge import episodes, is_forgotten
 from rltui.health.parameters import Farthest, Healthy, from_farthest
 from rltui.health.plan import make_plan
 from rltui.health.rule import Harm, Variant
@@ -81,7 +81,8 @@ def _farthest(variant: Variant, rows: Rows) -> float:
         milder = with_factor(variant, dict.fromkeys(Level, math.exp(distance)))
         given = milder.levels.get(Level.WATCH) or milder.levels[Level.BAD]
         signals = {Level.WATCH: variant.detector.run(rows, **given)}
-        if found_in(signals)[0]:
+        found, bad = episodes(signals)
+        if any(span.open or not is_forgotten(signals, span, bad) for span in found):
             return distance
         distance /= _RATIO
     return 0.0

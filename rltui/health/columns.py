@@ -14,8 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.record import entity
-from rltui.health.detectors.levels import EARLY
-from rltui.health.detectors.signal import Rows
+from rltui.health.detectors.signal import EARLY, Rows
 from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
 from rltui.store.series import Series

@@ -220,13 +220,15 @@ def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     single = any(s.certain or s.event for s in signals.values())
     least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
 
-    def is_forgotten(span: Span) -> bool:
-        inside = [s for s in bad if s.first <= span.last and s.last >= span.first]
-        signal = signals[Level.BAD if inside or Level.WATCH not in signals else Level.WATCH]
-        return signal.forgotten is not None and bool(signal.forgotten[(inside or [span])[0].sure])
-
-    kept = [s for s in found if s.open or (s.worth >= least and not is_forgotten(s))]
+    kept = [s for s in found if s.open or (s.worth >= least and not is_forgotten(signals, s, bad))]
     return kept, bad
+
+
+def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
+    """Whether an episode that is over was none."""
+    bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
+    signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
+    return signal.forgotten is not None and bool(signal.forgotten[(bad or [span])[0].sure])
 
 
 def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:

@@ -18,7 +18,7 @@ from rltui.catalogue.model import Infos, TagInfo, counterpart, tags_of
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.medians import SIGMAS, median
-from rltui.health.detectors.levels import EARLY
+from rltui.health.detectors.signal import EARLY
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
 from rltui.health.limits import COURSE_ROWS
 from rltui.store import RunData, Series

@@ -17,7 +17,16 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import CERTAIN, FAINT, FAR, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import (
+    CERTAIN,
+    EARLY,
+    FAINT,
+    FAR,
+    NOTHING,
+    Rows,
+    Signal,
+    constant,
+)
 from rltui.health.detectors.windows import (
     latched,
     looks,
@@ -27,9 +36,8 @@ from rltui.health.detectors.windows import (
     steps_of,
 )
 
-#: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
-#: row.
-EARLY, _FEW = 5, 3
+#: Rows of a median that is no single lucky row.
+_FEW = 3
 
 
 def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:

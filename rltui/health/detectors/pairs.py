@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
-from rltui.health.detectors.levels import EARLY, grown, part_of, relative
+from rltui.health.detectors.levels import grown, part_of, relative
 from rltui.health.detectors.progress import fell, moved
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.trend import (
     GAIN,
     SUSPECTED,
@@ -29,11 +31,15 @@ from rltui.health.detectors.windows import looks, rolling_median, start_median
 _SMALL = 0.36
 
 
+def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
+    return bool(rises(rows, "reward").any())
+
+
 @detector(
     rising=True,
     roles=("reward",),
     facts=("start", "late", "gain", "was", "reached", "count"),
-    possible=lambda rows, _: bool(rises(rows, "reward").any()),
+    possible=_may_have_parted,
 )
 def parted(rows: Rows, *, share: bool = False) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
