@@ -26,7 +26,15 @@ from rltui.health.model import (
     Suspect,
     harm_of,
 )
-from rltui.health.symptoms import FIRST, SETTING_CHANGED, Symptom, in_sentence, knowledge, symptoms
+from rltui.health.symptoms import (
+    FIRST,
+    SETTING_CHANGED,
+    Limits,
+    Symptom,
+    in_sentence,
+    knowledge,
+    symptoms,
+)
 from rltui.store import RunData, Series
 
 #: How fast a run is and what it takes of the machine.
@@ -309,20 +317,26 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         tag = next((present[k] for k in select(check.metrics, present.keys())), None)
         if tag is None or facts.infos[tag].category is not Category.HYPER:
             continue
-        series, scale = facts.series(tag), facts.infos[tag].scale
-        row = max(0, series.rows_until(leading.since_step) - 1)
-        values = [float(series.values[r]) * scale for r in (row, -1)]
-        low, high = check.usual.low, check.usual.high
-        high = high if high is not None and min(values) > high else None
-        hidden = facts.run.hidden_in_zero(tag) * scale
-        low = low if low is not None and max(values) + hidden < low else None
-        if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
-            below, above = (None if x is None else x / scale for x in (low, high))
-            advice = knowledge().too_high if low is None else knowledge().too_low
-            advice = advice.format(setting=in_sentence(facts.infos[tag].title))
-            out.setdefault(tag, Suspect(tag, below, above, advice))
+        suspect = _suspect(facts, tag, check.usual, leading.since_step)
+        if suspect is not None and (jumped is None or jumped.tag != tag):
+            out.setdefault(tag, suspect)
 
     return tuple(out.values())
+
+
+def _suspect(facts: Facts, tag: str, usual: Limits, step: int) -> Suspect | None:
+    """A setting that is beyond its usual range, now and at a step."""
+    series, scale = facts.series(tag), facts.infos[tag].scale
+    begun = series.rows_until(step) - 1  # the newest one where none came before
+    values = [float(series.values[row]) * scale for row in (begun, -1)]
+    title = in_sentence(facts.infos[tag].title)
+    if usual.high is not None and min(values) > usual.high:
+        return Suspect(tag, None, usual.high / scale, knowledge().too_high.format(setting=title))
+    # a zero may hide a value below the last decimal
+    most = max(values) + facts.run.hidden_in_zero(tag) * scale
+    if usual.low is not None and most < usual.low:
+        return Suspect(tag, usual.low / scale, None, knowledge().too_low.format(setting=title))
+    return None
 
 
 def _below_setting(

@@ -96,7 +96,7 @@ def never_rose(
     risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
-    beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
+    beyond &= ((np.cumsum(rows.x != rows.x[:1]) == 0) == equal) & np.isfinite(late)
     is_part = continues(rows)
     beyond &= ~is_part
     spread = rows.others.get("spread")
