@@ -266,8 +266,7 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
     blamed = [_item_words(item, item.hint, badge_of) for item in causes]
     told = {item.tag for item in causes}
     blamed += [words for tag, words in suspect_words(story).items() if tag not in told]
-    remarks = (item.ask if item.tag == jumped else item.hint or item.ask for item in first)
-    asked = (_item_words(i, remark, badge_of) for i, remark in zip(first, remarks, strict=True))
+    asked = (_item_words(item, item.hint or item.ask, badge_of) for item in first)
     then = [_item_words(item, item.hint or item.answer, badge_of) for item in rest]
     then += [f"not logged: {sentences.listed(missing)}"] if missing else []
     return {
@@ -280,13 +279,13 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
 def _by_rank(
     story: Story, jumped: str | None
 ) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
-    """Sort the logged items: settings that are likely causes, but for the one that jumped; what to
-    check first; and then."""
+    """Sort the logged items: settings that are likely causes; what to check first; and then. The
+    setting that jumped is told by its story."""
     causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
     for item in story.checks:
-        if item.tag is None:
+        if item.tag is None or item.tag == jumped:
             continue
-        is_cause = item.leads and item.is_setting and item.tag != jumped
+        is_cause = item.leads and item.is_setting
         (causes if is_cause else first if item.first else rest).append(item)
     if rest and not (causes or first or rest[0].answer):
         first.append(rest.pop(0))

@@ -204,7 +204,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
         lead = "first" if rank == 1 else "then" if rank == then else ""
         line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
         line.append(column(item.title, name, STRONG))
-        words = spaced(*_said(item, room), item.hint)
+        words = spaced(*_said(item, room))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))
@@ -214,9 +214,9 @@ def check_table(story: Story, view: View, width: int) -> Block:
 
 
 def _said(item: CheckItem, room: int) -> tuple[str, str]:
-    """The question, and what the metric was; that stands first where the badge is about it, or
-    where it would be cut, and is left out where it has no room at all."""
-    was, ask = then_words(item) if item.then is not None else "", item.ask
+    """Oddity of the value or else the question, and what the metric was; that stands first where
+    the badge is about it, or where it would be cut, and is left out where it has no room at all."""
+    was, ask = then_words(item) if item.then is not None else "", item.hint or item.ask
     if not was or cell_width(was) > room:
         return ask, ""
     is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
