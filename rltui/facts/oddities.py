@@ -117,8 +117,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
 
 
 def _moved(start: float, now: float, direction: Direction) -> bool:
-    """Whether a value is so many times its start, or a part of it, as none of a healthy run is by
-    which a rule judges; not where that is the good ``direction``."""
+    """Whether a value has grown or shrunk from its start by more than values of healthy runs do;
+    not in its good ``direction``."""
     from rltui.health.parameters import healthy  # not before the first paint
 
     if start * now <= 0:

@@ -12,7 +12,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
 from rltui.health.detectors.levels import grown, part_of, relative
-from rltui.health.detectors.progress import fell, moved
+from rltui.health.detectors.progress import fell, is_share, moved
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.trend import (
@@ -89,7 +89,7 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     doubt = SUSPECTED * gain_error(rows, gains(rows)[2], at)
     gain = np.log(late * (1 - start) / (start * (1 - late)))
     most = gain + doubt * spread / (late * (1 - late))
-    return np.asarray((size < doubt) & (most <= _SMALL))
+    return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
 @detector(

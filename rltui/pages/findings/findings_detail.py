@@ -191,7 +191,7 @@ class _Detail:
 
 def check_table(story: Story, view: View, width: int) -> Block:
     """What to check, numbered, under a heading: badge, metric, question, value now, sparkline."""
-    run, glyphs, items = story.run, view.glyphs, story.checks
+    run, items = story.run, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
     name = min(19, longest([i.title for i in items])) + 1
@@ -202,7 +202,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
-        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
+        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, view.glyphs)]
         line.append(column(item.title, name, STRONG))
         words = spaced(*_said(item, room))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
@@ -216,7 +216,7 @@ def check_table(story: Story, view: View, width: int) -> Block:
 def _said(item: CheckItem, room: int) -> tuple[str, str]:
     """Oddity of the value or else the question, and what the metric was; that stands first where
     the badge is about it, or where it would be cut, and is left out where it has no room at all."""
-    was, ask = then_words(item) if item.then is not None else "", item.hint or item.ask
+    was, ask = then_words(item), item.hint or item.ask
     if not was or cell_width(was) > room:
         return ask, ""
     is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
