@@ -11,7 +11,7 @@ here=${SLURM_SUBMIT_DIR:-$PWD}/examples/slurm # sbatch runs a copy of this file
 bash "$here/prolog.sh"
 trap 'bash "$here/epilog.sh"' EXIT
 
+# two minutes before the time limit, which may also come while the training starts
+trap 'kill $(jobs -p) && wait || true; exit 143' TERM
 srun ${TRAIN:-python train.py} &
-training=$!
-trap 'kill "$training"; wait "$training" || true; exit 143' TERM # two minutes before the time limit
-wait "$training"
+wait "$!"

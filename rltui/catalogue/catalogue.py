@@ -138,7 +138,15 @@ class Catalogue:
 
         if dialect.id == GENERIC:
             seen = Names((*seen.all, *map(normal, names.all)))
-        scenario = self._scenario(dialect.head, algorithm, seen)
+        head = dialect.head
+        scenario = self.scenarios.get(head.scenario or "")
+        if scenario is None:
+            fitting = (s for s in self.scenarios.values() if algorithm in s.algorithms)
+            scenario = next(fitting, None)
+        if scenario is None:
+            kind = algorithm_of(head.scenarios or (), seen)
+            scenario = self.scenarios[kind[0] if kind else GENERIC]
+
         return Recognition(dialect.id, dialect.title, algorithm, scenario, reasons)
 
     def resolver(
@@ -218,15 +226,6 @@ class Catalogue:
             if worth > best:
                 best, found, reasons = worth, dialect, why
         return found, reasons
-
-    def _scenario(self, head: Head, algorithm: str | None, tags: Names) -> Scenario:
-        if head.scenario and head.scenario in self.scenarios:
-            return self.scenarios[head.scenario]
-        for scenario in self.scenarios.values():
-            if algorithm in scenario.algorithms:
-                return scenario
-        kind = algorithm_of(head.scenarios or (), tags)
-        return self.scenarios[kind[0] if kind else GENERIC]
 
     def _lineage(self, framework: str) -> list[Dialect]:
         """The dialect, then what it inherits from, nearest first."""

@@ -160,7 +160,7 @@ def guessed_title(title: str) -> str:
 LABEL_FORMATS = ("words",)
 
 
-def label_text(label: str, form: str = "") -> str:
+def label_text(label: str, form: str) -> str:
     """A label as one of :data:`LABEL_FORMATS`."""
     if form == "words":
         return short_title(label)

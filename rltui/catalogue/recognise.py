@@ -82,25 +82,26 @@ def judge(
     for name in formats:
         if name in marks.formats:
             return (3, 0), (f"log format {name}",)
-    if any(tags.first(pattern) is not None for pattern in marks.excludes):
+
+    def seen(patterns: Iterable[Pattern]) -> list[str]:
+        return [name for pattern in patterns if (name := tags.first(pattern)) is not None]
+
+    if seen(marks.excludes):
         return (0, 0), ()
 
-    if strong := _strong(marks, tags):
+    strong = [f"tag {name}" for name in seen(marks.strong)]
+    for group in marks.together:
+        together = seen(group)
+        if len(together) == len(group):
+            strong.append("tags " + " + ".join(together))
+    if strong:
         return (2, 0), tuple(strong)
-    hits = [h for p in marks.supporting if (h := tags.first(p)) is not None]
+
+    hits = seen(marks.supporting)
     weak = tuple(f"tag {h}" for h in hits) if len(hits) >= _ENOUGH else ()
     if not weak and marks.only and _only(marks.only, tags):
         weak = (f"no tags but {marks.only[0].text}",)
     return ((1, len(hits)) if weak else (0, 0)), weak
-
-
-def _strong(marks: Fingerprint, tags: Names) -> list[str]:
-    out = [f"tag {h}" for p in marks.strong if (h := tags.first(p)) is not None]
-    for group in marks.together:
-        hits = [h for p in group if (h := tags.first(p)) is not None]
-        if len(hits) == len(group):
-            out.append("tags " + " + ".join(hits))
-    return out
 
 
 def _only(patterns: tuple[Pattern, ...], tags: Names) -> bool:

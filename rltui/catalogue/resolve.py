@@ -368,18 +368,6 @@ class Resolver:
             return self._metrics["val.other"], Direction.NONE
         return metric, said or way
 
-    def _held_out_score(self, info: TagInfo, metric: Metric) -> TagInfo | None:
-        """A figure of training measured in evaluation, where it is known which way is good."""
-        said = better(words_of(info.tag))
-        if metric.is_other:
-            said = said or info.direction
-        if said in (None, Direction.NONE) or metric.key.startswith("loss."):
-            return None
-        if not metric.is_other and said is not info.direction:
-            return None
-        score = TagInfo.of_metric(info.tag, self._metrics["val.score"])
-        return replace(score, title=f"eval {info.title}", direction=said or score.direction)
-
     def _held_out(self, info: TagInfo) -> TagInfo:
         """Turn a quantity into its measurement in evaluation: with a key of its own, so that rules
         do not mix them."""
@@ -390,8 +378,16 @@ class Resolver:
         keys = (f"val.{key}", f"val.{key.removesuffix('.mean')}")
         known = next((self._metrics[k] for k in keys if k in self._metrics), None)
         own = None if known is None else TagInfo.of_metric(info.tag, known)
-        if metric.is_other or own is None:
-            own = self._held_out_score(info, metric) or own
+        # a figure of training measured in evaluation is a score where it is known what is good
+        said = better(words_of(info.tag))
+        if metric.is_other:
+            said = said or info.direction
+        agrees = metric.is_other or said is info.direction
+        may_be = agrees and said not in (None, Direction.NONE) and (metric.is_other or own is None)
+        if may_be and not metric.key.startswith("loss."):
+            score = TagInfo.of_metric(info.tag, self._metrics["val.score"])
+            direction = said or score.direction
+            own = replace(score, title=f"eval {info.title}", direction=direction)
         if own is not None:
             return replace(own, **{name: getattr(info, name) for name in _OF_ENTRY})
         changes: dict[str, Any] = {

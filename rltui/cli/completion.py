@@ -31,26 +31,21 @@ def known_values(option: Option) -> tuple[str, ...]:
         text = _read("demo", "data", "scenarios.yaml")
         return tuple(re.findall(r"^- id: ([\w-]+)", text, re.MULTILINE))
     elif option.dest == "name":
-        names = _explained()
+        # metrics, rules and symptoms; statistics of a metric are names of their own
+        metrics = _read("catalogue", "data", "metrics.yaml")
+        found = re.findall(r"^ {6}([\w.]+): \{(?:.*\bstats: \[(.*?)\])?", metrics, re.MULTILINE)
+        names = [f"{key}.{s}" if s else key for key, stats in found for s in stats.split(", ")]
+        rules = shipped("health", "data", "rules").glob("*.yaml")
+        others = (shipped("health", "data", name) for name in ("diagnoses.yaml", "stalled.yaml"))
+        for path in (*others, *rules):
+            text = path.read_text(encoding="utf-8")
+            names += re.findall(r"^(?:- |  )?id: (\w+)", text, re.MULTILINE)
+        names = list(set(names))
     return option.choices or tuple(sorted(names))
 
 
 #: Options whose values are the names of documents.
 _FOLDERS = {"theme": ("themes",), "framework": ("catalogue", "data", "dialects")}
-
-
-def _explained() -> list[str]:
-    """Metrics, rules and symptoms. Statistics of a metric are names of their own."""
-    metrics = _read("catalogue", "data", "metrics.yaml")
-    found = re.findall(r"^ {6}([\w.]+): \{(?:.*\bstats: \[(.*?)\])?", metrics, re.MULTILINE)
-    names = {f"{key}.{s}" if s else key for key, stats in found for s in stats.split(", ")}
-    rules = shipped("health", "data", "rules").glob("*.yaml")
-    others = (shipped("health", "data", name) for name in ("diagnoses.yaml", "stalled.yaml"))
-    for path in (*others, *rules):
-        names.update(
-            re.findall(r"^(?:- |  )?id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        )
-    return list(names)
 
 
 def _read(*parts: str) -> str:
@@ -171,7 +166,9 @@ def _zsh() -> str:
     cases = []
     for command in _COMMANDS:
         specs = [s for o in command.options for s in _zsh_option(o)]
-        specs += [_zsh_operand(o, n) for n, o in enumerate(command.operands, 1)]
+        for number, operand in enumerate(command.operands, 1):
+            place = ("*" if operand.many else str(number)) + ":" * operand.optional
+            specs.append(_quoted(place + _zsh_value(operand)))
         lines = " \\\n".join(f"                        {s}" for s in specs)
         cases.append(
             f"                {command.name})\n                    _arguments \\\n{lines} ;;"
@@ -194,10 +191,6 @@ def _zsh_option(option: Option) -> list[str]:
         joint = "" if not option.value else "=" if name.startswith("--") else "+"
         specs.append(_quoted(f"{others}{name}{joint}[{about}]{_zsh_value(option)}"))
     return specs
-
-
-def _zsh_operand(option: Option, at: int) -> str:
-    return _quoted(("*" if option.many else str(at)) + (":" * option.optional) + _zsh_value(option))
 
 
 def _zsh_value(option: Option) -> str:

@@ -94,7 +94,14 @@ class DebugLog:
     def __exit__(self, *_: object) -> None:
         try:
             if self._session is not None:
-                _describe_runs(self._session)
+                for run in self._session.run_list.in_order(now=True):
+                    verdict = run.verdict
+                    _logger.info("run %s: %s, %s", run.name, verdict.state_word, verdict.level.word)
+                    for source in run.data.files.sources.values():
+                        what = (source.path, source.format, source.size, source.records)
+                        _logger.info("  %s: %s, %d bytes, %d records", *what)
+                for note in self._session.troubles():
+                    _logger.info("note: %s at %s: %s", note.path, note.offset, note.message)
         except Exception:
             _logger.exception("the runs cannot be described")
         usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -145,16 +152,6 @@ class _Tee:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def _describe_runs(session: Session) -> None:
-    for run in session.run_list.in_order(now=True):
-        _logger.info("run %s: %s, %s", run.name, run.verdict.state_word, run.verdict.level.word)
-        for source in run.data.files.sources.values():
-            what = (source.path, source.format, source.size, source.records)
-            _logger.info("  %s: %s, %d bytes, %d records", *what)
-    for note in session.troubles():
-        _logger.info("note: %s at %s: %s", note.path, note.offset, note.message)
 
 
 def _pairs(facts: Mapping[str, object]) -> str:

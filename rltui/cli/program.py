@@ -193,24 +193,19 @@ def run(arguments: Sequence[str]) -> int:
     options = parse(build_parser(needed_verbs(words)), words)
     options.arguments = arguments
     choose_colour(options.color, os.environ)
-    options.debug_log = _debug_log(arguments) if options.debug else None
+    options.debug_log = None
+    if options.debug:
+        from rltui.cli.debug_log import DebugLog  # only who asks for it needs it
+
+        directory = state_directory(os.environ) / "debug"
+        try:
+            options.debug_log = log = DebugLog(arguments, directory)
+            _complain(f"debug log: {log.path}")
+        except OSError as error:
+            _complain(f"no debug log: {error.filename or directory}: {error.strerror or error}")
 
     with options.debug_log or nullcontext():
         return _guarded(options)
-
-
-def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
-    """An open log, named on standard error; None where it cannot be written."""
-    from rltui.cli.debug_log import DebugLog  # only who asks for it needs it
-
-    directory = state_directory(os.environ) / "debug"
-    try:
-        log = DebugLog(arguments, directory)
-    except OSError as error:
-        _complain(f"no debug log: {error.filename or directory}: {error.strerror or error}")
-        return None
-    _complain(f"debug log: {log.path}")
-    return log
 
 
 def _guarded(options: argparse.Namespace) -> int:

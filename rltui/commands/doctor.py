@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -71,29 +72,26 @@ def doctor(options: argparse.Namespace) -> int:
 
 def _terminal(config: Config) -> dict[str, Any]:
     size = shutil.get_terminal_size()
+    colours = "unknown"  # in an installation without what draws it
+    with suppress(ImportError):
+        from rich.console import Console  # the screen's, which other verbs do without
+
+        from rltui.tui.theming import depth_of  # it imports Textual
+
+        console = Console(force_terminal=True)
+        colours = depth_of(console.color_system, console.no_color)
+
     return {
         "is_terminal": {s: getattr(sys, s).isatty() for s in ("stdin", "stdout", "stderr")},
         "columns": size.columns,
         "rows": size.lines,
-        "colours": _colours(),
+        "colours": colours,
         "encoding": sys.stdout.encoding,
         "marker": marker_of(config),
         "mouse": mouse_of(config),
         "environment": {v: os.environ[v] for v in _VARIABLES if v in os.environ}
         | {v: "(set)" for v in _PRIVATE if v in os.environ},
     }
-
-
-def _colours() -> str:
-    """The palette of `watch`; "unknown" in an installation without what draws it."""
-    try:
-        from rich.console import Console  # the screen's, which other verbs do without
-
-        from rltui.tui.theming import depth_of  # it imports Textual
-    except ImportError:
-        return "unknown"
-    console = Console(force_terminal=True)
-    return depth_of(console.color_system, console.no_color)
 
 
 def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, Any]:

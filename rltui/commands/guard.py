@@ -24,7 +24,6 @@ from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote
 from rltui.core.errors import UsageError
 from rltui.core.installation import state_directory
-from rltui.core.level import RunState
 from rltui.core.text import clean, first_of
 from rltui.facts import numbers, sentences
 from rltui.health.model import Report
@@ -43,7 +42,17 @@ def guard(options: argparse.Namespace) -> int:
     action = None if options.on_bad is None else parse_action(options.on_bad)
     hold = Hold(*options.hold)
     if options.dry_run:
-        return _rehearse(options, action, hold)
+        with reading_pipe(options):
+            session = command.open_session(options, command.open_config(options), partial=True)
+            session.read_all()
+            command.report_trouble(session)
+            runs = [run for run in session.runs() if run.data.last_step is not None]
+            if not runs:
+                return command.nothing_readable(options, session)
+            if refused := _refusal(action):
+                tell(f"rltui: a guard that begins now would be refused: {refused}\n")
+            acts = [_rehearse_run(options, session, run, action, hold) for run in runs]
+            return command.with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
     if action is None:
         raise UsageError("say what to do with --on-bad, or look first with --dry-run")
     if options.json:
@@ -135,7 +144,7 @@ class Guard:
         if self._is_reading:
             return None
         runs = self._session.runs()
-        live = [r for r in runs if r.report and r.progress and r.progress.state is RunState.LIVE]
+        live = [r for r in runs if r.report and r.is_live]
         if len(live) > 1:
             names = first_of([run.name for run in live])
             raise UsageError(
@@ -275,21 +284,6 @@ class AuditLog:
 
 
 # -- recorded runs ---------------------------------------------------------------------------
-
-
-def _rehearse(options: argparse.Namespace, action: Action | None, hold: Hold) -> int:
-    """Say what a guard would have done in each run, and when."""
-    with reading_pipe(options):
-        session = command.open_session(options, command.open_config(options), partial=True)
-        session.read_all()
-        command.report_trouble(session)
-        runs = [run for run in session.runs() if run.data.last_step is not None]
-        if not runs:
-            return command.nothing_readable(options, session)
-        if refused := _refusal(action):
-            tell(f"rltui: a guard that begins now would be refused: {refused}\n")
-        acts = [_rehearse_run(options, session, run, action, hold) for run in runs]
-        return command.with_faults(Exit.BAD if any(acts) else Exit.OK, session.faults)
 
 
 def _refusal(action: Action | None) -> str | None:

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rltui.catalogue import load_catalogue
@@ -84,7 +85,10 @@ def errors_in(path: Path, kind: str | None) -> list[str]:
     """Every error of a document, one line each; ``kind`` is None where its keys show it."""
     try:
         kind = kind or _kind(read_document(path))
-        read = _gate_reader() if kind == "gate" else _READERS[kind]
+        read = _READERS.get(kind)
+        if read is None:
+            known = Known.of(load_config(None, os.environ, {}))
+            read = partial(read_conditions, known=known)
     except DocumentError as error:
         return [str(error)]
     with every_error(path) as errors:
@@ -122,12 +126,6 @@ def _read_dialect(path: Path) -> None:
     parent = head.inherits_at
     if parent is not None and parent.text() != head.id:
         parent.choice(known.dialects)
-
-
-def _gate_reader() -> Callable[[Path], object]:
-    """Reads conditions, as often as wanted: the names that they may have are loaded once."""
-    known = Known.of(load_config(None, os.environ, {}))
-    return lambda path: read_conditions(path, known)
 
 
 _READERS: dict[str, Callable[[Path], object]] = {

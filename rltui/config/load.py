@@ -60,7 +60,17 @@ def load_config(
         config = read_record(read_document(location), Config, path=location, dirs=None)
     config = replace(config, dirs=config_dirs(path, environ))
 
-    return _with_flags(_with_environment(config, environ), flags)
+    config = _with_environment(config, environ)
+    for name, value in flags.items():
+        if value is None:
+            continue
+        section, _, key = name.partition(".")
+        if section not in _SECTIONS:
+            hint = nearest(section, _SECTIONS)
+            raise UsageError(f"flag {name!r}: no such section", hint=hint)
+        config = _assign(config, section, key, value, f"--{key.replace('_', '-')}")
+
+    return config
 
 
 def config_path(path: Path | None, environ: Mapping[str, str]) -> Path:
@@ -104,20 +114,6 @@ def _with_environment(config: Config, environ: Mapping[str, str]) -> Config:
             config = replace(config, dialects=paths)
         elif section in _FILE_ONLY:
             raise UsageError(f"{variable}: section {section!r} can be set in the config file only")
-    return config
-
-
-def _with_flags(config: Config, flags: Mapping[str, object]) -> Config:
-    """``config`` changed by flags: ``section.key`` -> value, None for not given. Raises
-    UsageError."""
-    for name, value in flags.items():
-        if value is None:
-            continue
-        section, _, key = name.partition(".")
-        if section not in _SECTIONS:
-            hint = nearest(section, _SECTIONS)
-            raise UsageError(f"flag {name!r}: no such section", hint=hint)
-        config = _assign(config, section, key, value, f"--{key.replace('_', '-')}")
     return config
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
@@ -259,6 +259,11 @@ class Batch:
     media: tuple[MediaPlace, ...] = ()
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> list[Block]:
         """The blocks among the items, in file order."""
-        return tuple(i for i in self.items if isinstance(i, Block))
+        return blocks_in(self.items)
+
+
+def blocks_in(items: Iterable[object]) -> list[Block]:
+    """The blocks among items, in file order."""
+    return [item for item in items if isinstance(item, Block)]

@@ -8,6 +8,9 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 
+#: Standard deviation of a normal distribution, in median absolute deviations.
+SIGMAS = 1.4826
+
 
 def median(x: ValueArray) -> float:
     """Median of at least one value, NaN if one of them is; np.median takes ten times as long for
@@ -31,6 +34,6 @@ def row_medians(view: ValueArray) -> FloatArray:
     middle = width // 2
     places = (middle,) if width % 2 else (middle - 1, middle)
     parted: ValueArray = np.partition(view, places, axis=1)
-    if len(places) == 1:
+    if width % 2:
         return np.asarray(parted[:, middle])
     return np.asarray(0.5 * (parted[:, middle - 1] + parted[:, middle]))

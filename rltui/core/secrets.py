@@ -112,30 +112,11 @@ _LONG, _HEX = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}"), re.compile(r"[A-Fa-f\d]
 def without_secrets(text: str) -> str:
     """The first 2,048 characters of a text, with :data:`MASK` for all that looks like a secret."""
     text = text[:_MOST_SEARCHED]
-    text = _ADDRESS.sub(lambda m: m[1] + _public(m[2]), text)
+    text = _ADDRESS.sub(_public, text)
     for form, instead in _known().forms:
         text = form.sub(instead, text)
-    text = _without_given(text)
-    for form, instead in _known().tokens:
-        text = form.sub(instead, text)
-    return _RANDOM.sub(lambda m: MASK if _is_random(m[0]) else m[0], text)
 
-
-def masked(name: str, value: str) -> str:
-    """The first 2,048 characters of the value of a setting or of a variable of the environment, or
-    :data:`MASK` where its name is that of a secret; without the secrets that are in it."""
-    return MASK if _is_secret(name, value[:_MOST_SEARCHED]) else without_secrets(value)
-
-
-def _public(address: str) -> str:
-    """Part of an address behind its scheme, without login, query, and the path of a webhook."""
-    login = _LOGIN.match(address)
-    host, slash, path = address[login.end() if login else 0 :].partition("?")[0].partition("/")
-    return f"{host}/{MASK}" if path and _HOOK.search(f"{host}/{path}") else host + slash + path
-
-
-def _without_given(text: str) -> str:
-    """The text without values that are given to names of secrets."""
+    # values that are given to names of secrets
     parts, at = [], 0
     while given := _GIVEN.search(text, at):
         parts.append(text[at : given.end()])
@@ -150,7 +131,26 @@ def _without_given(text: str) -> str:
         if _is_secret(given["name"], text[at:end]):
             parts.append(MASK)
             at = end
-    return "".join([*parts, text[at:]])
+    text = "".join([*parts, text[at:]])
+
+    for form, instead in _known().tokens:
+        text = form.sub(instead, text)
+    return _RANDOM.sub(_without_key, text)
+
+
+def masked(name: str, value: str) -> str:
+    """The first 2,048 characters of the value of a setting or of a variable of the environment, or
+    :data:`MASK` where its name is that of a secret; without the secrets that are in it."""
+    return MASK if _is_secret(name, value[:_MOST_SEARCHED]) else without_secrets(value)
+
+
+def _public(found: re.Match[str]) -> str:
+    """An address without login, query, and the path of a webhook."""
+    scheme, address = found.groups()
+    login = _LOGIN.match(address)
+    host, slash, path = address[login.end() if login else 0 :].partition("?")[0].partition("/")
+    is_hook = path and _HOOK.search(f"{host}/{path}")
+    return f"{scheme}{host}/{MASK}" if is_hook else f"{scheme}{host}{slash}{path}"
 
 
 def _is_secret(name: str, value: str) -> bool:
@@ -192,11 +192,12 @@ def _is_key(value: str) -> bool:
     return is_long and (_HEX.fullmatch(value.replace("-", "")) is not None or _is_wordless(value))
 
 
-def _is_random(text: str) -> bool:
-    """Whether it is more like the base64 of a key than like words, or a path."""
+def _without_key(found: re.Match[str]) -> str:
+    """A text that is masked if it is more like the base64 of a key than like words, or a path."""
+    text = found[0]
     letters = "".join(_WORD.findall(text))
     is_mixed = letters.lower() != letters != letters.upper() and any(map(str.isdigit, letters))
-    return is_mixed and _is_wordless(text)
+    return MASK if is_mixed and _is_wordless(text) else text
 
 
 def _is_wordless(text: str) -> bool:

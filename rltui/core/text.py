@@ -30,13 +30,6 @@ _MARKS, _MOST_MARKS = frozenset({"Mn", "Me"}), 8
 _LOOKS_ESCAPED = re.compile(r"\\(?=x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 
-def _escape(char: str) -> str:
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def clean(text: str) -> str:
     """``text`` with every unsafe character replaced by a visible escape.
 
@@ -50,7 +43,13 @@ def clean(text: str) -> str:
     for char in text:
         category = unicodedata.category(char)
         marks = marks + 1 if category in _MARKS else 0
-        parts.append(_escape(char) if category in _UNSAFE or marks > _MOST_MARKS else char)
+        code = ord(char)
+        if category not in _UNSAFE and marks <= _MOST_MARKS:
+            parts.append(char)
+        elif code < 0x80:
+            parts.append(f"\\x{code:02x}")
+        else:
+            parts.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
     return "".join(parts)
 

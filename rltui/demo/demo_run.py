@@ -149,7 +149,14 @@ class DemoRun:
         from tensorboard.compat.proto import event_pb2, summary_pb2  # heavy
 
         if self._writer is None:
-            self._open_writer(wall)
+            # TensorBoard's own writer of events takes a lock for each, and three times as long
+            from tensorboard.summary.writer.record_writer import RecordWriter  # heavy
+
+            self.directory.mkdir(parents=True, exist_ok=True)
+            name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"
+            self._writer = RecordWriter((self.directory / name).open("xb"))
+            version = event_pb2.Event(wall_time=wall, file_version="brain.Event:2")
+            self._writer.write(version.SerializeToString())
         if self.scenario.trainer == "verl" and step == 0:
             lr = self.scenario.lr
             write_settings(self.directory, lr=lr, seed=self._seed, total_steps=self.total_steps)
@@ -166,18 +173,6 @@ class DemoRun:
             )
             event = event_pb2.Event(wall_time=self._wall, step=step, summary=summary)
             self._writer.write(event.SerializeToString())
-
-    def _open_writer(self, wall: float) -> None:
-        """Open a writer of records; TensorBoard's own for events takes a lock for each, and three
-        times as long."""
-        from tensorboard.compat.proto import event_pb2  # heavy
-        from tensorboard.summary.writer.record_writer import RecordWriter  # heavy
-
-        self.directory.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"
-        self._writer = RecordWriter((self.directory / name).open("xb"))
-        version = event_pb2.Event(wall_time=wall, file_version="brain.Event:2")
-        self._writer.write(version.SerializeToString())
 
     def _flush(self) -> None:
         if self._writer is not None:

@@ -147,13 +147,13 @@ def badge_span(level: Level, glyphs: GlyphSet) -> Span:
 
 def line_width(line: Iterable[Span]) -> int:
     """Width of the line in cells."""
-    text = "".join([text for text, _ in line])
+    text = plain(line)
     return len(text) if text.isascii() else cell_width(text)
 
 
 def plain(line: Iterable[Span]) -> str:
     """The text of the line alone."""
-    return "".join(text for text, _ in line)
+    return "".join([text for text, _ in line])
 
 
 def ascii_line(line: Line) -> Line:
@@ -161,8 +161,10 @@ def ascii_line(line: Line) -> Line:
     stay where they are."""
     out, grown = Line(), 0
     for text, look in line:
-        shown = ascii_text(text)
-        grown += len(shown) - cell_width(text)
+        shown = text
+        if not text.isascii():
+            shown = ascii_text(text)
+            grown += len(shown) - cell_width(text)
         blanks = len(shown) - len(shown.rstrip(" "))
         cut = max(0, min(grown, blanks - 1))
         grown -= cut
@@ -170,7 +172,7 @@ def ascii_line(line: Line) -> Line:
     return out
 
 
-def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
+def fit_line(line: Line, width: int) -> Line:
     """The line cut or padded with blanks to exactly ``width`` cells."""
     taken = line_width(line)
     if taken == width:
@@ -184,7 +186,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
             break
         taken = cell_width(text)
         if taken > room:
-            text = fit(text, room, ellipsis=ellipsis)
+            text = fit(text, room)
             taken = cell_width(text)
         if text:
             out.append((text, look))
@@ -197,7 +199,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
 
 def with_end(line: Line, right: Line, width: int) -> Line:
     """The line in ``width`` cells, cut or padded so that ``right`` stands at its end."""
-    return [*fit_line(line, max(0, width - line_width(right))), *right]
+    return [*fit_line(line, width - line_width(right)), *right]
 
 
 def column(text: str, width: int, look: Style = TEXT, *, right: bool = False) -> Span:

@@ -90,7 +90,7 @@ class Trace:
 
 
 def trace_of(
-    run: JudgedRun, tag: str, view: View, kind: str = "", *, exact: bool = False
+    run: JudgedRun, tag: str, view: View, kind: str, *, exact: bool = False
 ) -> Trace | None:
     """The line of a tag, on an axis of the ``kind``; with ``exact``, or smoothed, all of its
     points."""
@@ -376,9 +376,24 @@ def reading_lines(
 
     cross = Crosshair.at(step, x_axis.axis_of(run, run.shown(tag), view.axis), view.axis)
     rows = [_Row(c, reading_at(c.run, c.tag, cross, c.factor)) for c in what]
-    if height == 1:
-        return [_in_line(rows, view, width)]
-    return _table(rows, _nearest(rows, base, height - 1, view), base, step, view, width)
+    if height > 1:
+        return _table(rows, _nearest(rows, base, height - 1, view), base, step, view, width)
+
+    # names and values as far as they have room, the nearest first to stay
+    for count in range(len(rows), 0, -1):
+        shown, rest = _nearest(rows, rows[0].what.run, count, view), len(rows) - count
+        values = [numbers.value(None if r.reading is None else r.value) for r in shown]
+        taken = sum(_SAMPLE + 4 + cell_width(v) for v in values) + (4 if rest else -3)
+        room = (width - taken) // count
+        if room >= _SHORT:
+            break
+    line: Line = []
+    cut = distinct(tuple(r.what.name for r in shown), max(1, room))
+    for row, name, value in zip(shown, cut, values, strict=True):
+        line += [*_sample(row, view), (f"{name} ", TEXT)]
+        line.append((value + "   ", STRONG))
+    line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
+    return [fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)]
 
 
 def _nearest(rows: Sequence[_Row], base: JudgedRun, most: int, view: View) -> list[_Row]:
@@ -401,24 +416,6 @@ def _sample(row: _Row, view: View) -> Line:
     glyphs, token = view.glyphs, row.what.token
     stroke = glyphs.limit if token in (None, Token.BAND) else glyphs.bar
     return [(f"{stroke} {row.what.sign or ' '} ", style(token or Token.BAND))]
-
-
-def _in_line(rows: Sequence[_Row], view: View, width: int) -> Line:
-    """Names and values as far as they have room, the nearest first to stay."""
-    for count in range(len(rows), 0, -1):
-        shown, rest = _nearest(rows, rows[0].what.run, count, view), len(rows) - count
-        values = [numbers.value(None if r.reading is None else r.value) for r in shown]
-        taken = sum(_SAMPLE + 4 + cell_width(v) for v in values) + (4 if rest else -3)
-        room = (width - taken) // count
-        if room >= _SHORT or count == 1:
-            break
-    line: Line = []
-    cut = distinct(tuple(r.what.name for r in shown), max(1, room))
-    for row, name, value in zip(shown, cut, values, strict=True):
-        line += [*_sample(row, view), (f"{name} ", TEXT)]
-        line.append((value + "   ", STRONG))
-    line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
-    return fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)
 
 
 def _table(

@@ -26,7 +26,6 @@ from rltui.facts.x_axis import (
     Axis,
     axis_of,
     has_own_axis,
-    is_live,
     padded_end,
     range_of,
     span_of,
@@ -37,7 +36,7 @@ from rltui.session import JudgedRun
 from rltui.store import Series
 
 if TYPE_CHECKING:
-    from rltui.health.projection import Projection
+    from rltui.facts.projection import Projection
 
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9
@@ -144,7 +143,7 @@ def chart_of(
         return _with_path(chart, run, series, axis, view.axis, zoom)
     to_x, end = axis.place, chart.end
 
-    if ends is not None and is_live(run):  # space for new points
+    if ends is not None and run.is_live:  # space for new points
         end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
         if projection is not None:  # and for as much as a third of what there is
             begin, newest = ends

@@ -101,7 +101,7 @@ def hard_wrap(text: str, width: int, limit: int | None = None) -> list[str]:
     return lines
 
 
-def whole_clauses(text: str, width: int, limit: int = 1) -> list[str]:
+def whole_clauses(text: str, width: int, limit: int) -> list[str]:
     """``text`` in at most ``limit`` lines: as many whole clauses as fit and an ellipsis for the
     rest, else cut. A question and a text in brackets are not split."""
     lines = wrap(text, width)
@@ -183,7 +183,7 @@ def trouble_line(
     return with_end([badge_span(Level.WATCH, glyphs), text], [(more, MUTED)], width)
 
 
-def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:
+def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool) -> Span:
     """The number of files that could not be read in full, for the end of a line about something
     else; ``short`` is the badge alone."""
     files, badge = len({n.path for n in notes}), glyphs.badge(Level.WATCH)

@@ -60,7 +60,14 @@ def spark_of(
     low, high = digest.lowest / 2, digest.highest / 2
     looks = used, low, high, digest.middle, digest.is_single, tuple(levels), known, glyphs
     if digest.drawn and digest.drawn[0] == looks and digest.changed in (used - 1, width):
-        return _with_newest(digest, used, digest.drawn[1], glyphs)
+        # finite points: a stream of steps changes no cell but the newest
+        line, at = digest.drawn[1], -1 if used == width else -2
+        if high > low and digest.changed < width:
+            newest = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
+            rung = round(min(max(newest, 0.0), 1.0) * (rungs - 1))
+            line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]
+        digest.changed = width
+        return list(line)
     if not count.any():
         return [(" " * width, MUTED)]
     shown, kind = _cells(digest, used)
@@ -76,28 +83,7 @@ def spark_of(
         share[~np.isfinite(share)] = 0.0
         ramp = np.rint(np.clip(share, 0.0, 1.0) * (rungs - 1)).astype(np.int64)
 
-    grades = _grades(levels, first, unit, used)
-    line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
-    line += [(" " * (width - used), MUTED)] if used < width else []
-    finite = bool((digest.good == digest.count).all())
-    digest.drawn, digest.changed = (looks, line) if finite else None, width
-    return list(line)
-
-
-def _with_newest(digest: Digest, used: int, line: list[Span], glyphs: GlyphSet) -> list[Span]:
-    """A sparkline of finite points as it was drawn, but for its newest cell: a stream of steps
-    changes no other."""
-    low, high, at = digest.lowest / 2, digest.highest / 2, -1 if used == digest.width else -2
-    if high > low and digest.changed < digest.width:
-        share = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
-        rung = round(min(max(share, 0.0), 1.0) * (len(glyphs.ramp) - 1))
-        line[at] = line[at][0][:-1] + glyphs.ramp[rung], line[at][1]
-    digest.changed = digest.width
-    return list(line)
-
-
-def _grades(levels: Sequence[Episode], first: float, unit: float, used: int) -> IntArray:
-    """The worst level of the episodes that touch each column."""
+    # the worst level of the episodes that touch each column
     grades = np.zeros(used, dtype=np.int64)
     for since, until, level in levels:
         begin = (float(since) - first) / unit
@@ -106,7 +92,11 @@ def _grades(levels: Sequence[Episode], first: float, unit: float, used: int) -> 
             part = slice(max(0, math.floor(begin)), max(0, min(used - 1, math.floor(end))) + 1)
             grades[part] = np.maximum(grades[part], int(level))
 
-    return grades
+    line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
+    line += [(" " * (width - used), MUTED)] if used < width else []
+    finite = bool((digest.good == digest.count).all())
+    digest.drawn, digest.changed = (looks, line) if finite else None, width
+    return list(line)
 
 
 def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:

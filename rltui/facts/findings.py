@@ -10,12 +10,12 @@ from rltui.core.level import Level
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
-from rltui.facts.x_axis import has_own_axis, is_live
+from rltui.facts.x_axis import has_own_axis
 from rltui.health.model import NOTHING_DIAGNOSED, Diagnosed, Finding, Move, Skipped, Suspect
 from rltui.session import JudgedRun
 
 if TYPE_CHECKING:
-    from rltui.health.projection import Projection
+    from rltui.facts.projection import Projection
 
 
 class FindingId(NamedTuple):
@@ -143,9 +143,9 @@ def projection_of(run: JudgedRun, tag: str) -> Projection | None:
     """When a tag without a finding crosses its limit; None for a run that has ended."""
     judgement = run.verdict.judgement(tag)
     unlimited = judgement.low is None and judgement.high is None
-    if not is_live(run) or unlimited or judgement.level >= Level.WATCH:
+    if not run.is_live or unlimited or judgement.level >= Level.WATCH:
         return None
-    from rltui.health.projection import project  # not before the first paint
+    from rltui.facts.projection import project  # not before the first paint
 
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None
@@ -154,7 +154,7 @@ def projection_of(run: JudgedRun, tag: str) -> Projection | None:
 
 def projections(run: JudgedRun) -> list[Projection]:
     """Projections of the vital signs, the nearest first."""
-    if not is_live(run):
+    if not run.is_live:
         return []
     tags = [r.tag for s in overview_sections(run) for r in s.rows]
     found = [p for p in (projection_of(run, t) for t in tags) if p is not None]

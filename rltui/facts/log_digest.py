@@ -20,7 +20,7 @@ from rltui.facts.runs import last_lines
 from rltui.files.disk import is_directory, opened
 from rltui.files.disk import status as status_of
 from rltui.formats.row_times import StampReader
-from rltui.health.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
+from rltui.session.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
 from rltui.session.progress import clock_series
 from rltui.session.run import JudgedRun
 from rltui.sources.side_files.sample_files import files_below
@@ -166,8 +166,14 @@ class LogDigest:
         else:
             times = (_TIME.search(raw) for _, raw in (message.first, message.last))
             when = list(dict.fromkeys(t[0].decode() for t in times if t))
-        ranks = sorted(int(r) for r in message.ranks if r.isdecimal())
-        who = _ranges(ranks) if ranks else f"{len(message.ranks)} procs" if message.ranks else ""
+        ranks: list[list[int]] = []  # first and last of those in a row: "0-3, 7"
+        for rank in sorted(int(r) for r in message.ranks if r.isdecimal()):
+            if ranks and rank == ranks[-1][1] + 1:
+                ranks[-1][1] = rank
+            else:
+                ranks.append([rank, rank])
+        who = ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in ranks)
+        who = who or (f"{len(message.ranks)} procs" if message.ranks else "")
         onset = "" if begin is None else _onset(self._run, begin)
         text = message.text or "further messages"
         return Said(text, message.is_error, message.times, " to ".join(when), who, onset)
@@ -210,17 +216,6 @@ def _note(files: Sequence[_File], complete: bool) -> str:
     cut = ", of files elsewhere the end" if any(f.begin for f in files) else ""
     reading = "" if complete else f"reading {numbers.percent(done / max(total, 1), whole=True)} of "
     return f"{reading}{count}{cut}"
-
-
-def _ranges(ranks: Sequence[int]) -> str:
-    """ "0-3, 7"."""
-    parts: list[list[int]] = []
-    for rank in ranks:
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    return ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in parts)
 
 
 def _onset(run: JudgedRun, step: int) -> str:

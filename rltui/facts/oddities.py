@@ -9,13 +9,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.core.level import Level
+from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import Keyed, shipped_record
-from rltui.facts import numbers
+from rltui.facts import numbers, sentences
 from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
-from rltui.health.detectors.progress import gain_now
-from rltui.health.detectors.progress import wanted as wanted_gain
+from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
 from rltui.health.rules import read_when
@@ -37,6 +36,7 @@ class _Odd(NamedTuple):
     changed: float | None = None
     peaked: float | None = None
     flat: bool = False
+    moved: bool = False
 
 
 class _Document(NamedTuple):
@@ -64,13 +64,14 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
             series = run.shown(tag)
             finite = np.isfinite(series.values)
             values = series.values[finite].astype(np.float64) * run.infos[tag].scale
-            if words := _told(odd, values, series.steps[finite]):
+            direction = run.infos[tag].direction
+            if words := _told(odd, values, series.steps[finite], direction):
                 told.add(tag)
                 yield tag, f"{words} ({odd.words})"
     for tag in run.infos:
         judged = run.verdict.judgement(tag)
         if tag not in known | told and judged.level is Level.UNSURE:
-            yield tag, f"not sure yet ({judged.doubt})"
+            yield tag, f"not sure yet ({sentences.no_tick(judged)})"
 
 
 def _is_quiet(run: JudgedRun, tag: str, odd: _Odd) -> bool:
@@ -90,16 +91,16 @@ def lacking(run: JudgedRun) -> list[str]:
     return list(dict.fromkeys(m.title for m in metrics if m.category not in MACHINE))
 
 
-def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
-    """The values (n,) at ``steps`` in words where they look odd; else ""."""
+def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction) -> str:
+    """The values (n,) at ``steps`` in words where they look odd for something that should go in
+    this ``direction``; else ""."""
     if len(values) < _ROWS * _TIMES:
         return ""
     start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
-        gain, certainty = wanted_gain(sure=False)
-        change, error = gain_now(values)
-        return course if change - certainty * error < gain else ""
+        change, error = gain_now(-values if direction is Direction.DOWN else values)
+        return course if change - SUSPECTED * error < GAIN else ""
     if odd.changed is not None:
         return course if abs(now - start) >= odd.changed * abs(start) > 0 else ""
     if odd.peaked is not None:
@@ -107,7 +108,21 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray) -> str:
         is_peak = row < len(values) - _ROWS and values[row] >= odd.peaked * max(usual, now) > 0
         peak = f"{numbers.plain(values[row])} at {numbers.step(steps[row])}"
         return f"{peak}, {numbers.plain(now)} now" if is_peak else ""
-    beyond = (odd.above is not None and now > odd.above) or (
-        odd.below is not None and now < odd.below
-    )
-    return numbers.plain(now) if beyond else ""
+    is_above = odd.above is not None and now > odd.above
+    is_below = odd.below is not None and now < odd.below
+    if odd.moved:
+        is_beyond = is_above or is_below or (odd.above is None and odd.below is None)
+        return course if is_beyond and _moved(start, now, direction) else ""
+    return numbers.plain(now) if is_above or is_below else ""
+
+
+def _moved(start: float, now: float, direction: Direction) -> bool:
+    """Whether a value has grown or shrunk from its start by more than values of healthy runs do;
+    not in its good ``direction``."""
+    from rltui.health.parameters import healthy  # not before the first paint
+
+    if start * now <= 0:
+        return False
+    factor = healthy().limits[0].watch
+    grew, shrank = now / start >= factor, start / now >= factor
+    return (grew and direction is not Direction.UP) or (shrank and direction is not Direction.DOWN)

@@ -11,7 +11,8 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.health.detectors.parts import fitted_weights
-from rltui.health.detectors.progress import gain_now, is_share, wanted
+from rltui.health.detectors.progress import is_share
+from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.session import JudgedRun
 
 #: A longer log is read in even strides.
@@ -128,9 +129,8 @@ def _share(part: float, whole: float) -> float:
 
 def _course(x: FloatArray) -> str:
     """Direction in which a metric certainly goes over the run; "stands" for neither."""
-    gain, certainty = wanted(sure=False)
     change, error = gain_now(x)
-    if abs(change) - certainty * error >= gain:
+    if abs(change) - SUSPECTED * error >= GAIN:
         return "rises" if change > 0 else "falls"
     return "stands"
 

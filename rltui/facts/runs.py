@@ -231,18 +231,14 @@ def state_words(run: JudgedRun) -> str:
     return f"{word}{joint}{age}{doing}" if age else word
 
 
-def silence_words(run: JudgedRun) -> str:
-    """ "no row for 10 m" of a run that hangs, else ""."""
-    stalled = run.verdict.state_word == RunState.STALLED.value
-    return f"no row for {age_words(run)}" if stalled else ""
-
-
 def why_unknown(run: JudgedRun) -> str:
     """Why a run has no verdict, or its level without a finding, for people; "" where findings, or
     their absence, say it."""
     report = run.report
     if run.verdict.level is not Level.UNKNOWN:
-        return "" if report and report.firing() else silence_words(run)
+        hangs = run.verdict.state_word == RunState.STALLED.value
+        is_told = report is not None and bool(report.firing())
+        return f"no row for {age_words(run)}" if hangs and not is_told else ""
 
     if not run.infos:
         return "no scalar yet"

@@ -177,6 +177,14 @@ def limits(judgement: Judgement) -> str:
     return f"healthy {mild}" if mild else ""
 
 
+def no_tick(judgement: Judgement) -> str:
+    """Why the badge is not ok although no rule has found anything; "" for none."""
+    limit, found = judgement.published, [judgement.doubt] if judgement.doubt else []
+    if limit is not None:
+        found.append(f"outside the published range, {limit_words(limit)}")
+    return "; ".join(found)
+
+
 def edge_words(limit: Limit, value: float, *, above: bool) -> str:
     """One end of a limit, as a chart draws it: "watch > 0.08"; "usual ≤ 1" for a range that is
     only documented."""

@@ -48,7 +48,7 @@ def settings_changed(run: JudgedRun, text: str = "") -> list[Setting]:
     return rows
 
 
-def settings_at(run: JudgedRun, step: int, text: str = "") -> list[Setting]:
+def settings_at(run: JudgedRun, step: int, text: str) -> list[Setting]:
     """Title and value, at a step, of the hyperparameters that are logged as metrics, with the value
     before it and the newest one where these differ; after the filter ``text``."""
     rows = []

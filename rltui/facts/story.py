@@ -22,8 +22,8 @@ from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from rltui.session import JudgedRun
 
 if TYPE_CHECKING:
-    from rltui.health.complaints import Complaint
     from rltui.health.crash import ExitStatus
+    from rltui.session.complaints import Complaint
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Story:
         path = newest_log(self.run) if self.is_worst and self.is_open else None
         if path is None:
             return ()
-        from rltui.health.complaints import complaints  # heavy: most runs go on
+        from rltui.session.complaints import complaints  # heavy: most runs go on
 
         return complaints(self.run.data.files.tails[path])
 

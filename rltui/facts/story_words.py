@@ -13,6 +13,7 @@ from rltui.facts.checkpoint import checkpoint_words
 from rltui.facts.checks import CheckItem, then_words
 from rltui.facts.findings import FindingRow, change_words, course_words, usually
 from rltui.facts.lanes import waste
+from rltui.facts.metrics import make_row
 from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
 from rltui.facts.story import Story, main_story, stories, story_of
 from rltui.facts.timing import anatomy
@@ -222,6 +223,15 @@ def blame_words(story: Story, tag: str) -> str:
     return f"{usually(suspect)}: the likely cause of what fires" if suspect else ""
 
 
+def suspect_words(story: Story) -> dict[str, str]:
+    """Tag -> "learning rate 0.2 (usually ≤ 0.02)", for each setting that is its likely cause
+    although it did not jump."""
+    found = ((make_row(story.run, s.tag), usually(s)) for s in story.suspects)
+    return {
+        row.tag: f"{row.info.title} {numbers.value(row.value)} ({range_})" for row, range_ in found
+    }
+
+
 def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
     """Words about a story that holds, below its evidence, in the order of :class:`Part`; those
     without text are left out."""
@@ -253,9 +263,10 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
     causes, first, rest = _by_rank(story, jumped)
     missing = [item.title for item in story.checks if item.tag is None]
 
-    blamed = (_item_words(item, item.hint, badge_of) for item in causes)
-    remarks = (item.ask if item.tag == jumped else item.hint or item.ask for item in first)
-    asked = (_item_words(i, remark, badge_of) for i, remark in zip(first, remarks, strict=True))
+    blamed = [_item_words(item, item.hint, badge_of) for item in causes]
+    told = {item.tag for item in causes}
+    blamed += [words for tag, words in suspect_words(story).items() if tag not in told]
+    asked = (_item_words(item, item.hint or item.ask, badge_of) for item in first)
     then = [_item_words(item, item.hint or item.answer, badge_of) for item in rest]
     then += [f"not logged: {sentences.listed(missing)}"] if missing else []
     return {
@@ -268,13 +279,13 @@ def _checked(story: Story, badge_of: BadgeOf) -> dict[Part, str]:
 def _by_rank(
     story: Story, jumped: str | None
 ) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
-    """Sort the logged items: settings that are likely causes, but for the one that jumped; what to
-    check first; and then."""
+    """Sort the logged items: settings that are likely causes; what to check first; and then. The
+    setting that jumped is told by its story."""
     causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
     for item in story.checks:
-        if item.tag is None:
+        if item.tag is None or item.tag == jumped:
             continue
-        is_cause = item.leads and item.is_setting and item.tag != jumped
+        is_cause = item.leads and item.is_setting
         (causes if is_cause else first if item.first else rest).append(item)
     if rest and not (causes or first or rest[0].answer):
         first.append(rest.pop(0))

@@ -21,7 +21,6 @@ import numpy as np
 
 from rltui.catalogue.model import Category, counterpart
 from rltui.core.block import FloatArray, IntArray
-from rltui.core.level import RunState
 from rltui.core.medians import median
 from rltui.core.record import entity
 from rltui.facts import numbers
@@ -108,11 +107,6 @@ def padded_end(first: float, last: float) -> float:
     return first + math.ceil(length / unit - 1e-9) * unit
 
 
-def is_live(run: JudgedRun) -> bool:
-    """Whether more points are expected, judging by the age of the newest."""
-    return run.progress is not None and run.progress.state is RunState.LIVE
-
-
 def has_own_axis(run: JudgedRun, tag: str) -> bool:
     """Whether a tag counts something else than the steps of the run."""
     return tag in _off_axis(run)
@@ -126,7 +120,7 @@ def _off_axis(run: JudgedRun) -> frozenset[str]:
 def span_of(run: JudgedRun, tag: str = "") -> tuple[int, int, float]:
     """First step, newest step and end of the x range that all sparklines of a run share, or that
     of a tag with an axis of its own."""
-    return _span(run, tag if has_own_axis(run, tag) else "", is_live(run))
+    return _span(run, tag if has_own_axis(run, tag) else "", run.is_live)
 
 
 @per_version

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from rltui.core.block import Block
+from rltui.core.batch import blocks_in
 from rltui.core.level import Level
 from rltui.core.text import clean_bytes, fit
 from rltui.formats.base import Decoded, Decoder, NoteBook
@@ -167,7 +167,7 @@ class LastLine(Decoder):
         ended = copy.deepcopy(self)  # the line may go on after all
         decoded = ended._feed(b"\n", more=False) if line else Decoded()
         decoded = decoded.then(ended._close())
-        self._finished = any(isinstance(i, Block) for i in decoded.items)
+        self._finished = bool(blocks_in(decoded.items))
         if self._finished:
             return decoded
         # the program may just be writing it: no reason to worry

@@ -170,7 +170,10 @@ def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
     tags = tuple(tag for group in groups for tag in group)
     count, size = sum(len(some.steps) for some in rows), np.dtype(dtype).itemsize
 
-    if count * (16 + len(tags) * (size + 1)) >= _bytes_apart(rows, groups, size):
+    leaders = frozenset(group[0] for group in groups)
+    led = {some.layout: 16 * len(leaders.intersection(some.layout.tags)) for some in rows}
+    apart = sum(len(some.steps) * led[some.layout] + some.values.size * size for some in rows)
+    if count * (16 + len(tags) * (size + 1)) >= apart:
         return None
 
     columns = {tag: column for column, tag in enumerate(tags)}
@@ -185,14 +188,6 @@ def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
     steps = np.concatenate([some.steps for some in rows])
     walls = np.concatenate([some.walls for some in rows])
     return Block(tags, steps, walls, values, absent)
-
-
-def _bytes_apart(rows: list[_Rows], groups: list[tuple[str, ...]], size: int) -> int:
-    """Bytes of a block for each group; ``size``: of a value."""
-    leaders = frozenset(group[0] for group in groups)
-    layouts = {some.layout for some in rows}
-    led = {layout: sum(tag in leaders for tag in layout.tags) for layout in layouts}
-    return sum(16 * len(some.steps) * led[some.layout] + some.values.size * size for some in rows)
 
 
 def _groups(rows: list[_Rows], loose: Collection[str]) -> list[tuple[str, ...]]:

@@ -65,7 +65,12 @@ class SeriesCsv(Format):
             return False
         if len(rows[0]) == 2:
             return _SCALARS in path.parts[:-1]
-        return any(map(_D3RLPY.fullmatch, path.parts[:-1])) or _counts_epochs(rows)
+        # an epoch that counts from 0 or 1, and a step that rises
+        table = np.array(rows, np.float64)
+        rises = np.diff(table, axis=0)
+        counts = table[0, 0] in (0, 1) and np.isin(rises[:, 0], (0, 1)).all()
+        by_epochs = len(rows) >= _LEAST and counts and (rises[:, 1] > 0).all()
+        return bool(by_epochs) or any(map(_D3RLPY.fullmatch, path.parts[:-1]))
 
     def home(self, directory: str, path: Path) -> str:
         """The directory above ``scalars`` for TorchRL, else the file's own."""
@@ -95,14 +100,6 @@ def _are_counted(rows: Sequence[Sequence[float | None]]) -> bool:
     if not ((steps >= 0) & (steps < _STEPS)).all():
         return False
     return not (steps % 1).any() and bool((np.diff(steps, axis=0) >= 0).all())
-
-
-def _counts_epochs(rows: Sequence[Sequence[float | None]]) -> bool:
-    """Whether rows begin with an epoch that counts from 0 or 1, and a step that rises."""
-    table = np.array(rows, np.float64)
-    rises = np.diff(table, axis=0)
-    counts = table[0, 0] in (0, 1) and np.isin(rises[:, 0], (0, 1)).all()
-    return bool(len(rows) >= _LEAST and counts and (rises[:, 1] > 0).all())
 
 
 class SeriesCsvDecoder(LastLine):

@@ -7,28 +7,27 @@ So a badge that would be ok is unsure as soon as the newest rows speak against i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, TagInfo
+from rltui.catalogue.model import Category, Infos, Question, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
-from rltui.health.judgement import limit_of
-from rltui.health.model import FewRows, Judgement, Limit
+from rltui.health.judgement import is_outside, limit_of
+from rltui.health.limits import COURSE_ROWS
+from rltui.health.model import FewRows, Finding, Judgement, Limit
 from rltui.store import Series
 
-#: Rows whose median is the present level, and the fewest that show a gain at all.
-_NOW, _LEAST = 3, 8
+#: Rows whose median is the present level.
+_NOW = 3
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
-#: First rows that give the level at the start.
-_START = 8
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
 #: Rows whose median the newest row is compared with.
@@ -46,6 +45,7 @@ class _Doubts(NamedTuple):
     fallen: Mapping[str, float]
     signals: tuple[str, ...]
     vanished: float
+    blind: Mapping[str, str]
 
 
 @cache
@@ -65,46 +65,67 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     or are outside the range that is shown. Cheap: reads a bounded number of rows."""
     if judgement.level >= Level.WATCH or not series.count:
         return judgement
+    # one value is enough where no rule allows for it
+    newest = median(series.values[-(_NOW if judgement.rules else 1) :])
+    unmeasured = newest == 0 and info.metric is not None and bool(info.metric.zero)
+    published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
+    is_beyond = is_outside(newest, published.low, published.high) and not unmeasured
+    beyond = published if is_beyond else None
     reason = doubt(info, series, judgement)
-    if not reason:
-        return replace(judgement, rows=series.count)
-    return replace(judgement, rows=series.count, level=Level.UNSURE, doubt=reason)
+    level = Level.UNSURE if reason or beyond else judgement.level
+    reason = reason or judgement.doubt
+    return replace(judgement, rows=series.count, level=level, doubt=reason, published=beyond)
+
+
+def without_outcome(
+    tags: Mapping[str, Judgement],
+    infos: Infos,
+    questions: Iterable[Question],
+    found: Iterable[Finding],
+) -> Mapping[str, Judgement]:
+    """The judgements, without the ticks by which a run would learn although no outcome is known."""
+    blind = _doubts().blind
+    if not any(f.fires and f.rule == blind["rule"] for f in found):
+        return tags
+    asked = {k for q in questions if q.title == blind["question"] for k in q.metrics}
+    keys = {key for metrics in asked for key in metrics.split("|")}
+    hidden = {
+        t: replace(j, level=Level.UNSURE, doubt=blind["words"])
+        for t, j in tags.items()
+        if j.level is Level.OK and infos[t].key in keys and not _is_gain(infos[t])
+    }
+    return {**tags, **hidden}
 
 
 def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     """Why the newest rows of a tag deserve no tick, for people; "" when nothing speaks against
-    it. Where no rule judged, only its range does."""
-    last, low, high = float(series.values[-1]), judgement.low, judgement.high
-    if (low is not None and last < low) or (high is not None and last > high):
-        told = "not yet sure enough for a finding" if judgement.rules else "which no rule judges"
-        return f"the newest value is outside its range, {told}"
+    it, or no rule judged it."""
+    last = float(series.values[-1])
     if judgement.level is Level.UNKNOWN:
         return ""
+    if is_outside(last, judgement.low, judgement.high):
+        return "the newest value is outside its range, not yet sure enough for a finding"
     if not math.isfinite(last):
         return "the newest value is not finite"
     if judgement.pending:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
-    reason = _below_chance(info, now)
-    left = vanished(info, series)
-    if not reason and left is not None:
+    chance, left = _doubts().chance.get(info.key), vanished(info, series)
+    reason = ""
+    if chance is not None and now < chance:
+        reason = f"below chance ({chance:g})"
+    elif _is_share(info) and now <= 0:
+        reason = "not one is right"
+    elif left is not None:
         reason = f"the signal has vanished: {left:.1%} of its start"
-    if not reason and info.direction in _GAINS and _is_gain(info):
+    elif info.direction in _GAINS and _is_gain(info):
         up = _GAINS[info.direction]
         recent = series.values[-1 - _BEFORE :].astype(np.float64)
         thinned = series.values[_places(series.count)].astype(np.float64)
         thinned = thinned[np.isfinite(thinned)]
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
-
     return reason
-
-
-def _below_chance(info: TagInfo, now: float) -> str:
-    chance = _doubts().chance.get(info.key)
-    if chance is not None and now < chance:
-        return f"below chance ({chance:g})"
-    return "not one is right" if _is_share(info) and now <= 0 else ""
 
 
 def _is_share(info: TagInfo) -> bool:
@@ -141,8 +162,11 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
     count = series.count
     if until is not None:
         count = series.rows_until(until)
-    start, now = np.abs(series.values[:_START]), np.abs(series.values[max(0, count - _NOW) : count])
-    if count < 2 * _START or not (np.isfinite(start).all() and np.isfinite(now).all()):
+    start, now = (
+        np.abs(series.values[:COURSE_ROWS]),
+        np.abs(series.values[max(0, count - _NOW) : count]),
+    )
+    if count < 2 * COURSE_ROWS or not (np.isfinite(start).all() and np.isfinite(now).all()):
         return None
     usual = median(start)
     share = median(now) / usual if usual > 0 else 1.0
@@ -158,10 +182,11 @@ def _places(count: int) -> IntArray:
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     """Whether ``now`` has lost most of what ``values`` (n,) had gained since their start, or the
     last of ``recent`` (m,) much of it at once."""
-    if len(values) < _LEAST:
+    if len(values) < COURSE_ROWS:
         return ""
     start = median(values[: max(_NOW, len(values) // 10)])
-    best = _quantile(values, 0.9)
+    # np.quantile takes fifty times as long for few values
+    best = float(np.interp(0.9 * (len(values) - 1), np.arange(len(values)), np.sort(values)))
     noise = median(np.abs(np.diff(values)))
     gain, lost, limits = best - start, best - now, _doubts()
     least = limits.lost["noises"] * noise
@@ -175,12 +200,3 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
         return f"it has just lost {min(fallen / gain, 9.99):.0%} of its gain"
 
     return ""
-
-
-def _quantile(values: FloatArray, share: float) -> float:
-    """Faster np.quantile for few values; that one takes fifty times as long."""
-    ordered = np.sort(values)
-    place = share * (len(values) - 1)
-    low = int(place)
-    a, b, part = float(ordered[low]), float(ordered[min(low + 1, len(values) - 1)]), place - low
-    return a + (b - a) * part if part < 0.5 else b - (b - a) * (1.0 - part)

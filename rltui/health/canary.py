@@ -6,7 +6,7 @@ the run, as ``data/canary.yaml`` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -22,19 +22,14 @@ from rltui.core.medians import usual_change
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
+from rltui.health.limits import COURSE_ROWS, NOISE_ROWS, VISIBLE
 from rltui.health.plan import Task, make_plan
 from rltui.health.rule import Case, Rule, Variant, When
 from rltui.health.symptoms import Harm, Symptom, symptoms
 from rltui.store import RunData
 
-#: Rows of a run that say how it is, fewest of them, and of one tag.
-NEWEST, LEAST, _LEAST_OF_TAG = 200, 20, 8
-#: Rows that repeat: its noise.
-_NOISE = 50
-#: Rows for which a failure lasts, at least and at most.
-_LASTS, _LONGEST = 100, 400
-#: A change in a run that does not move is so many times what neighbouring rows differ by.
-_VISIBLE = 8.0
+#: Rows of a run that say how it is, and for which a failure develops at most; fewest of them.
+NEWEST, LEAST = 200, 20
 #: Beyond the limit it is so many times as far from zero.
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.
@@ -103,7 +98,7 @@ def failures(rules: Iterable[Rule], infos: Infos, run: Recognition) -> tuple[Fai
     """
     keys = {i.key for i in infos.values()} - {""}
     plan = make_plan(rules, infos, infos, run)
-    gaps_of = _Gaps(plan, keys, run)
+    gaps = _gaps(plan, keys, run)
     known = [s for s in symptoms().values() if s.together == 1 and s.is_about(keys)]
     found: dict[str, Failure] = {}
     for task in plan:
@@ -114,32 +109,31 @@ def failures(rules: Iterable[Rule], infos: Infos, run: Recognition) -> tuple[Fai
                 watched = (*before.watched, task._replace(tags=shown))
                 found[name] = before._replace(watched=watched, lacking=())
             elif not before.watched:
-                gaps = gaps_of.of(task, name, absent if task.tags else shown)
-                found[name] = before._replace(
-                    lacking=tuple({**dict.fromkeys(before.lacking), **gaps})
-                )
+                more = gaps(task, before.symptom, absent if task.tags else shown)
+                found[name] = before._replace(lacking=(*dict.fromkeys([*before.lacking, *more]),))
     worst = list(Harm)
     every = sorted(found.values(), key=lambda f: (worst.index(f.symptom.harm), f.symptom.order))
     return tuple(f for f in every if f.watched or f.lacking)
 
 
-class _Gaps:
-    """Which metrics a run lacks, of those that it does not log."""
+def _gaps(
+    plan: Iterable[Task], keys: Iterable[str], run: Recognition
+) -> Callable[[Task, Symptom, Iterable[str]], list[str]]:
+    """Picks of the metrics that a run does not log those that it lacks."""
+    common = {_kind(k) for t in plan if t.tags and not t.rule.seldom for k in t.variant.metrics}
+    own = {_kind(k) for k in keys} - common
+    questions = [metrics for q in run.scenario.questions for metrics in q.metrics]
+    asked = {*run.scenario.reward, *"|".join(questions).split("|")}
+    training = {(run.algorithm or "").lower(), run.scenario.id}
 
-    def __init__(self, plan: Iterable[Task], keys: set[str], run: Recognition) -> None:
-        common = {_kind(k) for t in plan if t.tags and not t.rule.seldom for k in t.variant.metrics}
-        asked = [keys for q in run.scenario.questions for keys in q.metrics]
-        self._asked = {*run.scenario.reward, *"|".join(asked).split("|")}
-        self._own = {_kind(k) for k in keys} - common
-        self._is = {(run.algorithm or "").lower(), run.scenario.id}
-
-    def of(self, task: Task, symptom: str, keys: Iterable[str]) -> dict[str, None]:
-        """Pick the metrics that its kind of training is asked for, or that are of a kind of which
-        the run logs others."""
+    def gaps(task: Task, symptom: Symptom, absent: Iterable[str]) -> list[str]:
+        """Metrics that its kind of training is asked for, or of whose kind the run logs others."""
         if task.variant.detector.finite_is_quiet:
-            return {}  # what is not logged is not wrong
-        meant = not (task.rule.seldom or self._is & {*symptoms()[symptom].not_for})
-        return {k: None for k in keys if _kind(k) in self._own or (meant and k in self._asked)}
+            return []  # what is not logged is not wrong
+        meant = not (task.rule.seldom or training & {*symptom.not_for})
+        return [k for k in absent if _kind(k) in own or (meant and k in asked)]
+
+    return gaps
 
 
 def _kind(key: str) -> str:
@@ -168,10 +162,6 @@ def _shown(task: Task, infos: Infos, known: Sequence[Symptom]) -> dict[str, tupl
                 found[symptom.id] = (*found.get(symptom.id, ()), name)
                 break
     return found
-
-
-def _fits(key: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(key, p) for p in patterns)
 
 
 class _Picture(NamedTuple):
@@ -280,7 +270,8 @@ def _players(task: Task, picture: _Picture) -> dict[str, str]:
             patterns = task.variant.roles.get(role) or task.variant.roles.get(
                 f"{role.split()[0]}*", ()
             )
-            if key not in players and tag not in players.values() and _fits(name, patterns):
+            free = key not in players and tag not in players.values()
+            if free and any(fnmatchcase(name, pattern) for pattern in patterns):
                 players[key] = tag
     return players
 
@@ -296,26 +287,16 @@ class _Copy(NamedTuple):
 
 def _injected(task: Task, picture: _Picture, run: RunData, infos: Infos) -> _Copy:
     """The copy of a run in which a failure begins."""
-    players = _players(task, picture)
-    steps, own = _newest(run, infos[task.tags[0]], NEWEST)
+    tag, measure, players = task.tags[0], _measure(task), _players(task, picture)
+    steps, own = _newest(run, infos[tag], NEWEST)
     stride = max(1, int(np.median(np.diff(steps)))) if len(steps) > 1 else 1
     if not picture.begin:
         after = steps[0] + stride * np.arange(len(picture.series[picture.key]), dtype=np.int64)
         whole = {t: _padded(picture.series[k], len(after)) for k, t in players.items()}
         return _Copy({t: (after, x) for t, x in whole.items()}, after)
-    return _begun(task, picture, (steps, own), stride, run, infos)
 
-
-def _begun(
-    task: Task, picture: _Picture, own: _Rows, stride: int, run: RunData,
-    infos: Infos,
-) -> _Copy:  # fmt: skip
-    """The copy of a run whose newest rows are ``own``, and in which a failure begins then."""
-    tag, measure = task.tags[0], _measure(task)
-    players = _players(task, picture)
-    steps = own[0]
     base = {t: _newest(run, infos[t], 0, int(steps[0])) for t in task.roles.values()}
-    base = {tag: own, **{t: rows for t, rows in base.items() if len(rows[0])}}
+    base = {tag: (steps, own), **{t: rows for t, rows in base.items() if len(rows[0])}}
     cases = {t: np.split(picture.series[k], [picture.begin]) for k, t in players.items()}
     stretch = max(1.0, len(steps) / picture.begin)
     length = len(_lasting(cases[tag][1], stretch))
@@ -324,7 +305,7 @@ def _begun(
     by = {t: m for t, m in _measures(task).items() if t in cases}
     out = {}
     for name, (before, x) in base.items():
-        values = np.resize(x[-_NOISE:], length)  # it goes on as before
+        values = np.resize(x[-NOISE_ROWS:], length)  # it goes on as before
         if name in by:
             healthy, ill = cases[name]
             values = _scaled(by[name], healthy, _padded(_lasting(ill, stretch), length), x)
@@ -363,27 +344,27 @@ def _padded(x: FloatArray, length: int) -> FloatArray:
 
 
 def _level(x: FloatArray) -> float:
-    return float(np.median(x[-_NOISE:]))
+    return float(np.median(x[-NOISE_ROWS:]))
 
 
 def _lasting(ill: FloatArray, stretch: float) -> FloatArray:
     """A failure that develops so many times as slowly, and then stays."""
-    n = min(_LONGEST, round(len(ill) * stretch))
+    n = min(NEWEST, round(len(ill) * stretch))
     x = np.interp(np.linspace(0.0, len(ill) - 1.0, n), np.arange(len(ill)), ill)
-    return np.concatenate([x, np.resize(ill[-max(1, len(ill) // 4) :], max(_LASTS - n, n // 2))])
+    return np.concatenate([x, np.resize(ill[-max(1, len(ill) // 4) :], max(NEWEST - n, n // 2))])
 
 
 def _scaled(measure: Measure, healthy: FloatArray, ill: FloatArray, own: FloatArray) -> FloatArray:
     """The values (n,) of a failure in a run whose values were ``own``, where in its case they were
     ``healthy``."""
     level, usual = _level(own), float(np.median(healthy))
-    noise = np.resize(own[-_NOISE:], len(ill))
+    noise = np.resize(own[-NOISE_ROWS:], len(ill))
     if measure is Measure.UNIT or (measure is Measure.LEVEL and not (level and usual)):
         return ill
     if measure is Measure.LEVEL:
         return ill / usual * noise
     differ = usual_change(own) if len(own) > 1 else 0.0
-    reach = max(float(np.ptp(own)), _VISIBLE * differ) or abs(level) or 1.0
+    reach = max(float(np.ptp(own)), VISIBLE * differ) or abs(level) or 1.0
     lost = (float(healthy.max()) - ill) / (float(np.ptp(healthy)) or 1.0)
     x = float(own.max()) - lost * reach
     if np.ptp(ill):
@@ -436,7 +417,7 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Infos) -> Trial:
         infos = {**infos, tag: flipped}
     _, own = _newest(run, infos[tag], NEWEST)
     silent = Trial(task.rule, task.variant, tag, Level.OK, None)
-    if len(own) < _LEAST_OF_TAG:
+    if len(own) < COURSE_ROWS:
         return silent._replace(why=f"{len(own)} row{'s' * (len(own) != 1)} so far", early=True)
     copy = _injected(task, picture, run, infos)
     for finding in _judged(task, copy.rows, infos).findings:

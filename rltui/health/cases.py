@@ -62,7 +62,10 @@ def series_parts(text: str) -> list[FloatArray]:
         if end is not None:
             parts.append(np.linspace(float(value), float(end), n))
         elif spread is not None:
-            parts.append(float(value) + float(spread) * _zigzag(n))
+            # from -1 to 1, looks like noise: fractional parts of multiples of the golden ratio
+            golden = (math.sqrt(5) - 1) / 2
+            zigzag = 2 * np.mod(np.arange(1, n + 1) * golden, 1.0) - 1
+            parts.append(float(value) + float(spread) * zigzag)
         else:
             parts.append(np.full(n, float(value)))
     return parts
@@ -80,13 +83,6 @@ def _steps_in(text: str) -> IntArray:
         steps += range(following, end)
         following = end
     return np.array(steps, dtype=np.int64)
-
-
-def _zigzag(n: int) -> FloatArray:
-    """Fixed values from -1 to 1 that look like noise: fractional parts of multiples of the golden
-    ratio."""
-    golden = (math.sqrt(5) - 1) / 2
-    return np.asarray(2 * np.mod(np.arange(1, n + 1) * golden, 1.0) - 1)
 
 
 def run_cases(rules: Iterable[Rule]) -> list[CaseResult]:

@@ -14,15 +14,13 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.record import entity
-from rltui.health.detectors.signal import Rows
+from rltui.health.detectors.signal import EARLY, Rows
+from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
 from rltui.store.series import Series
 
 T = TypeVar("T", float, FloatArray)
 
-#: Rows on each side of a restart that show whether it goes on from the same values, those before it
-#: that show how much neighbours differ, and by how many such differences other values are others.
-_BESIDE_RESTART, _USUAL, _OTHER_LEVEL = 5, 50, 8
 #: Sets of steps for which the values of a tag beside them are kept; most tags share one.
 _MOST_BESIDE = 4
 
@@ -71,12 +69,12 @@ def since_thrown_back(series: Series) -> Series:
     for them. All rows where each restart goes on from the values before it."""
     for step in reversed(series.restarts.tolist()):
         at = series.rows_before(step)
-        before, after = series.values[:at], series.values[at : at + _BESIDE_RESTART]
-        if at < _BESIDE_RESTART or len(after) < _BESIDE_RESTART:
+        before, after = series.values[:at], series.values[at : at + EARLY]
+        if at < EARLY or len(after) < EARLY:
             continue
-        usual = np.median(np.abs(np.diff(before[-_USUAL:])))
-        change = np.abs(np.median(after) - np.median(before[-_BESIDE_RESTART:]))
-        if change > _OTHER_LEVEL * usual:
+        usual = np.median(np.abs(np.diff(before[-NOISE_ROWS:])))
+        change = np.abs(np.median(after) - np.median(before[-EARLY:]))
+        if change > VISIBLE * usual:
             return series.since(at)
     return series
 

@@ -23,7 +23,6 @@ GOES_ON = 12
 GOES_ON_EARLY = 3
 #: Longest reason and longest quoted line, in characters.
 MAX_REASON, MAX_LINE = 60, 300
-_MOST_USERS = 3
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
 
@@ -188,7 +187,7 @@ def _users(sign: Ending, lines: list[str]) -> str:
     """Sentence about the processes that used most of the memory, where the log lists them."""
     found = (first_match(sign.users, line) for line in lines)
     sizes = [(float(m["size"]), m["name"]) for m in found if m is not None]
-    largest = sorted(sizes, reverse=True)[:_MOST_USERS]
+    largest = sorted(sizes, reverse=True)[:3]
     listed = ", ".join(f"{_cut(name, MAX_REASON)} ({size:g} GB)" for size, name in largest)
     return f"Largest users: {listed}." if listed else ""
 
@@ -205,7 +204,7 @@ def _sign_in(
             continue
         match = first_match(sign.patterns, line)
         if match is not None:
-            reason = sign.reason.replace("{line}", _cut(line.strip(), MAX_LINE))
+            reason = sign.reason.replace("{line}", line.strip())
             named = match[1] or "" if match.re.groups else "?"
             return sign, _cut(reason.replace("{1}", named), MAX_REASON)
     return None

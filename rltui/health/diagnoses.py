@@ -8,9 +8,7 @@ just before is the cause of all that began then.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +26,15 @@ from rltui.health.model import (
     Suspect,
     harm_of,
 )
-from rltui.health.symptoms import SETTING_CHANGED, Symptom, in_sentence, knowledge, symptoms
+from rltui.health.symptoms import (
+    FIRST,
+    SETTING_CHANGED,
+    Limits,
+    Symptom,
+    in_sentence,
+    knowledge,
+    symptoms,
+)
 from rltui.store import RunData, Series
 
 #: How fast a run is and what it takes of the machine.
@@ -44,6 +50,7 @@ class Pace(NamedTuple):
     """Steps to which an onset is known."""
     first: float
     """First step: the onset of what is about the whole run."""
+    last: float
 
 
 class Facts(NamedTuple):
@@ -85,7 +92,8 @@ class Facts(NamedTuple):
         ends = [(s[0], s[-1], len(s)) for t in tags if len(s := self.run.series(t).steps)]
         strides = [(float(last) - float(first)) / (n - 1) for first, last, n in ends if n > 1]
         stride, first = max(1.0, min(strides, default=1.0)), min((e[0] for e in ends), default=0)
-        return Pace(stride, movement().story.onset_rows * stride, float(first))
+        last = max((e[1] for e in ends), default=0)
+        return Pace(stride, movement().story.onset_rows * stride, float(first), float(last))
 
 
 def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
@@ -99,9 +107,15 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
-    found = _folded(_shown(findings, present, pace, facts.gained(present)), pace)
+    shown = _shown(findings, present, pace, facts.gained(present))
+    found = _begun(_folded(_saturated(shown, pace), pace), pace)
     kinds = {*facts.kinds, *(d.symptom.fact for d in found if not d.is_over)}
-    found = [d._replace(symptom=d.symptom.worded(kinds)) for d in _begun(found, pace)]
+    first = {FIRST, *kinds}
+    begun = min((_onset(d, pace) for d in found), default=None)
+    found = [
+        d._replace(symptom=d.symptom.worded(first if d.since_step == begun else kinds))
+        for d in found
+    ]
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
@@ -110,7 +124,9 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
         found = _below_setting(found, settings[0], until, pace)
     ordered: list[Diagnosis] = []
     for story in _stories(found):
-        ordered += [story[0]._replace(level=_level(story)), *story[1:]]
+        top = story[0]
+        since = _begin(story) if top.symptom.correlated else top.since_step
+        ordered += [top._replace(level=_level(story), since_step=since), *story[1:]]
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
@@ -143,7 +159,7 @@ def _shown(
     left = [f for f in findings if f.error is None]
     out = []
     for symptom in symptoms().values():
-        if symptom.logged and not any(fnmatchcase(k, p) for k in present for p in symptom.logged):
+        if not symptom.is_about(present):
             continue
         if own := _own(symptom, left, pace, gained):
             out.append(_diagnosis(symptom, own))
@@ -182,25 +198,37 @@ def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
     return Diagnosis(symptom, level, tuple(findings), min(begun, default=None), until)
 
 
+def _saturated(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
+    """Each correlation that ended because nothing varies any more holds while what it brought about
+    does."""
+
+    def holding(one: Diagnosis) -> Diagnosis:
+        until, made = one.until_step, one.symptom.correlated
+        left = [d for d in found if d.symptom.id in made and not d.is_over]
+        if until is None or not any(_onset(d, pace) <= until for d in left):
+            return one
+        return one._replace(level=min(one.peak, _level(left)), until_step=None)
+
+    return list(map(holding, found))
+
+
+def _onset(diagnosis: Diagnosis, pace: Pace) -> float:
+    return pace.first if diagnosis.since_step is None else diagnosis.since_step
+
+
 def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     """Each symptom that another one explains, with the id of the one at the top."""
     tops: dict[str, str] = {}
     out: list[Diagnosis] = []
     for diagnosis in found:
+        # what holds first, then what began first
         causes = (d for d in out if _explains(d, diagnosis, pace))
-        cause = min(causes, key=_as_cause, default=None)
+        cause = min(causes, key=lambda d: (d.is_over, d.since_step or 0), default=None)
         if cause is not None:
             tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
             diagnosis = diagnosis._replace(explained_by=tops[diagnosis.symptom.id])
         out.append(diagnosis)
     return out
-
-
-def _as_cause(diagnosis: Diagnosis) -> tuple[bool, float]:
-    """The place of a symptom among those that explain one: what holds first, then what began
-    first."""
-    since = diagnosis.since_step
-    return diagnosis.is_over, -math.inf if since is None else since
 
 
 def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
@@ -211,7 +239,9 @@ def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
         known = top.symptom.id
         earlier = [d for d in found if _begins(d, top, pace)]
         if earlier and top.explained_by is None:
-            first = min(earlier, key=lambda d: d.since_step or 0).symptom.id
+            # a correlation names the cause of what is seen before it
+            earlier.sort(key=lambda d: (not d.symptom.correlated, d.since_step or 0))
+            first = earlier[0].symptom.id
             head = tops[first] if tops[first] != known else first
             tops |= dict.fromkeys((s for s, at in tops.items() if at == known), head)
     heads = ((d, tops[d.symptom.id]) for d in found)
@@ -219,34 +249,31 @@ def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
 
 
 def _begins(one: Diagnosis, other: Diagnosis, pace: Pace) -> bool:
-    """Whether ``one`` can bring about the ``other`` above it, is the earlier, and no milder."""
-    known, cause = other.symptom.id, one.symptom
-    if known not in (*cause.begins, *cause.brings) or one.since_step is None or one.is_over:
+    """Whether ``one`` can bring about the ``other`` above it, is the earlier, and no milder. A
+    correlation is seen only some rows after what it brought about in the course of the run."""
+    known, cause, since = other.symptom.id, one.symptom, _onset(other, pace)
+    if known not in (*cause.begins, *cause.brings, *cause.correlated):
         return False
-    since = other.since_step
-    if known in cause.brings:
-        is_earlier = one.since_step <= (pace.first if since is None else since)
-    else:
-        is_earlier = since is not None and one.since_step < since
+    if one.since_step is None or one.is_over:
+        return False
+    if cause.correlated and pace.first < since:
+        return one.since_step <= since + movement().story.reach_rows * pace.stride
+    is_earlier = one.since_step < since or (known in cause.brings and one.since_step == since)
     return is_earlier and one.level >= other.level
 
 
 def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     if not cause.symptom.can_explain(effect.symptom):
         return False
-    begun = pace.first if cause.since_step is None else cause.since_step
-    since = pace.first if effect.since_step is None else effect.since_step
-    tolerance = 0.0 if cause.is_over and not effect.is_over else max(pace.onset, _window(cause))
+    begun, since = _onset(cause, pace), _onset(effect, pace)
+    if effect.since_step is None and not cause.is_over:
+        # no gain: the last third of the run is no better than the first
+        return 3 * (begun - pace.first) <= pace.last - pace.first
+    tolerance = 0.0 if cause.is_over and not effect.is_over else pace.onset
     if begun > since + tolerance:
         return False
     reach = movement().story.reach_rows * pace.stride
     return cause.until_step is None or since <= cause.until_step + reach
-
-
-def _window(diagnosis: Diagnosis) -> int:
-    """Steps of the statistic that found the first of a diagnosis: its onset is known to these."""
-    first = min(diagnosis.findings, key=_since).evidence
-    return first.step_last - first.step_first
 
 
 def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> list[Move]:
@@ -278,30 +305,38 @@ def _setting_until(setting: Move, series: Series) -> int | None:
 
 
 def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
-    """The settings that the worst story asks for and that are far from usual, now and when it
-    began."""
+    """The settings that the worst story asks for, or what began no later, and that are far from
+    usual, now and when it began."""
     leading, jumped = diagnosed.leading, diagnosed.cause
     if leading is None or leading.level < Level.WATCH or leading.since_step is None:
         return ()
+    begun, story = leading.since_step, diagnosed.stories()[0]
+    asking = [leading, *(d for d in story if d.since_step is not None and d.since_step <= begun)]
     present, out = facts.by_metric(), dict[str, Suspect]()
-    for check in leading.symptom.checks:
+    for check in (check for d in asking for check in d.symptom.checks):
         tag = next((present[k] for k in select(check.metrics, present.keys())), None)
         if tag is None or facts.infos[tag].category is not Category.HYPER:
             continue
-        series, scale = facts.series(tag), facts.infos[tag].scale
-        row = max(0, series.rows_until(leading.since_step) - 1)
-        values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
-        low, high = check.usual.low, check.usual.high
-        high = high if high is not None and min(values) > high else None
-        hidden = facts.run.hidden_in_zero(tag) * scale
-        low = low if low is not None and max(values) + hidden < low else None
-        if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
-            below, above = (None if x is None else x / scale for x in (low, high))
-            advice = knowledge().too_high if low is None else knowledge().too_low
-            advice = advice.format(setting=in_sentence(facts.infos[tag].title))
-            out.setdefault(tag, Suspect(tag, below, above, advice))
+        suspect = _suspect(facts, tag, check.usual, leading.since_step)
+        if suspect is not None and (jumped is None or jumped.tag != tag):
+            out.setdefault(tag, suspect)
 
     return tuple(out.values())
+
+
+def _suspect(facts: Facts, tag: str, usual: Limits, step: int) -> Suspect | None:
+    """A setting that is beyond its usual range, now and at a step."""
+    series, scale = facts.series(tag), facts.infos[tag].scale
+    begun = series.rows_until(step) - 1  # the newest one where none came before
+    values = [float(series.values[row]) * scale for row in (begun, -1)]
+    title = in_sentence(facts.infos[tag].title)
+    if usual.high is not None and min(values) > usual.high:
+        return Suspect(tag, None, usual.high / scale, knowledge().too_high.format(setting=title))
+    # a zero may hide a value below the last decimal
+    most = max(values) + facts.run.hidden_in_zero(tag) * scale
+    if usual.low is not None and most < usual.low:
+        return Suspect(tag, usual.low / scale, None, knowledge().too_low.format(setting=title))
+    return None
 
 
 def _below_setting(
@@ -310,11 +345,8 @@ def _below_setting(
     """The stories that began with the jump of a setting, folded below it."""
     first = setting.step - pace.onset
     last = setting.step + movement().setting.rows_before * pace.stride
-    below: set[str] = set()
-    for story in _stories(found):
-        begun = _begin(story)
-        if begun is not None and first <= begun <= last:
-            below.add(story[0].symptom.id)
+    begun = {story[0].symptom.id: _begin(story) for story in _stories(found)}
+    below = {top for top, step in begun.items() if step is not None and first <= step <= last}
     out = [
         d._replace(explained_by=SETTING_CHANGED) if (d.explained_by or d.symptom.id) in below else d
         for d in found

@@ -21,7 +21,7 @@ from rltui.health.rule import Rule
 from rltui.store import RunData, Series
 
 #: The answer of a variant that found nothing and gives no badge.
-QUIET = Outcome(True, (), Judgement(Level.OK), 0)
+QUIET = Outcome(True, (), Judgement(Level.OK))
 #: Sets of tags whose plan is kept.
 _MOST_PLANS = 32
 #: What variants compute of a longer tag is not kept for the next one: the medians take too much.
@@ -135,8 +135,8 @@ class Engine:
             (task, tuple(_answer(memory, task, tag) for tag in task.tags)) for task in memory.plan
         ]
         memory.version = run.version
-        vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        memory.report = make_report(run, infos, answers, vital, memory.unfit, recognition.kinds)
+        questions = recognition.scenario.questions
+        memory.report = make_report(run, infos, answers, questions, memory.unfit, recognition.kinds)
         if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
 

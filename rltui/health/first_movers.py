@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.health.limits import movement
 from rltui.health.model import Judgement, Move
 from rltui.store import Series
@@ -105,7 +105,10 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
         ratio = np.where(same_sign, new / old, np.where(old == new, 1.0, np.inf))
     grown = ratio >= limits.factor
     jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / limits.factor))
-    jumped &= (np.abs(new) >= np.abs(old)) | _is_no_schedule(old - new)
+    # a schedule that ends at 0 gets there in steps as large as the ones before
+    size = np.abs(old - new)
+    is_largest = np.append(True, size[1:] > np.maximum.accumulate(size)[:-1])
+    jumped &= (np.abs(new) >= np.abs(old)) | is_largest
     candidates = np.flatnonzero(jumped[least - 1 :]) + least
     rows = [r for r in candidates if not _was_usual(series, int(steps[r]), values[r - 1 : r + 1])]
     if not rows:
@@ -114,14 +117,6 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
         row = int(max(rows, key=lambda r: abs(np.log(ratio[r - 1]))))
 
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(values[row]), True)
-
-
-def _is_no_schedule(fall: FloatArray) -> BoolArray:
-    """(n,) which falls are larger than every change before them: a schedule that ends at 0 gets
-    there in steps as large as the ones before."""
-    size = np.abs(fall)
-    largest = np.maximum.accumulate(size)
-    return np.concatenate([[True], size[1:] > largest[:-1]])
 
 
 def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:

@@ -22,10 +22,10 @@ from rltui.store import Series
 SHORT_ROWS = 2_000
 #: A longer one after it has grown by this share, or after this many seconds per 10,000 rows.
 _GROWTH, PATIENCE_S = 0.002, 5.0
-#: A row is news when it lies outside the range of this many rows, widened on both sides by this
-#: share of it. The newest rows do not count, so that a jump stays news until it has been judged
-#: for as many rows as rules wait for.
-_RANGE_ROWS, _MARGIN, _NEWEST = 1_000, 0.25, 64
+#: A row is news when it lies outside the range of as many rows, widened on both sides by this share
+#: of it. The newest rows do not count, so that a jump stays news until it has been judged for as
+#: many rows as rules wait for.
+_MARGIN, _NEWEST = 0.25, 64
 
 
 class Freshness(Enum):
@@ -84,8 +84,7 @@ class Kept(NamedTuple):
 
 
 def _usual(series: Series) -> tuple[float, float]:
-    values = series.values[-_RANGE_ROWS - _NEWEST : -_NEWEST]
-    low, high = _range(values)
+    low, high = _range(series.values[-SHORT_ROWS - _NEWEST : -_NEWEST])
     margin = _MARGIN * (high - low)
     return low - margin, high + margin
 

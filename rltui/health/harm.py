@@ -18,7 +18,8 @@ from rltui.catalogue.model import Infos
 from rltui.core.level import Direction, Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
-from rltui.health.detectors.progress import gain_now, is_solved, wanted
+from rltui.health.detectors.progress import is_solved
+from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding
 from rltui.health.symptoms import Harm
@@ -33,6 +34,10 @@ class Course(NamedTuple):
 
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
+    shares: tuple[str, ...]
+    """Measures whose maximum is known, 1; that of a reward depends on its unit."""
+    returns: tuple[str, ...]
+    """Measures of an environment: their maximum is where they come back to exactly."""
 
 
 class Success(Enum):
@@ -41,7 +46,7 @@ class Success(Enum):
     UNKNOWN = "unknown"
     BETTER = "better"
     SOLVED = "solved"
-    """A share of successes that is near 1."""
+    """It is at its maximum."""
 
 
 def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
@@ -49,8 +54,7 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     finding of ``found``, those about success, says otherwise."""
     if any(f.fires for f in found):
         return Success.UNKNOWN
-    measures = shipped_record(Course, "health", "data", "course.yaml").measures
-    gain, certainty = wanted(sure=False)
+    measures, shares, returns = shipped_record(Course, "health", "data", "course.yaml")
     rank = {key: at for at, key in enumerate(measures)}
     known = [
         (rank[i.key], t)
@@ -63,27 +67,38 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
         x = x * infos[tag].factor
         x = lacking(x) if infos[tag].direction is Direction.DOWN else x
         change, error = gain_now(x)
-        if is_solved(x[np.isfinite(x)]):
+        key, now = infos[tag].key, x[np.isfinite(x)]
+        if key in (*shares, *returns) and is_solved(now, share=key in shares):
             return Success.SOLVED
-        if change - certainty * error >= gain:
+        if change - SUSPECTED * error >= GAIN:
             return Success.BETTER
-        if change + certainty * error < gain:
+        if change + SUSPECTED * error < GAIN:
             break  # a better measure than the next one, and it does not rise
     return Success.UNKNOWN
+
+
+#: The highest level of what does such harm, by the success of the run; no entry: its own.
+_CEILING = {
+    (Harm.HINDRANCE, Success.SOLVED): Level.WATCH,
+    (Harm.SIGN, Success.BETTER): Level.WATCH,
+    (Harm.SIGN, Success.SOLVED): Level.WATCH,
+    (Harm.EXHAUSTED, Success.BETTER): Level.WATCH,
+    (Harm.EXHAUSTED, Success.SOLVED): Level.OK,
+}
 
 
 def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
     """The answer of a technical sign in a run that does well: at most WATCH, and nothing where it
     is the consequence of having solved the task."""
-    if success is Success.UNKNOWN or harm not in {Harm.SIGN, Harm.EXHAUSTED}:
+    ceiling = _CEILING.get((harm, success))
+    if ceiling is None:
         return said
-    if success is Success.SOLVED and harm is Harm.EXHAUSTED:
-        level = min(said.judgement.level, Level.OK)
+    level = min(said.judgement.level, ceiling)
+    if ceiling is Level.OK:
         waits = said.judgement.level > Level.OK
         judged = replace(said.judgement, level=level, pending=waits)
         return said._replace(findings=(), judgement=judged)
     findings = tuple(_milder(f) for f in said.findings)
-    level = min(said.judgement.level, Level.WATCH)
     return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.block import FloatArray, IntArray
+from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
@@ -53,16 +53,17 @@ class Span(NamedTuple):
 
 
 def spans(
-    weight: FloatArray, certainty: float, share: float = 0.0, most: float = 2.0
+    weight: FloatArray, certainty: float, share: float = 0.0, *, event: bool = False
 ) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
     Page's cumulative sum of ``weight`` (n,), which is positive where a row is beyond the limit: an
     episode is certain at the row at which the sum reaches ``certainty`` and ``share`` of the rows
-    so far, began where it left zero, and is over when it is back there. It never exceeds ``most``
-    times what is certain: what has lasted long ends no later than what has just become certain.
+    so far, began where it left zero, and is over when it is back there. It never exceeds twice
+    what is certain, of an ``event`` that: what has lasted long ends no later than what has just
+    become certain.
     """
-    n = len(weight)
+    n, most = len(weight), 1.0 if event else 2.0
     if not (weight > 0).any():
         return []
     need = np.maximum(certainty, share * np.arange(1, n + 1)) - _ROUNDING
@@ -111,7 +112,7 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
 def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
     single = signal.certain or signal.event
     share = 0.0 if single else SHARE[level]
-    return spans(weight, CERTAIN[level], share, 1.0 if signal.event else 2.0)
+    return spans(weight, CERTAIN[level], share, event=signal.event)
 
 
 def _weight(signal: Signal) -> FloatArray:
@@ -141,7 +142,6 @@ class Outcome(NamedTuple):
     findings: tuple[Finding, ...]
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
-    rows: int
 
 
 def judge(
@@ -172,15 +172,15 @@ def judge(
         keep = slice(None) if count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if not count:
-        return Outcome(False, (), _UNJUDGED, 0)
+        return Outcome(False, (), _UNJUDGED)
     detector = variant.detector
     if not variant.badge_ok and not any(
         map(partial(detector.may_find, rows), variant.levels.values())
     ):
-        return Outcome(True, (), Judgement(Level.OK), count)
+        return Outcome(True, (), Judgement(Level.OK))
     signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
-        return Outcome(False, (), _UNJUDGED, count)
+        return Outcome(False, (), _UNJUDGED)
     is_past = not math.isfinite(series.values[-1])
     case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
@@ -191,7 +191,7 @@ def judge(
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
-    return Outcome(True, findings, judgement(case, level), count)
+    return Outcome(True, findings, judgement(case, level))
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
@@ -219,14 +219,13 @@ def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
     single = any(s.certain or s.event for s in signals.values())
     least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
-    lasted = (s for s in found if s.open or s.worth >= least)
-    return [s for s in lasted if s.open or not is_forgotten(signals, s, bad)], bad
+
+    kept = [s for s in found if s.open or (s.worth >= least and not is_forgotten(signals, s, bad))]
+    return kept, bad
 
 
 def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
     """Whether an episode that is over was none."""
-    if all(signal.forgotten is None for signal in signals.values()):
-        return False
     bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
     signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
     return signal.forgotten is not None and bool(signal.forgotten[(bad or [span])[0].sure])
@@ -239,7 +238,10 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
     if span.open and inside and not inside[-1].open:
         level = Level.WATCH
     signal, row = _row(case, span, level)
-    begin = min(_onset(case, span), row)
+    # by the earliest onset of any level that is beyond
+    signals = [s for s in case.signals.values() if s.beyond[span.first]]
+    onsets = [int(s.onset[span.first]) for s in signals if s.onset is not None]
+    begin = min(row, *(onsets or [span.first]))
     evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
 
@@ -257,43 +259,29 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         evidence=evidence,
         words=case.variant.words,
         advice=case.variant.advice,
-        limit=case.level(_limit(signal, row, float(case.rows.x[row]))),
     )
 
 
 def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
     """The row that a finding takes its numbers from, and its signal.
 
-    While the finding fires, the newest row beyond the limits of ``level``; afterwards the worst
-    one.
+    While the finding fires, the newest row beyond the limits of ``level``; afterwards the one whose
+    statistic is farthest beyond its own threshold, the first of several.
     """
     signals = [case.signals[at] for at in (level, *reversed(Level)) if at in case.signals]
     for signal in signals:
         beyond = signal.beyond if signal.held is None else signal.beyond & ~signal.held
         rows = span.first + np.flatnonzero(beyond[span.first : span.last + 1])
-        if len(rows):
-            newest = span.open and not signal.peaked
-            return signal, int(rows[-1]) if newest else _worst(signal, rows)
+        if not len(rows):
+            continue
+        if span.open and not signal.peaked:
+            return signal, int(rows[-1])
+        value, threshold = signal.statistic[rows], signal.threshold[rows]
+        with np.errstate(invalid="ignore", divide="ignore"):  # relative to the threshold
+            excess = np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12)
+        known = np.where(np.isfinite(excess), excess, -np.inf)
+        return signal, int(rows[known.argmax()])
     return signals[0], span.last
-
-
-def _worst(signal: Signal, rows: IntArray) -> int:
-    """The row whose statistic is farthest beyond its own threshold; the first of several."""
-    value, threshold = signal.statistic[rows], signal.threshold[rows]
-    with np.errstate(invalid="ignore", divide="ignore"):  # relative to the threshold
-        excess = np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12)
-    known = np.where(np.isfinite(excess), excess, -np.inf)
-    return int(rows[int(np.argmax(known))])
-
-
-def _onset(case: Evaluation, span: Span) -> int:
-    """Row at which the episode began, by the earliest onset of any level that is beyond."""
-    rows = [
-        int(s.onset[span.first])
-        for s in case.signals.values()
-        if s.onset is not None and s.beyond[span.first]
-    ]
-    return min(rows, default=span.first)
 
 
 def _upwards(signal: Signal, row: int, x: float) -> bool:
@@ -312,10 +300,16 @@ def _evidence(
     case: Evaluation, signal: Signal, span: Span, row: int, begin: int, worst: Level
 ) -> Evidence:
     x, steps = case.rows.x, case.rows.steps
+    low, high = signal.low, signal.high
     up = _upwards(signal, row, x[row])
-    peak = row if signal.peaked else begin + _peak(signal, row, x[begin : span.last + 1], up=up)
-    limits = signal.high if up else signal.low
-    edges = [None if x is None else finite(x[-1]) for x in (signal.low, signal.high)]
+    limits = high if up else low
+    edges = [None if end is None else finite(end[-1]) for end in (low, high)]
+    # limits of one size, above and below zero
+    either = low is not None and high is not None and bool(low[row] == -high[row])
+    side = Side.HIGH if up != case.upside_down or low is None else Side.LOW
+    peak = row
+    if not signal.peaked:
+        peak = begin + _peak(x[begin : span.last + 1], up=up, either=either)
     last = len(x) - 1
     row_numbers: Numbers = {
         "value": finite(signal.statistic[row]),
@@ -344,7 +338,7 @@ def _evidence(
         step_last=int(steps[row]),
         facts=case.levels(_facts(case, signal, row, row_numbers)),
         row=case.levels(row_numbers),
-        side=_side(signal, row, up=up != case.upside_down),
+        side=Side.BOTH if either else side,
         newest=row == last and span.open and not case.is_past,
         is_past=case.is_past,
         has_before=begin > 0,
@@ -355,6 +349,13 @@ def _evidence(
     )
 
 
+def _peak(part: FloatArray, *, up: bool, either: bool) -> int:
+    """Position of the most extreme value, in the direction that is wrong."""
+    if not up:
+        return int(part.argmin())
+    return int((np.abs(part) if either else part).argmax())
+
+
 def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]) -> Numbers:
     """Thresholds of both levels, facts and parameters of the detector, at one row."""
     facts: Numbers = {}
@@ -363,39 +364,6 @@ def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, objec
         facts[level.word] = finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
         facts[name] = finite(fact[row])
-    for name, value in _parameters(case, signal).items():
-        if name not in facts and name not in known:
-            facts[name] = value
-
-    return facts
-
-
-def _side(signal: Signal, row: int, *, up: bool) -> Side:
-    if _either_sign(signal, row):
-        return Side.BOTH
-    return Side.HIGH if up or signal.low is None else Side.LOW
-
-
-def _either_sign(signal: Signal, row: int) -> bool:
-    """Whether the limits at this row are the same above and below zero."""
-    low, high = signal.low, signal.high
-    return low is not None and high is not None and bool(low[row] == -high[row])
-
-
-def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
-    """Position of the most extreme value, in the direction that is wrong at ``row``."""
-    if up:
-        return int(np.argmax(np.abs(part) if _either_sign(signal, row) else part))
-    return int(np.argmin(part))
-
-
-def _parameters(case: Evaluation, signal: Signal) -> Mapping[str, float]:
-    for level, own in case.signals.items():
-        if own is signal:
-            return numbers(case.variant, level, case.variant.detector.parameters.keys())
-    return {}
-
-
-def _limit(signal: Signal, row: int, x: float) -> float | None:
-    side = signal.high if _upwards(signal, row, x) else signal.low
-    return None if side is None else finite(side[row])
+    level = next(level for level, own in case.signals.items() if own is signal)
+    given = numbers(case.variant, level, case.variant.detector.parameters.keys())
+    return facts | {k: v for k, v in given.items() if k not in facts and k not in known}

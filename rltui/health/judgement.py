@@ -103,9 +103,14 @@ def draws_limits(signal: Signal) -> bool:
 
 def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:
     """Whether the newest row is beyond a limit, of any level."""
-    x = float(case.rows.x[-1])
-    outside = (high is not None and x > high) or (low is not None and x < low)
-    return outside or any(bool(s.beyond[-1]) for s in case.signals.values())
+    return is_outside(float(case.rows.x[-1]), low, high) or any(
+        bool(s.beyond[-1]) for s in case.signals.values()
+    )
+
+
+def is_outside(value: float, low: float | None, high: float | None) -> bool:
+    """Whether a value is beyond one of its limits."""
+    return (high is not None and value > high) or (low is not None and value < low)
 
 
 def numbers(variant: Variant, level: Level, names: Set[str]) -> dict[str, float]:

@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 from rltui.core.yaml_record import Count, Limit, shipped_record
 
+#: Fewest rows that show a course.
+COURSE_ROWS = 8
+#: Rows whose neighbours show how noisy a metric is, and how many of their differences are a change.
+NOISE_ROWS, VISIBLE = 50, 8
+
 
 class MoveLimits(NamedTuple):
     """When a metric left its usual level; ``moved`` in ``data/movement.yaml``."""

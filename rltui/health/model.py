@@ -104,8 +104,6 @@ class Finding(NamedTuple):
     words: Words | None
     """Templates of the rule; None when no rule made the finding."""
     advice: str
-    limit: float | None = None
-    """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
     """Set when the rule itself failed: the run may be fine."""
     certain_step: int | None = None
@@ -166,6 +164,8 @@ class Judgement:
     """Ok, yet the newest row is beyond a limit: not yet certain, or spared."""
     doubt: str = ""
     """Why the badge is not ok although no rule has found anything, for people; "" for none."""
+    published: Limit | None = None
+    """The range that documents give, where the newest rows are outside it."""
     rows: int = 0
     """Points of the tag that it knows; there are more when the tag has grown since."""
 
@@ -244,11 +244,12 @@ class Diagnosis(NamedTuple):
 
 
 def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
-    """Diagnosis to begin with: the worst of a story that still holds, of several the first; or the
-    cause that began it, if that was no milder: what it damaged does not mend because it is over."""
+    """Diagnosis to begin with: the cause of a story, if it holds or was no milder (what it damaged
+    does not mend because it is over), else the worst that holds, of several the first."""
     top = story[0]
     lead = max((d for d in story if not d.is_over), key=lambda d: d.peak, default=top)
-    return top if top.findings and top.peak >= lead.peak else lead
+    is_cause = top.findings and (not top.is_over or top.peak >= lead.peak)
+    return top if is_cause else lead
 
 
 def harm_of(story: Sequence[Diagnosis]) -> int:

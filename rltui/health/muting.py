@@ -69,14 +69,9 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
     by_cause = [
         d._replace(explained_by=d.explained_by if d.explained_by in ids else None) for d in left
     ]
-    levels = {
-        d.symptom.id: worst(
-            [d.level, *(e.level for e in by_cause if e.explained_by == d.symptom.id)]
-        )
-        for d in by_cause
-    }
-
-    return _in_order(diagnosed, [d._replace(level=levels[d.symptom.id]) for d in by_cause])
+    own = [[d, *(e for e in by_cause if e.explained_by == d.symptom.id)] for d in by_cause]
+    levelled = [story[0]._replace(level=worst(d.level for d in story)) for story in own]
+    return _in_order(diagnosed, levelled)
 
 
 def _in_order(full: Diagnosed, left: Sequence[Diagnosis]) -> Diagnosed:

@@ -70,25 +70,20 @@ def make_plan(
                 continue
             if variant.detector.reference and not compared:
                 continue
-            roles = dict(
-                pair
-                for role, patterns in variant.roles.items()
-                for key in certain.matching(patterns)[:1]
-                for pair in _played(role, certain.by_key[key])
-            )
+            roles: dict[str, str] = {}
+            for role, patterns in variant.roles.items():
+                for key in certain.matching(patterns)[:1]:
+                    played = certain.by_key[key]
+                    if role.endswith("*"):  # of "part*" each tag plays "part 1" ...
+                        roles |= {f"{role[:-1]} {n}": tag for n, tag in enumerate(played, 1)}
+                    else:
+                        roles[role] = played[0]
             found = _tags_of(variant, logged, infos)
             if variant.remaining:
                 found = tuple(t for t in found if t not in read)
             read.update(found)
             tasks.append(Task(rule, variant, found, roles))
     return tuple(tasks)
-
-
-def _played(role: str, tags: list[str]) -> Iterable[tuple[str, str]]:
-    """Who plays a role: the first tag of the metric; of ``part*`` each one as ``part 1`` ..."""
-    if not role.endswith("*"):
-        return [(role, tags[0])]
-    return [(f"{role[:-1]} {n}", tag) for n, tag in enumerate(tags, 1)]
 
 
 def out_of_scope(rules: Iterable[Rule], infos: Infos, run: Recognition) -> frozenset[str]:
@@ -107,9 +102,7 @@ def out_of_scope(rules: Iterable[Rule], infos: Infos, run: Recognition) -> froze
 def _tags_of(variant: Variant, logged: _Logged, infos: Infos) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for key in logged.matching(variant.metrics):
-        fitting = [t for t in logged.by_key[key] if variant.when.tag_fits(infos[t])]
-        fitting = [t for t in fitting if t not in found]
-        found.update(dict.fromkeys(fitting))
-        if fitting and not variant.all_metrics:
+        found |= {t: None for t in logged.by_key[key] if variant.when.tag_fits(infos[t])}
+        if found and not variant.all_metrics:
             break
     return tuple(found)

@@ -17,21 +17,17 @@ import numpy as np
 from rltui.catalogue.model import Infos, TagInfo, counterpart, tags_of
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
-from rltui.core.medians import median
-from rltui.health.detectors.levels import EARLY
+from rltui.core.medians import SIGMAS, median
+from rltui.health.detectors.signal import EARLY
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
+from rltui.health.limits import COURSE_ROWS
 from rltui.store import RunData, Series
 
-#: The curve of the reference is a median over this share of its rows, ...
-_SMOOTHED = 0.1
-#: ... and may be reached this share of its length earlier or later.
-_SHIFTED = 0.1
-#: Fewer rows show no course.
-_LEAST_ROWS = 8
+#: The curve of the reference is a median over this share of its rows, and may be reached so much of
+#: its length earlier or later.
+_SHARE = 0.1
 #: Places of a course: as fine as any screen, and smoothing stays cheap for long runs.
 _MOST_BLOCKS = 512
-#: A normal distribution's standard deviation in median absolute deviations.
-_MAD = 1.4826
 
 #: How far a metric may go unnoticed: where up is good only a low value is worse, ...
 _WORSE = {Direction.UP: -1.0, Direction.DOWN: 1.0}
@@ -126,15 +122,15 @@ class Reference:
         known = np.isfinite(x) & np.isfinite(places)
         x, places = x[known], places[known]
         n = len(x)
-        if n < _LEAST_ROWS:
+        if n < COURSE_ROWS:
             return None
         at, medians = _blocks(places, x)
-        middle = _centred(medians, max(3, int(_SMOOTHED * len(at)) | 1), rolling_median)
-        shift = 2 * max(1, int(_SHIFTED * len(at))) + 1
+        middle = _centred(medians, max(3, int(_SHARE * len(at)) | 1), rolling_median)
+        shift = 2 * max(1, int(_SHARE * len(at))) + 1
         extremes = (partial(rolling_extreme, least=least) for least in (True, False))
         low, high = (_centred(middle, shift, rolling) for rolling in extremes)
         ends = np.quantile(middle, (0.02, 0.98))
-        spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
+        spread = SIGMAS * median(np.abs(x - np.interp(places, at, middle)))
         # the course is smooth: it alone would make a short burst of the reference itself, seen in
         # an equal run, a departure
         bursts, here = rolling_median(x, EARLY), _spans(at, places)
@@ -153,12 +149,12 @@ class Reference:
             if begin is None or not known.any():
                 return None
             walls = np.maximum.accumulate(series.wall_times[known]) - begin
-            return _interpolated(series.steps, series.steps[known], walls)
+            return np.interp(series.steps, series.steps[known], walls)
         for tag in tags_of(infos, self._tokens):
             steps, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 tokens = np.maximum.accumulate(tokens) * infos[tag].scale
-                return _interpolated(series.steps, steps, tokens)
+                return np.interp(series.steps, steps, tokens)
 
         return None
 
@@ -179,10 +175,6 @@ def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _spans(at: FloatArray, places: FloatArray) -> IntArray:
     """Which of the spans from one place of a course to the next each place lies in."""
     return np.clip(np.searchsorted(at, places, side="right") - 1, 0, len(at) - 1)
-
-
-def _interpolated(steps: IntArray, at: IntArray, places: FloatArray) -> FloatArray:
-    return np.interp(steps.astype(np.float64), at.astype(np.float64), places)
 
 
 def _centred(

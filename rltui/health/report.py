@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rltui.catalogue.model import Infos
+from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
-from rltui.health.badges import reading, too_few, within_range
+from rltui.health.badges import reading, too_few, within_range, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.harm import Success, success_of, tempered
 from rltui.health.judge import Outcome
@@ -52,23 +52,25 @@ def make_report(
     run: RunData,
     infos: Infos,
     answers: Answers,
-    vital: tuple[str, ...] = (),
-    unfit: Collection[str] = (),
-    kinds: frozenset[str] = frozenset(),
+    questions: Sequence[Question],
+    unfit: Collection[str],
+    kinds: frozenset[str],
 ) -> Report:
     """The report of a run from the answers of all its tasks.
 
-    ``vital``: metric keys whose moves are worth naming beside a finding; ``unfit``: tags whose
-    documented range is not for such a run; ``kinds``: words for its kind of training.
+    ``questions``: those of its kind of training; the moves of their metrics are worth naming beside
+    a finding. ``unfit``: tags whose documented range is not for such a run; ``kinds``: words for
+    its kind of training.
     """
     answers = _by_harm(run, infos, answers)
-    yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
+    yields = {t.rule.id: t.rule.yields_to for t, _ in answers}
     found = _findings(answers, infos, run.off_axis)
     findings = [*_said_once(found, yields), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit, findings)
+    vital = tuple(key for question in questions for key in question.metrics)
     diagnosed = _diagnosed(run, infos, findings, tags, vital, kinds)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -80,6 +82,7 @@ def make_report(
     if few is not None:
         tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
+    tags = dict(without_outcome(tags, infos, questions, findings))
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
     tags = with_blame(tags, diagnosed)
     praised = any(j.rules and Level.OK <= j.level <= Level.UNSURE for j in tags.values())
@@ -123,7 +126,9 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
     out = dict(tags)
     for tag, level in diagnosed.blamed.items():
         own = out.get(tag, _NOT_JUDGED)
-        out[tag] = replace(own, level=max(own.level, level), pending=False, doubt="")
+        out[tag] = replace(
+            own, level=max(own.level, level), pending=False, doubt="", published=None
+        )
     return out
 
 
@@ -154,14 +159,14 @@ def _diagnosed(
 def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[Finding]:
     """One finding per episode: several tags or variants that show the same are merged, but for
     tags whose steps cannot be compared."""
-    groups: dict[tuple[str, str, str | None], list[Finding]] = {}
+    titles: dict[tuple[str, str, str | None], list[Finding]] = {}
     for _, answer in _each(answers):
         if answer.outcome is not None:
             for finding in answer.outcome.findings:
                 axis = finding.tag if finding.tag in off_axis else None
-                groups.setdefault((finding.rule, finding.title, axis), []).append(finding)
+                titles.setdefault((finding.rule, finding.title, axis), []).append(finding)
     out: list[Finding] = []
-    for found in groups.values():
+    for found in titles.values():
         merged = _merge(found, infos)
         firing = [f for f in merged if f.fires]
         over = [f for f in merged if not f.fires]
@@ -175,33 +180,26 @@ def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[
     return out
 
 
-def _said_once(findings: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> Iterable[Finding]:
+def _said_once(found: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> list[Finding]:
     """The findings without those of a rule that yields to another one which found something; what
     lasts yields to what lasts only."""
-    said = {(f.rule, f.state) for f in findings}
-    lasts = FindingState.FIRING
-    return (
-        f
-        for f in findings
-        if said.isdisjoint((rule, s) for rule in yields.get(f.rule, ()) for s in {lasts, f.state})
-    )
+    said = {(f.rule, state) for f in found for state in {f.state, FindingState.RESOLVED}}
+    return [f for f in found if said.isdisjoint((rule, f.state) for rule in yields[f.rule])]
 
 
 def _merge(found: list[Finding], infos: Infos) -> list[Finding]:
     """Findings of one title whose steps overlap become one: the worst, from the earliest step
     on."""
-    found = sorted(found, key=lambda f: f.since_step or 0)
     groups: list[list[Finding]] = []
     end = -1.0
-    for finding in found:
+    for finding in sorted(found, key=lambda f: f.since_step or 0):
         until = float("inf") if finding.until_step is None else float(finding.until_step)
         if groups and (finding.since_step or 0) <= end:
             groups[-1].append(finding)
+            end = max(end, until)
         else:
             groups.append([finding])
-            end = -1.0
-        end = max(end, until)
-
+            end = until
     return [g[0] if len(g) == 1 else _merged(g, infos) for g in groups]
 
 
@@ -251,7 +249,13 @@ def _judgements(
     row and sentence have one limit."""
     tags: dict[str, Judgement] = {}
     compared: dict[str, Judgement] = {}
-    for task, answer in _shown_first(answers, findings):
+    shown = {id(f.evidence.row) for f in findings if f.fires}
+
+    def is_silent(case: tuple[Task, Answer]) -> bool:
+        said = case[1].outcome.findings if case[1].outcome else ()
+        return not any(id(f.evidence.row) in shown for f in said)
+
+    for task, answer in sorted(_each(answers), key=is_silent):
         said = answer.outcome
         if said is None or not said.judged:
             continue
@@ -261,7 +265,13 @@ def _judgements(
             old = kept.get(answer.tag)
             kept[answer.tag] = new if old is None else _both(old, new)
     for tag, new in compared.items():
-        tags[tag] = _with_level(tags[tag], new) if tag in tags else new
+        own = tags.get(tag)
+        if own is not None:
+            new = _both(own, new)
+            # the range to show stays that of the metric itself where it has one
+            if own.low is not None or own.high is not None:
+                new = replace(own, level=new.level, rules=new.rules)
+        tags[tag] = new
     for tag, judged in _of_quotients(infos, answers).items():
         tags.setdefault(tag, judged)
     # no rule judges these: the range that the documentation gives, and no badge
@@ -270,17 +280,6 @@ def _judgements(
             documented = limit_of(info, Level.UNKNOWN, *info.healthy)
             tags[tag] = Judgement(Level.UNKNOWN, (documented,))
     return tags
-
-
-def _shown_first(answers: Answers, findings: Iterable[Finding]) -> list[tuple[Task, Answer]]:
-    """The answers, those first from which a finding comes that fires."""
-    shown = {id(f.evidence.row) for f in findings if f.fires}
-
-    def is_silent(case: tuple[Task, Answer]) -> bool:
-        said = case[1].outcome.findings if case[1].outcome else ()
-        return not any(id(f.evidence.row) in shown for f in said)
-
-    return sorted(_each(answers), key=is_silent)
 
 
 def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
@@ -297,23 +296,11 @@ def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
         tag = made.get(tuple(metric.key for metric in compared if metric is not None))
         if tag is not None and answer.outcome is not None and answer.outcome.judgement.rules:
             own = answer.outcome.judgement
-            out[tag] = replace(own, limits=tuple(map(_of_quotient, own.limits)))
+            # by the words about the rows of what it is made of
+            ends = ((one, (one.numbers.get("low"), one.numbers.get("high"))) for one in own.limits)
+            limits = tuple(Limit(one.level, *end, end, rule=one.rule) for one, end in ends)
+            out[tag] = replace(own, limits=limits)
     return out
-
-
-def _of_quotient(limit: Limit) -> Limit:
-    """The limit of a quotient, from the words about the rows of what it is made of."""
-    ends = limit.numbers.get("low"), limit.numbers.get("high")
-    return Limit(limit.level, *ends, ends, rule=limit.rule)
-
-
-def _with_level(own: Judgement, other: Judgement) -> Judgement:
-    """A judgement with the level of a comparison with another run, if that is worse. The
-    range to show stays that of the metric itself where it has one."""
-    if own.low is None and own.high is None:
-        return _both(own, other)
-    rules = tuple(dict.fromkeys(own.rules + other.rules))
-    return replace(own, level=max(own.level, other.level), rules=rules)
 
 
 def _both(old: Judgement, new: Judgement) -> Judgement:
@@ -352,7 +339,5 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
     return tuple(judged), tuple(skipped)
 
 
-@lru_cache(maxsize=4096)
-def _lacking(rule: str, title: str, metrics: tuple[str, ...]) -> Skipped:
-    """Most runs lack what most rules need: one object for all of them."""
-    return Skipped(rule, title, metrics)
+#: Most runs lack what most rules need: one object for all of them.
+_lacking = lru_cache(maxsize=4096)(Skipped)

@@ -196,16 +196,21 @@ def _read_variant(
         sources |= _read_sources(rule.get("source"), DETECTORS.values())
     sources |= _read_sources(own.get("source"), [detector] if rule else DETECTORS.values())
     asked = [part.get("when") for part in (rule, own) if part is not None]
+    needed = f"detector {detector.name} has no role"
+    roles = table.read("with", lambda node: node.table().named(detector.roles, needed), {}).items()
+    fields = (*STANDARD_FIELDS, *detector.facts, *detector.parameters)
+    words = [table.need(key) for key in ("summary", "short", "healthy")]
+    words.append(table.get("healthy_short") or words[-1])
     return Variant(
         id=variant_id,
         title=own.read("title", Node.text) or title,
         metrics=_metric_keys(table.need("metrics"), given.metrics),
-        roles=table.read("with", lambda node: _read_roles(node, detector, given.metrics), {}),
+        roles=read_each(roles, lambda _, keys: _metric_keys(keys, given.metrics)),
         when=read_when(*asked),
         detector=detector,
         levels=_read_levels(word, table, detector, layers, far),
         healthy=computed,
-        words=_read_words(table, detector),
+        words=Words(*(read_template(part, fields, FORMATS) for part in words)),
         sources={k: why for k, why in sources.items() if not k or k in detector.parameters},
         **record_of(table, _Flags)._asdict(),
     )
@@ -249,13 +254,6 @@ def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
     return tuple(read_each(enumerate(keys), read).values())
 
 
-def _read_roles(
-    node: Node, detector: Detector, known: frozenset[str]
-) -> dict[str, tuple[str, ...]]:
-    given = node.table().named(detector.roles, f"detector {detector.name} has no role")
-    return read_each(given.items(), lambda _, keys: _metric_keys(keys, known))
-
-
 def read_when(*nodes: Node | None) -> When:
     """Conditions of the rule, then of the variant: exclusions add up, others replace.
 
@@ -278,13 +276,6 @@ def read_when(*nodes: Node | None) -> When:
         unnamed += table.read("not_named", Node.texts, ())
         table.finish()
     return When(only, never, unlogged, unnamed)
-
-
-def _read_words(table: Table, detector: Detector) -> Words:
-    fields = (*STANDARD_FIELDS, *detector.facts, *detector.parameters)
-    nodes = [table.need(key) for key in ("summary", "short", "healthy")]
-    nodes.append(table.get("healthy_short") or nodes[-1])
-    return Words(*(read_template(n, fields, FORMATS) for n in nodes))
 
 
 def _read_sources(node: Node | None, detectors: Iterable[Detector]) -> dict[str, str]:

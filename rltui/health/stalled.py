@@ -44,11 +44,6 @@ class StoppedRule(NamedTuple):
     meaning: str
     advice: str
 
-    @property
-    def rule(self) -> Rule:
-        """For lists of rules."""
-        return _rule(self.id, self.title, self.meaning)
-
 
 class WarnsRule(NamedTuple):
     """Says that a log warns again and again of what is learned from."""
@@ -65,11 +60,6 @@ class WarnsRule(NamedTuple):
     subjects: re.Pattern[str]
     says: re.Pattern[str]
     unlike: re.Pattern[str]
-
-    @property
-    def rule(self) -> Rule:
-        """For lists of rules."""
-        return _rule(self.id, self.title, self.meaning)
 
     def fits(self, text: str) -> bool:
         """Whether a warning is about the training, and says that something is wrong with it."""
@@ -101,16 +91,13 @@ class StallRule(NamedTuple):
         meaning = fill(
             self.meaning, lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}"
         )
-        return _rule(self.id, self.title, meaning)
+        return Rule(self.id, self.title, Category.PROGRESS, meaning, ())
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """All of them, for lists of rules."""
-        return self.rule, self.stopped.rule, self.warns.rule
-
-
-def _rule(rule_id: str, title: str, meaning: str) -> Rule:
-    return Rule(rule_id, title, Category.PROGRESS, meaning, ())
+        others = (self.stopped, self.warns)
+        return self.rule, *(Rule(r.id, r.title, Category.PROGRESS, r.meaning, ()) for r in others)
 
 
 @cache

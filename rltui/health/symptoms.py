@@ -14,6 +14,8 @@ from rltui.core.yaml_record import Keyed, read_record, shipped_record
 
 #: Id of the symptom that findings never show: a hyperparameter that moved before them.
 SETTING_CHANGED = "setting_changed"
+#: Fact about a symptom before which nothing began.
+FIRST = "nothing before"
 
 
 class Harm(Enum):
@@ -23,6 +25,10 @@ class Harm(Enum):
     """Nothing is learned from then on, whatever the reward says."""
     OUTCOME = "outcome"
     """The run does not get better at what it is trained for, or gets worse."""
+    DEFECT = "defect"
+    """Parts of the job disagree, or work is thrown away: to be mended while success still rises."""
+    HINDRANCE = "hindrance"
+    """It hinders learning for as long as something is left to learn."""
     SIGN = "sign"
     """A technical sign: bad only where success suffers with it."""
     EXHAUSTED = "exhausted"
@@ -131,6 +137,7 @@ class Symptom(NamedTuple):
     explains: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
     brings: tuple[str, ...] = ()
+    correlated: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
     at_start: str = ""

@@ -50,7 +50,7 @@ def brief_of(
     names: Iterable[str],
     *,
     whole: bool = True,
-    skipped: bool = False,
+    skipped: bool,
 ) -> Json:
     """The document of runs that have these entries and names; ``whole``: of all that there are;
     ``skipped``: see :func:`brief_document`."""
@@ -122,13 +122,16 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
     step += f"/{numbers.step(run['total_steps'])}" if run["total_steps"] else ""
     state = " ".join(x for x in (state, run["state"], run["age"]) if x)
     told = RunText(f"{number} {what}, {step}, {state}: {run['level'].upper()}{_calm(run)}")
+    asked = set[str]()
     for place, story in enumerate(run["story"]):
         told.line("  ", [f"{story['level']} {_named(story)}"], 20 * place)
         told.line("    ", (e["words"] for e in story["evidence"]), 20 * place + 2)
         moves = [f"{m['metric']} {numbers.step(m['step'])}" for m in story["first_moved"]]
         parted = "; " if any("," in move for move in moves) else ", "
         told.line("    first moved: ", moves, 20 * place + 3, parted)
-        told.line("    next: ", filter(None, [story["next"]]), 20 * place + 1)
+        told.line("    likely cause: ", story.get("suspects", []), 20 * place + 1)
+        told.line("    next: ", {story["next"]} - asked - {""}, 20 * place + 1)
+        asked.add(story["next"])
         told.line("    the log says: ", filter(None, [story.get("log_says")]), 20 * place + 2)
     told.line("  ", filter(None, [run["seam"]]), 13)
     told.line("  odd, no reason to stop: ", run["odd"], 14)
@@ -232,12 +235,6 @@ def _fitted(
 # -- what changed ----------------------------------------------------------------------------
 
 
-def is_same_place(before: Json, now: Json) -> bool:
-    """Whether an earlier document is about the same logs: else all would have changed."""
-    paths = {run["path"] for run in before["runs"]}
-    return before["logdirs"] == now["logdirs"] or any(run["path"] in paths for run in now["runs"])
-
-
 def changes_document(before: Json, now: Json) -> Json:
     """List the differences of a later document: ``rltui.brief-changes/1``. ``runs`` have changes,
     or are new and whole; ``unchanged`` went on without a change of their verdict."""
@@ -325,7 +322,10 @@ def answered(document: Json, since: str | None, answers: Answers) -> Json:
     """The document with its id, under which it is kept; only what changed since the answer of the
     id ``since``, where that is still kept and about the same logs."""
     found = None if since is None else answers.find(since)
-    before = found if found is not None and is_same_place(found, document) else None
+    paths = {run["path"] for run in found["runs"]} if found is not None else set()
+    is_same = any(run["path"] in paths for run in document["runs"])
+    is_same = is_same or (found is not None and found["logdirs"] == document["logdirs"])
+    before = found if is_same else None
     lost = [] if before is None else _lost(before, document)
     document = document | {"id": answers.keep(document | {"runs": [*document["runs"], *lost]})}
     if before is not None:

@@ -26,7 +26,7 @@ from rltui.facts.oddities import lacking, odd_facts
 from rltui.facts.runs import age_words, calm_words, why_unknown
 from rltui.facts.seams import seam_words
 from rltui.facts.story import Story, stories
-from rltui.facts.story_words import action, headline
+from rltui.facts.story_words import action, headline, suspect_words
 from rltui.health.model import Finding
 from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
 from rltui.session import JudgedRun, Session
@@ -153,6 +153,7 @@ def _story(story: Story) -> Json:
             fields_of(move, MoveDocument, metric=_title(run, move.tag), setting=move.is_setting)
             for move in moves
         ],
+        "suspects": [_marked(run, words) for words in suspect_words(story).values()],
         "log_says": "; ".join(f"{_said(c.text)} {c.times} times" for c in story.complaints[:2]),
         "next": f"{_marked(run, action(story))}{saved}",
     }

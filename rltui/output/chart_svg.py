@@ -64,7 +64,7 @@ class _Plot(NamedTuple):
             yield round((1 - row / last) * self.height), label
 
 
-def chart_svg(chart: Chart, key: str, title: str, about: str, unit: str = "") -> str:
+def chart_svg(chart: Chart, key: str, title: str, about: str, unit: str) -> str:
     """The picture; ``key`` is unique in its page, ``title`` and ``about`` are what a screen reader
     says of it, ``unit`` is that of y. No text needs to be escaped."""
     ready = prepare(chart)

@@ -27,10 +27,17 @@ _MOUSE = {True: "on", False: "off: left to the terminal (over ssh, or by view.mo
 
 def doctor_text(document: Mapping[str, Any]) -> str:
     """The document of ``rltui doctor --json`` for people."""
+    lines = [f"rltui {document['rltui']}, Python {document['python']}, {document['platform']}"]
+    packages = [f"{name} {x}" for name, x in document["packages"].items() if x is not None]
+    if packages:
+        lines.append(_fact("packages", ", ".join(packages)))
+    if document["extras"]:
+        there = [extra for extra, found in document["extras"].items() if found]
+        lines.append(_fact("extras", ", ".join(there) or "none"))
+    commands = (f"{extra}: {command}" for extra, command in document["missing"].items())
     formats = document["formats"]
-    lines = [
-        f"rltui {document['rltui']}, Python {document['python']}, {document['platform']}",
-        *_installed(document),
+    lines += [
+        *_facts("missing", list(commands)),
         "",
         *_terminal(document["terminal"]),
         "",
@@ -60,16 +67,6 @@ def _facts(name: str, texts: list[str], more: int = 0, *, again: bool = False) -
 
 def _wrong(text: str) -> str:
     return f"  {_GLYPHS.bad} {text}"
-
-
-def _installed(document: Mapping[str, Any]) -> list[str]:
-    packages = [f"{name} {x}" for name, x in document["packages"].items() if x is not None]
-    lines = [_fact("packages", ", ".join(packages))] if packages else []
-    if document["extras"]:
-        there = [extra for extra, found in document["extras"].items() if found]
-        lines.append(_fact("extras", ", ".join(there) or "none"))
-    commands = (f"{extra}: {command}" for extra, command in document["missing"].items())
-    return lines + _facts("missing", list(commands))
 
 
 def _terminal(facts: Mapping[str, Any]) -> list[str]:

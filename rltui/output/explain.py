@@ -19,7 +19,7 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
 from rltui.health.model import Limit
-from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
+from rltui.health.rule import OF_RUN, Number, Rule, Variant
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import symptoms
 from rltui.output.json_document import Json, fields_of
@@ -204,11 +204,19 @@ def _readers(
 
 def _variant(variant: Variant) -> Json:
     """The conditions and parameters of one variant of a rule."""
+    when, words = variant.when, list[str]()
+    for word in OF_RUN:
+        name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
+        words += [name + ", ".join(when.only[word])] if word in when.only else []
+        words += [f"{name}not {', '.join(when.never[word])}"] if word in when.never else []
+    if when.unlogged:
+        words.append(f"without {', '.join(when.unlogged)}")
+
     set_for = {level.word: dict(values) for level, values in variant.levels.items()}
     return fields_of(
         variant,
         _VARIANT,
-        applies=_applies(variant.when),
+        applies="; ".join(words),
         healthy=_limit(variant, min(variant.levels)),
         limits={level.word: _limit(variant, level) for level in variant.levels},
         detector=variant.detector.name,
@@ -216,18 +224,6 @@ def _variant(variant: Variant) -> Json:
         bad=set_for.get("bad", {}),
         sources=dict(variant.sources),
     )
-
-
-def _applies(when: When) -> str:
-    """For which runs a variant is, in words; "" for all."""
-    words = []
-    for word in OF_RUN:
-        name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
-        words += [name + ", ".join(when.only[word])] if word in when.only else []
-        words += [f"{name}not {', '.join(when.never[word])}"] if word in when.never else []
-    if when.unlogged:
-        words.append(f"without {', '.join(when.unlogged)}")
-    return "; ".join(words)
 
 
 def _limit(variant: Variant, level: Level) -> str:
@@ -374,7 +370,12 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         ]
         lines += _facts(facts)
         if reasons:
-            lines += _variant_reasons(variant)
+            levels = (
+                (w, ", ".join(f"{k} {v}" for k, v in variant[w].items())) for w in ("watch", "bad")
+            )
+            said = (f"{name}: {why}" if name else why for name, why in variant["sources"].items())
+            lines += _facts(list(levels))
+            lines += [f"    {x}" for text in said for x in wrap(text, _WIDTH - 4)]
 
     if not rule["variants"]:
         return lines
@@ -398,13 +399,6 @@ def _merged(variants: Iterable[Json]) -> list[Json]:
     for variant, following in pairwise(merged):
         variant["advice"] = "" if variant["advice"] == following["advice"] else variant["advice"]
     return merged
-
-
-def _variant_reasons(variant: Json) -> list[str]:
-    """The parameters of a variant for each level, and where they come from."""
-    words = [(w, ", ".join(f"{k} {v}" for k, v in variant[w].items())) for w in ("watch", "bad")]
-    said = (f"{name}: {why}" if name else why for name, why in variant["sources"].items())
-    return [*_facts(words), *(f"    {x}" for text in said for x in wrap(text, _WIDTH - 4))]
 
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:

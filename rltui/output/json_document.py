@@ -394,7 +394,7 @@ def _entry(run: JudgedRun) -> Json:
 
 def _unsure(run: JudgedRun) -> list[Json]:
     return [
-        fields_of(judged, UnsureDocument, tag=tag, reason=judged.doubt)
+        fields_of(judged, UnsureDocument, tag=tag, reason=sentences.no_tick(judged))
         for tag in run.infos
         if (judged := run.verdict.judgement(tag)).level is Level.UNSURE
     ]

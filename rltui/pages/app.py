@@ -130,7 +130,16 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         """Update every visible screen, and report changes of the verdict."""
         self._alerts.report()
         self._follow_marks()
-        self._report_replaced()
+        # once: which hosts lack the rltui of this one, so that whole logs come from them
+        new: dict[str, list[Path]] = {}
+        for path, why in self.session.reader.state.instead.items():
+            if path not in self._replaced:
+                new.setdefault(why, []).append(path)
+        for why, found in new.items():
+            self._replaced.update(found)
+            more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
+            self.say(f"{found[0]}: {why}, so whole logs are sent and decoded here{more}")
+
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ShellScreen) and screen.is_mounted:  # else it shows them then
                 screen.on_news()
@@ -140,17 +149,6 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             return
         if new_run and not isinstance(self.screen, RunsScreen) and len(self.session.views) > 1:
             self.say(f"{len(self.session.views)} runs now: r lists them")
-
-    def _report_replaced(self) -> None:
-        """Say once which hosts lack the rltui of this one, so that whole logs come from them."""
-        new: dict[str, list[Path]] = {}
-        for path, why in self.session.reader.state.instead.items():
-            if path not in self._replaced:
-                new.setdefault(why, []).append(path)
-        for why, found in new.items():
-            self._replaced.update(found)
-            more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
-            self.say(f"{found[0]}: {why}, so whole logs are sent and decoded here{more}")
 
     def _fail(self, failure: RltuiError) -> None:
         """End: there is nothing to read."""

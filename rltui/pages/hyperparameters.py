@@ -78,15 +78,6 @@ class Settings:
         return settings_of(self.run, self.in_files)
 
 
-def settings_head(settings: Settings, width: int) -> Block:
-    """The title: which run, how many, where they were found."""
-    formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
-    count = len(settings.values)
-    right = f"{count} from {', '.join(formats)}" if count else ""
-    left: Line = [("Hyperparameters ", TITLE), (settings.run.name, MUTED)]
-    return title_lines(left, [(right, MUTED)], width)
-
-
 def setting_lines(
     settings: Settings,
     others: Sequence[Settings],
@@ -319,7 +310,12 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         return Settings(run, self._in_files.get(run, FileSettings()), slot, step)
 
     def head(self, width: int) -> Block:
-        return settings_head(self._settings(self._run), width)
+        settings = self._settings(self._run)
+        formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
+        count = len(settings.values)
+        right = f"{count} from {', '.join(formats)}" if count else ""
+        left: Line = [("Hyperparameters ", TITLE), (settings.run.name, MUTED)]
+        return title_lines(left, [(right, MUTED)], width)
 
     def text(self, width: int) -> Block:
         tables = [self._settings(r) for r in self._runs()]

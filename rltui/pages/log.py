@@ -33,9 +33,7 @@ _TITLE = "Errors and warnings"
 _KIND, _WHEN, _WHO = 7, 22, 14
 
 
-def digest_lines(
-    run: JudgedRun, digest: LogDigest, width: int, text: str = "", shift: int = 0
-) -> Block:
+def digest_lines(run: JudgedRun, digest: LogDigest, width: int, text: str, shift: int) -> Block:
     """The messages after the filter ``text``, without their first ``shift`` characters: how often,
     which steps and ranks, and below it the finding that began then."""
     found = [s for s in digest.said if words_match(f"{s.text} {s.who}", text)]

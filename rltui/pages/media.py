@@ -49,7 +49,7 @@ from rltui.facts.media import Pixels, pixels_of, read_media
 from rltui.pages.run.header import run_header
 from rltui.session import JudgedRun, Session
 from rltui.store.media import Kept, MediaKey
-from rltui.tui.keys import MEDIA, Key
+from rltui.tui.keys import MEDIA, Key, next_of
 from rltui.tui.screen import LEAST, BackgroundReading, ShellScreen
 from rltui.tui.shell import shell_of
 from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
@@ -250,7 +250,16 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
         elif isinstance(found, PrecisionRecall):
             lines = [[], *curve_lines(*found, view.glyphs, width - _LEFT)]
         elif isinstance(found, Histogram):
-            return [head, *self._histogram_lines(found, view, width, height)]
+            known = [(p.step, self._read.get(p)) for p in self.places]
+            pairs = [(step, h) for step, h in known if isinstance(h, Histogram)]
+            steps, shown = [s for s, _ in pairs], [h for _, h in pairs]
+            at = next(i for i, h in enumerate(shown) if h is found)
+            lines, room = [], height - 2
+            if room >= 4 and width >= 24:
+                draw = ridge_lines if self.is_ridge or len(shown) == 1 else band_lines
+                lines = draw(steps, shown, at, view.glyphs, width, room)
+            quantiles = quantile_line(found, width - _LEFT)
+            return [head, *lines, [], [(" " * _LEFT, TEXT), *quantiles]]
         else:
             grey = found.halves[::2].mean(axis=2) / 256 * len(_RAMP)
             lines = [[("".join(_RAMP[int(x)] for x in row), TEXT)] for row in grey.tolist()]
@@ -272,18 +281,6 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
                 (f"  {at + 1} of {len(self.places)}", MUTED),
             ]
         return [(" " * _LEFT, TEXT), *with_end(line, [("  ", TEXT), *right], width - 3)]
-
-    def _histogram_lines(self, value: Histogram, view: View, width: int, height: int) -> Block:
-        known = [(p.step, self._read.get(p)) for p in self.places]
-        pairs = [(step, h) for step, h in known if isinstance(h, Histogram)]
-        steps, found = [s for s, _ in pairs], [h for _, h in pairs]
-        at = next(i for i, h in enumerate(found) if h is value)
-        room = height - 2
-        lines: Block = []
-        if room >= 4 and width >= 24:
-            draw = ridge_lines if self.is_ridge or len(found) == 1 else band_lines
-            lines = draw(steps, found, at, view.glyphs, width, room)
-        return [*lines, [], [(" " * _LEFT, TEXT), *quantile_line(value, width - _LEFT)]]
 
     @property
     def is_ridge(self) -> bool:
@@ -357,7 +354,7 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
         """Show the next tag, or the one before, at about the same step."""
         keys, key = self._run.data.media.keys, self._media.key
         if key in keys:
-            self._media.show(self._run, keys[(keys.index(key) + by) % len(keys)])
+            self._media.show(self._run, next_of(keys, key, by))
             self.update()
 
     def action_bands(self) -> None:

@@ -43,7 +43,7 @@ from rltui.facts.samples import FILTERS, SampleBrowser, passing, root_of
 from rltui.pages.run.header import run_header
 from rltui.session import JudgedRun, Session
 from rltui.sources.side_files.trajectory import MODEL, TOOL, Sample, SampleRow, Turn
-from rltui.tui.keys import SAMPLES
+from rltui.tui.keys import SAMPLES, next_of
 from rltui.tui.overlay import ExplainScreen
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen, Work
 from rltui.tui.widgets.lines import LineList, Lines
@@ -135,7 +135,7 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
     return [*(f"{spread}   {x}" for x in shorter[:1]), *shorter, spread]
 
 
-def _no_samples_words(root: Path, trouble: str = "") -> str:
+def _no_samples_words(root: Path, trouble: str) -> str:
     """What to do to get samples below a directory; ``trouble``: why it could not be listed."""
     if trouble:
         return f"No texts in the logs, and the files beside them {trouble}."
@@ -147,7 +147,7 @@ def _no_samples_words(root: Path, trouble: str = "") -> str:
     )
 
 
-def sample_lines(sample: Sample, view: View, width: int, *, folded: bool = False) -> Block:
+def sample_lines(sample: Sample, view: View, width: int, *, folded: bool) -> Block:
     """A whole sample: its figures, as many on a line as fit, then its turns, one line for each but
     the last where they are ``folded``; then its texts with their own line ends."""
     texts = sample.texts
@@ -289,16 +289,14 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_sample_order(self) -> None:
         """Sort by the next order and put the cursor on the first sample."""
-        orders = self._orders
-        self._order = orders[(orders.index(self._sorted_by) + 1) % len(orders)]
+        self._order = next_of(self._orders, self._sorted_by)
         self._show_first()
 
     def action_sample_filter(self) -> None:
         """Show the samples alone that the next filter finds, at last all again."""
         rows = self._browser.rows
         names = ["", *(name for name in FILTERS if passing(rows, name))]
-        at = names.index(self._filter) if self._filter in names else 0
-        self._filter = names[(at + 1) % len(names)]
+        self._filter = next_of(names, self._filter, absent=0)
         if len(names) == 1:
             known = any(r.right is not None for r in rows)
             self.say("nothing is wrong" if known else "no column says what is right")

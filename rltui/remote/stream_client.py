@@ -185,7 +185,12 @@ class Conversation:
             self.paths = self._paths_of(message.logdirs)
             self.clock_offset_s = message.now - self._options.clock.now()
         elif isinstance(message, messages.State):
-            self._renew_state(message)
+            assert self.paths is not None
+            names = ("progress", "run_count", "notes", "unclaimed")
+            news = {n: known for n in names if (known := getattr(message, n)) is not None}
+            for name in news.keys() & {"notes", "unclaimed"}:
+                news[name] = self.paths.notes(news[name])
+            self.state = replace(self.state, **news)
         elif isinstance(message, messages.Error):
             raise (SourceError if message.bad_path else StreamError)(message.text)
         elif isinstance(message, messages.Found):
@@ -198,16 +203,6 @@ class Conversation:
             yield message
         elif frame.kind in set(Kind):
             yield Kind(frame.kind)
-
-    def _renew_state(self, news: messages.State) -> None:
-        assert self.paths is not None
-        if news.notes is not None:
-            news = replace(news, notes=self.paths.notes(news.notes))
-        if news.unclaimed is not None:
-            news = replace(news, unclaimed=self.paths.notes(news.unclaimed))
-        names = ("progress", "run_count", "notes", "unclaimed")
-        changed = {n: value for n in names if (value := getattr(news, n)) is not None}
-        self.state = replace(self.state, **changed)
 
     def arriving(self) -> Iterator[Event]:
         """Wait for the next events, perhaps none; the next call yields those not consumed."""

@@ -90,26 +90,36 @@ class Watcher:
         seen = self._seen.get(run.key, _Seen())
         if seen.report is report and seen.crash is crash:
             return []
-        findings = (*_crashes(run), *(report.findings if report else ()))
+        findings = list(report.findings) if report else []
+        if crash is not None:  # the end of a run that crashed or was cancelled, as a finding
+            last = run.data.last_step
+            facts: Numbers = {"reason": crash.reason, "line": crash.line}
+            evidence = Evidence("how it ended", None, None, last or 0, last or 0, facts)
+            end = Finding(
+                CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
+                last, None, None, evidence, None, crash.advice,
+            )  # fmt: skip
+            findings.insert(0, end)
         now = _Seen(report, crash, {_identity(f): f for f in findings}, run.data.last_step)
         self._seen[run.key] = now
-        first = seen.report is None
-        changes = [*_changes(seen, now), *(() if first else _passed(seen, now))]
+        changes = list(_changes(seen, now))
+        if seen.report is not None:
+            changes += _passed(seen, now)
+            return [Event(kind, run, finding, True) for kind, finding in changes]
 
-        return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
-
-    def _is_new(self, run: JudgedRun, finding: Finding) -> bool:
-        """Whether something in the first report of a run happened after the watch began: for an
-        end the newest write says it, for all else the time of its first row. What comes from a
-        pipe is new, with or without times."""
-        if finding.rule == CRASHED:
-            at = None if run.progress is None else run.progress.written_at
-            return at is None or at >= self._begun_at
-        since = finding.since_wall_time
-        if since is None:
-            return set(run.data.files.sources) == {PIPE}
-
-        return since >= self._begun_at
+        # Of the first report of a run only what happened after the watch began is new: the newest
+        # write tells it of an end, the time of its first row of all else. What comes from a pipe
+        # is new, with or without times.
+        progress, is_piped = run.progress, set(run.data.files.sources) == {PIPE}
+        events = []
+        for kind, finding in changes:
+            if finding.rule == CRASHED:
+                at, undated = None if progress is None else progress.written_at, True
+            else:
+                at, undated = finding.since_wall_time, is_piped
+            is_new = undated if at is None else at >= self._begun_at
+            events.append(Event(kind, run, finding, is_new))
+        return events
 
 
 def _identity(finding: Finding) -> _Id:
@@ -143,23 +153,6 @@ def _passed(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
             continue
         if last is not None and since > last:
             yield EventKind.RESOLVED, finding
-
-
-def _crashes(run: JudgedRun) -> list[Finding]:
-    """The end of a run that crashed or was cancelled, as a finding."""
-    crash, last = run.verdict.crash, run.data.last_step
-    if crash is None:
-        return []
-    step = 0 if last is None else last
-    facts: Numbers = {"reason": crash.reason, "line": crash.line}
-    evidence = Evidence("how it ended", None, None, step, step, facts)
-
-    return [
-        Finding(
-            CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
-            last, None, None, evidence, None, crash.advice,
-        )
-    ]  # fmt: skip
 
 
 def _fires(finding: Finding) -> bool:

@@ -20,7 +20,7 @@ from rltui.session.session import Session
 
 #: Technical signs. Only beside one of them is a poor outcome reason enough: by itself a reward may
 #: fall, or stay low, for a while in a run that ends well.
-_SIGNS = frozenset({Harm.SIGN, Harm.EXHAUSTED})
+_SIGNS = frozenset({Harm.DEFECT, Harm.HINDRANCE, Harm.SIGN, Harm.EXHAUSTED})
 #: Looks at a recorded run in the time for which a reason must hold.
 _LOOKS = 20
 
@@ -39,7 +39,14 @@ def reason_to_stop(report: Report | None) -> Reason | None:
     """The first diagnosis of fatal harm, or of harm to the outcome beside a technical sign, where
     each is bad now, and certain; None where there is none. How a run ended is none: there is
     nothing left to stop."""
-    bad = [(d, f) for d in report.diagnosed.diagnoses if (f := _proof(d))] if report else []
+    bad: list[tuple[Diagnosis, Finding]] = []
+    for diagnosis in report.diagnosed.diagnoses if report else ():
+        holding = (f for f in diagnosis.findings if f.fires and f.error is None)
+        certain = (f for f in holding if f.level is Level.BAD and f.certain_step is not None)
+        finding = next(certain, None)
+        if finding is not None:
+            bad.append((diagnosis, finding))
+
     sign = next((d for d, _ in bad if d.symptom.harm in _SIGNS), None)
     for diagnosis, finding in bad:
         if diagnosis.symptom.harm is Harm.FATAL:
@@ -47,13 +54,6 @@ def reason_to_stop(report: Report | None) -> Reason | None:
         if diagnosis.symptom.harm is Harm.OUTCOME and sign is not None:
             return Reason(diagnosis, finding, sign)
     return None
-
-
-def _proof(diagnosis: Diagnosis) -> Finding | None:
-    """Its first finding that is bad, certain and holds."""
-    holding = (f for f in diagnosis.findings if f.fires and f.error is None)
-    bad = (f for f in holding if f.level is Level.BAD and f.certain_step is not None)
-    return next(bad, None)
 
 
 class Hold(NamedTuple):

@@ -219,18 +219,14 @@ def hyperparameters(texts: Iterable[TextPoint]) -> dict[str, object]:
             with contextlib.suppress(ValueError, RecursionError):
                 document = json.loads(point.text.replace(_BACKSLASH, "\\"))
         settings = flat_settings(document) if isinstance(document, dict) else {}
-        found.update(settings or _from_table(point.text))
+        lines = [line.strip() for line in point.text.splitlines()]
+        if not settings and len(lines) > 2 and lines[1].startswith("|-"):
+            # lines of |name|value| below a head and a line of dashes
+            rows = ([c.strip() for c in line.strip("|").split("|")] for line in lines[2:])
+            settings = {cells[0]: cells[1] for cells in rows if len(cells) == 2 and cells[0]}
+        found.update(settings)
 
     return found
-
-
-def _from_table(text: str) -> dict[str, object]:
-    """``|name|value|`` lines below a head and a line of dashes."""
-    lines = [x.strip() for x in text.splitlines()]
-    if len(lines) < 3 or not lines[1].startswith("|-"):
-        return {}
-    rows = ([c.strip() for c in line.strip("|").split("|")] for line in lines[2:])
-    return {cells[0]: cells[1] for cells in rows if len(cells) == 2 and cells[0]}
 
 
 def positive(value: object) -> int | None:

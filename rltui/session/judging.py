@@ -247,7 +247,13 @@ class Judge:
     def refresh_ages(self, lost: Mapping[int, float]) -> bool:
         """Update ages and states to the present time, but for runs of the logdirs that are
         ``lost`` (number -> since when); returns whether anything shown changed."""
-        views = self._aging(self._clock.monotonic(), anew=lost != self._lost)
+        views, now = self.recent, self._clock.monotonic()
+        if lost != self._lost or now >= self._all_aged_at:  # else only the recent ones
+            self._all_aged_at = now + _OLD_EVERY_S
+            known = [(key, view.progress) for key, view in self._runs.all.items()]
+            young = [key for key, p in known if p is None or (p.age_s or 0.0) < OLD_S]
+            self._young = dict.fromkeys(young)
+            views = list(self._runs.all.values())
         self._lost = lost
         now, changed = self._clock.now(), False
 
@@ -268,23 +274,12 @@ class Judge:
 
         return changed
 
-    def _aging(self, now: float, *, anew: bool) -> list[JudgedRun]:
-        """The runs whose age may have changed: all, once a minute or if ``anew``, else the recent
-        ones."""
-        if not anew and now < self._all_aged_at:
-            return self.recent
-        self._all_aged_at = now + _OLD_EVERY_S
-        known = [(key, view.progress) for key, view in self._runs.all.items()]
-        young = [key for key, p in known if p is None or (p.age_s or 0.0) < OLD_S]
-        self._young = dict.fromkeys(young)
-        return list(self._runs.all.values())
-
 
 def with_warning(
     report: Report, tails: Iterable[LogTail], known: WarnsRule, mute: Collection[str]
 ) -> Report:
     """``report`` with the finding that the log warns of it again and again, where it does."""
-    from rltui.health.complaints import complaints  # heavy: most logs warn of nothing
+    from rltui.session.complaints import complaints  # heavy: most logs warn of nothing
 
     every = (c for tail in tails for c in complaints(tail))
     often = (c for c in every if c.times >= known.least and known.fits(c.text))

@@ -88,7 +88,17 @@ def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
         facts.why = "there is nothing"
         raise SourceError(f"no such path: {path}")
     directory = path if path.is_dir() else path.parent
-    facts.inotify, facts.why = _wakes(directory, mounts, allowed=inotify)
+    kind, facts.inotify = mounts.kind_of(directory), False
+    if not inotify:
+        facts.why = "watch.inotify is off in the configuration"
+    elif not _watched([directory]):
+        facts.why = "the system grants no watch (limit of inotify watches or instances?)"
+    elif not mounts.reports_writes(directory):
+        elsewhere = kind or "this file system"
+        facts.why = f"what other hosts write to {elsewhere} is not reported"
+    else:
+        facts.inotify, facts.why = True, f"{kind} reports every write"
+
     found = _find(facts, path, options)
     if facts.inotify:
         watched, known = len(_watched([d for d, _ in found.directories])), len(found.directories)
@@ -97,6 +107,23 @@ def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
     files = [f.path for r in found.runs for f in r.files]
     facts.unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
     facts.not_read += _lost_lines(found.runs, options)
+
+
+def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
+    """The first trouble of each of the first files near its beginning."""
+    lost = []
+    for file in [f for run in runs for f in run.files][:_LOOKED_INTO]:
+        if file.format is None or file.format.document:
+            continue
+        try:
+            with opened(file.path) as read:
+                head = read(HEAD_BYTES, 0)
+        except OSError:
+            continue
+        notes = file.format.decoder(options, file.path).feed(head).notes
+        lost += [Note(file.path, *note) for note in notes if note.level >= Level.WATCH][:1]
+
+    return tuple(lost)
 
 
 def _find(facts: LogdirFacts, path: Path, options: Options) -> Discovery:
@@ -134,23 +161,6 @@ def _ask_host(facts: LogdirFacts, options: Options) -> None:
     facts.not_read = (*state.notes, *state.unclaimed)
 
 
-def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
-    """The first trouble of each of the first files near its beginning."""
-    lost = []
-    for file in [f for run in runs for f in run.files][:_LOOKED_INTO]:
-        if file.format is None or file.format.document:
-            continue
-        try:
-            with opened(file.path) as read:
-                head = read(HEAD_BYTES, 0)
-        except OSError:
-            continue
-        notes = file.format.decoder(options, file.path).feed(head).notes
-        lost += [Note(file.path, *note) for note in notes if note.level >= Level.WATCH][:1]
-
-    return tuple(lost)
-
-
 def _watched(directories: Sequence[Path]) -> Collection[Path]:
     """Filter the directories: those that the system can watch."""
     notifier = Notifier(lambda *_: None)
@@ -158,16 +168,3 @@ def _watched(directories: Sequence[Path]) -> Collection[Path]:
     watched = notifier.watched
     notifier.stop()
     return watched
-
-
-def _wakes(directory: Path, mounts: Mounts, *, allowed: bool) -> tuple[bool, str]:
-    """Whether the system reports changes in a directory, and why."""
-    if not allowed:
-        return False, "watch.inotify is off in the configuration"
-    if not _watched([directory]):
-        return False, "the system grants no watch (limit of inotify watches or instances?)"
-    kind = mounts.kind_of(directory)
-    if not mounts.reports_writes(directory):
-        return False, f"what other hosts write to {kind or 'this file system'} is not reported"
-
-    return True, f"{kind} reports every write"

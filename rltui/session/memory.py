@@ -15,7 +15,7 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.installation import release
-from rltui.core.level import Level, RunState
+from rltui.core.level import Level
 from rltui.remote import Reading
 from rltui.session.run import JudgedRun
 from rltui.sources.follow.threaded_reader import Arriving
@@ -259,8 +259,7 @@ class Memory:
             return False
         if now - self._shown_at.get(view.key, -math.inf) < _SHOWN_S:
             return False
-        live = view.progress is not None and view.progress.state is RunState.LIVE
-        if live or now - self._grew_at.get(view.key, -math.inf) < _QUIET_S:
+        if view.is_live or now - self._grew_at.get(view.key, -math.inf) < _QUIET_S:
             return False  # the next row would cause it to be read again
 
         return self._reader.rereadable(view.key, data.files.sources, data.files.generations)

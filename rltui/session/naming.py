@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
@@ -93,8 +93,22 @@ class Naming:
                 self._wanted |= {*called(self._chosen, {k: self.names_of(k) for k in self._names})}
 
     def _add(self, keys: Collection[RunKey]) -> None:
-        if not all(key in self._names for key in keys):
-            self._names = self._unique_names((*self._names, *keys))
+        """Name runs: by a short name where no other run has it, else by the path with the name of
+        the logdir, and a number where the logdirs have one name, too."""
+        if all(key in self._names for key in keys):
+            return
+
+        short = self._short_names(dict.fromkeys((*self._names, *keys)))
+        found = _distinct([(name, self._full_path(key)) for key, name in short.items()])
+        names, given = dict(zip(short, found, strict=True)), Counter(found)
+        for key in sorted(key for key, name in names.items() if given[name] > 1):
+            number = 1
+            while (name := f"{names[key]} ({number})") in given:
+                number += 1
+            names[key] = name
+            given[name] += 1
+
+        self._names = names
 
     def name_of(self, key: RunKey) -> str:
         """The first folder below the logdir where no other run lies in it, else the whole path.
@@ -130,21 +144,6 @@ class Naming:
             called(text, {k: self.names_of(k) for k in sorted(g)}, globs=False) for g in groups
         )
         return next(filter(None, found), [])
-
-    def _unique_names(self, keys: Iterable[RunKey]) -> dict[RunKey, str]:
-        """A name for each run: a short one where no other run has it, else its path with the name
-        of the logdir, and a number where the logdirs have one name, too."""
-        short = self._short_names(dict.fromkeys(keys))
-        found = _distinct([(name, self._full_path(key)) for key, name in short.items()])
-        names, given = dict(zip(short, found, strict=True)), Counter(found)
-        for key in sorted(key for key, name in names.items() if given[name] > 1):
-            number = 1
-            while (name := f"{names[key]} ({number})") in given:
-                number += 1
-            names[key] = name
-            given[name] += 1
-
-        return names
 
     def _short_names(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
         """The first folder of each run, or its path; two runs may have the same."""
@@ -219,7 +218,20 @@ def _head(path: str) -> str:
 def logdir_labels(paths: Sequence[Path]) -> tuple[str, ...]:
     """Names of logdirs: that of the directory, also where the path is ``.`` or a link. Where
     another logdir has the same, its host stands in front, and the directories above it."""
-    return tuple(_distinct([_label_choices(path) for path in paths]))
+    choices = []  # of each logdir, the shortest first
+    for path in paths:
+        if isinstance(path, RemotePath):
+            host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
+            longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
+            choices.append([*(parts[-1:] or [host]), *longer, clean(str(path))])
+            continue
+        whole = path
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # the scan reports such a path
+            whole = path.resolve()
+        parts = [clean(x) for x in whole.parts if x != whole.anchor] or [clean(str(whole))]
+        choices.append(["/".join(parts[-n:]) for n in range(1, len(parts) + 1)])
+
+    return tuple(_distinct(choices))
 
 
 def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
@@ -235,15 +247,3 @@ def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
         if longer == chosen:
             return names
         chosen = longer
-
-
-def _label_choices(path: Path) -> list[str]:
-    """Possible names of a logdir, the shortest first."""
-    if isinstance(path, RemotePath):
-        host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
-        longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
-        return [parts[-1], *longer, clean(str(path))] if parts else [host, clean(str(path))]
-    with contextlib.suppress(OSError, ValueError, RuntimeError):  # the scan reports such a path
-        path = path.resolve()
-    parts = [clean(x) for x in path.parts if x != path.anchor] or [clean(str(path))]
-    return ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]

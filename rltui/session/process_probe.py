@@ -153,24 +153,22 @@ class Vitals:
             knows = is_on_host(data.path) if is_remote(data.path) else data.path != PIPE
             if knows:
                 found += self._due_of(view, progress, now, rests=rests)
-        if any(inspection.facts_from for inspection in found):
-            self._name_folders(found)
+        if not any(inspection.facts_from for inspection in found):
+            return found
 
-        return found
-
-    def _name_folders(self, looks: list[_Inspection]) -> None:
-        """Add to ``looks`` the directories that may hold facts: from the path of a run up to the
-        logdir, the nearest first, those that hold no other run."""
+        # facts may be in the directories from the path of a run up to the logdir, the nearest
+        # first, that hold no other run
         above: dict[RunKey, list[Path]] = {}
         for key, view in self._views.items():
             path, logdir = view.data.path, self._logdirs[key.logdir]
             above[key] = list(path.parents)[: max(0, len(path.parts) - len(logdir.parts))]
-
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
-        for inspection in looks:
+        for inspection in found:
             if inspection.facts_from is not None:
                 alone = (p for p in above[inspection.key] if runs_in[inspection.key.logdir, p] == 1)
                 inspection.facts_from[1].extend(alone)
+
+        return found
 
     def _due_of(
         self, view: JudgedRun, progress: Progress, now: float, *, rests: bool
@@ -203,7 +201,14 @@ class Vitals:
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
-                holds, fact_files = _holds(files), FactFiles()
+                here = {path: kind for path, kind in files.items() if not is_remote(path)}
+                holds = look(here) if here else {}
+                for path in files.keys() - here.keys():
+                    hold = hold_on_host(path, files[path])
+                    if hold is not None:
+                        holds[path] = FileHold(*hold)
+
+                fact_files = FactFiles()
                 found = [
                     replace(
                         inspection,
@@ -217,17 +222,6 @@ class Vitals:
         except OSError:
             found = looks
         self._found.put(found)
-
-
-def _holds(files: Mapping[Path, str]) -> dict[Path, FileHold]:
-    """Who holds the files (path -> name of the format), by the processes of their host."""
-    here = {path: kind for path, kind in files.items() if not is_remote(path)}
-    found = look(here) if here else {}
-    for path in files.keys() - here.keys():
-        hold = hold_on_host(path, files[path])
-        if hold is not None:
-            found[path] = FileHold(*hold)
-    return found
 
 
 def _held(view: JudgedRun, look: _Inspection, seen_held: set[Path]) -> bool | None:

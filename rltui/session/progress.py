@@ -12,13 +12,13 @@ while it is watched is alive, whatever they say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rltui.catalogue.model import Category, Infos, Roles, tags_of
-from rltui.core.batch import LogTail, Phase, SourceInfo
+from rltui.core.batch import LogTail, Phase
 from rltui.core.block import MACHINE, FloatArray
 from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
@@ -51,9 +51,7 @@ _ZONES_S = 26 * 3600.0
 _CLOCKS = 40
 
 
-def exit_status_of(
-    run: RunData, *, copied: bool = False, facts: Facts = NO_FACTS
-) -> ExitStatus | None:
+def exit_status_of(run: RunData, *, copied: bool, facts: Facts) -> ExitStatus | None:
     """How the run ended, or None when no log shows an end.
 
     ``copied``: whether the change times of its files say nothing; ``facts``: what lies beside its
@@ -244,23 +242,19 @@ def aged(known: Progress, now: float) -> Progress:
         # what the process may have survived counts only once its logs stay quiet
         state = RunState.CRASHED
 
-    shown = _coarse(age, known.limits.ended_after_s)
+    # An age moves rarely, so that an idle screen is not repainted every second.
+    shown = age
+    if age is not None and age < 60:
+        shown = max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
+    elif age is not None:
+        unit = OLD_S if age >= OLD_S else 60
+        ended_after_s = known.limits.ended_after_s
+        shown = max(float(age // unit * unit), ended_after_s if age >= ended_after_s else 0.0)
+
     if shown == known.age_s and state is known.state:
         return known
 
     return known._replace(age_s=shown, state=state)
-
-
-def _coarse(age: float | None, ended_after_s: float) -> float | None:
-    """An age that moves rarely, so that an idle screen is not repainted every second; at least
-    ``ended_after_s`` where it is."""
-    if age is None:
-        return None
-    if age < 60:
-        return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
-    unit = OLD_S if age >= OLD_S else 60
-
-    return max(float(age // unit * unit), ended_after_s if age >= ended_after_s else 0.0)
 
 
 def _state(known: Progress, age: float | None, now: float) -> RunState:
@@ -330,7 +324,12 @@ def _planned_in_files(
         total = positive(plan.get(name))
         if not total or last >= total + _stride_of(run, infos):
             continue
-        if name in names or _is_axis(run, name.removeprefix(STOP)):
+        if name in names:
+            return total
+        counted = name.removeprefix(STOP)
+        tag = next((t for t in run.tags if t == counted or t.endswith(f"/{counted}")), "")
+        series = run.series(tag)
+        if series.count and np.array_equal(series.steps, series.values):
             return total
 
     return None
@@ -350,13 +349,6 @@ def _stride_of(run: RunData, infos: Infos) -> int:
                 strides.append(int(median(gaps)))
 
     return max(strides)
-
-
-def _is_axis(run: RunData, name: str) -> bool:
-    """Whether the steps of a run are what its tag of this name counts."""
-    tag = next((t for t in run.tags if t == name or t.endswith(f"/{name}")), "")
-    series = run.series(tag)
-    return bool(series.count) and np.array_equal(series.steps, series.values)
 
 
 def _newest(*times: float | None) -> float | None:
@@ -383,23 +375,17 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
         late = 0.0 if newest is None else newest.source.modified - own
         copied = late > max(_SKEW_S, allowed)
     else:
-        own = _copied_stamp([f.source for f in files.by_path.values()])
-        copied = own is not None
+        # Rows have no times: the newest time in a log is that of a copy if the file was changed
+        # much later. A row behind it may be days younger: many a log has times at its start alone.
+        sources = (f.source for f in files.by_path.values())
+        logs = [s for s in sources if not s.clock.rows_behind and s.clock.newest > _DATED_S]
+        last = max(logs, key=lambda source: source.modified, default=None)
+        copied = last is not None and last.modified - last.clock.newest > _ZONES_S
+        own = last.clock.newest if last is not None and copied else None
 
     times = [own] if copied else [_row_time(f, walls.get(p)) for p, f in files.by_path.items()]
 
     return _newest(*files.grown, *times), copied
-
-
-def _copied_stamp(sources: Sequence[SourceInfo]) -> float | None:
-    """The newest time in logs whose rows have none, if it shows that they are copies. A row behind
-    it may be days younger: many a log has times at its start alone."""
-    ended = [source for source in sources if not source.clock.rows_behind]
-    logs = [source for source in ended if source.clock.newest > _DATED_S]
-    last = max(logs, key=lambda source: source.modified, default=None)
-    if last is None or last.modified - last.clock.newest <= _ZONES_S:
-        return None
-    return last.clock.newest
 
 
 def _completed(known: Progress, run: RunData) -> Progress:

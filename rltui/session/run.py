@@ -107,6 +107,11 @@ class JudgedRun:
         return self.report.firing() if self.report else ()
 
     @property
+    def is_live(self) -> bool:
+        """Whether more points are expected, judging by the age of the newest."""
+        return self.progress is not None and self.progress.state is RunState.LIVE
+
+    @property
     def points(self) -> RunData:
         """Points on show: all, or a sample of them while they are being read."""
         return self.data if self.sample is None else self.sample

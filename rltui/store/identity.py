@@ -61,8 +61,38 @@ class RunIdentity:
         Compares the files that were not compared before, and ``newest``, which has grown.
         """
         found: list[Path] = []
-        for lineage in self._run.table.lineages.values():
-            found += self._misplaced_in(lineage, newest)
+        sources, table = self._run.files.by_path, self._run.table
+        for lineage in table.lineages.values():
+            self._compared -= lineage.freed
+            for path in lineage.freed:
+                self._searched_at.pop(path, None)
+            lineage.freed = set()
+
+            for path in dict.fromkeys(b.path for b in lineage.branches):
+                if path in self._compared and path != newest:
+                    continue
+                rows, mine = sources[path].source.records, lineage.branches_of(path)
+                if path in lineage.copies:  # does it still have the same points?
+                    if rows < 2 * self._compared_at.get(path, 0):
+                        continue
+                    self._compared_at[path] = rows
+                    theirs = lineage.branches_of(lineage.copies[path])
+                    if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
+                        continue
+                    table.touch(lineage.mark_copy(path, None))
+                original = None
+                if rows >= 2 * self._searched_at.get(path, 0):
+                    self._searched_at[path] = rows
+                    original = _original(path, lineage)
+                duplicate = _coinciding(path, lineage.branches, self._compared)
+                if original is None and duplicate is not None:
+                    if not _equal_points(mine[0], duplicate):
+                        found.append(path)
+                        continue
+                    original = duplicate.path
+                if original is not None:
+                    table.touch(lineage.mark_copy(path, original))
+
             self._compared.update(b.path for b in lineage.branches if b.whole is not None)
 
         return found or self._misplaced_joined()
@@ -86,41 +116,6 @@ class RunIdentity:
 
         return []
 
-    def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
-        found = []
-        sources, table = self._run.files.by_path, self._run.table
-        self._compared -= lineage.freed
-        for path in lineage.freed:
-            self._searched_at.pop(path, None)
-        lineage.freed = set()
-
-        for path in dict.fromkeys(b.path for b in lineage.branches):
-            if path in self._compared and path != newest:
-                continue
-            rows, mine = sources[path].source.records, lineage.branches_of(path)
-            if path in lineage.copies:  # does it still have the same points?
-                if rows < 2 * self._compared_at.get(path, 0):
-                    continue
-                self._compared_at[path] = rows
-                theirs = lineage.branches_of(lineage.copies[path])
-                if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
-                    continue
-                table.touch(lineage.mark_copy(path, None))
-            original = None
-            if rows >= 2 * self._searched_at.get(path, 0):
-                self._searched_at[path] = rows
-                original = _original(path, lineage)
-            duplicate = _coinciding(path, lineage.branches, self._compared)
-            if original is None and duplicate is not None:
-                if not _equal_points(mine[0], duplicate):
-                    found.append(path)
-                    continue
-                original = duplicate.path
-            if original is not None:
-                table.touch(lineage.mark_copy(path, original))
-
-        return found
-
     def attempts(
         self, path: Path, runs: Iterable[RunData]
     ) -> list[tuple[list[Path], RunData | None]] | None:
@@ -136,23 +131,19 @@ class RunIdentity:
             return None
 
         own = _attempts_before(newer, lineage)
-        elsewhere = [run for run in runs if self._shares_folder(run, source)]
+        folder, kind = source.path.parent, source.format
+        others = (run for run in runs if run is not self._run and kind in run.table.lineages)
+        elsewhere = [r for r in others if folder in {path.parent for path in r.files.by_path}]
         theirs = [run.table.lineages[source.format].branches for run in elsewhere]
         found = _continued(newer, [*own, *theirs])
         if found is None or (found == NONE and source.joined is Joined.OWN):
             return []
-        others: dict[int, RunData | None] = {NONE: None, **dict(enumerate(elsewhere, len(own)))}
-        if found in others:
-            return [([path], others[found])]
+        owners: dict[int, RunData | None] = {NONE: None, **dict(enumerate(elsewhere, len(own)))}
+        if found in owners:
+            return [([path], owners[found])]
         del own[found]
 
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
-
-    def _shares_folder(self, run: RunData, source: SourceInfo) -> bool:
-        """Whether another run has logs of the same format, and a file in the same folder."""
-        folders = {path.parent for path in run.files.by_path}
-        shares = source.path.parent in folders and source.format in run.table.lineages
-        return shares and run is not self._run
 
 
 def _goes_on(newer: Sequence[Branch], lineage: Lineage) -> bool:
@@ -262,25 +253,23 @@ def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> 
     times = Counter(b.path for b in begun)
     alone = {b.path: b for b in begun if times[b.path] == 1}
     mine = alone.get(path)
-    if mine is None:
+    if mine is None or mine.whole is None:
         return None
-    older = (b for b in alone.values() if b.rank < mine.rank)
+    begin, last, tags = mine.whole.begin, mine.whole.last, mine.columns.keys()
+    for older in alone.values():
+        theirs = older.whole
+        if older.rank >= mine.rank or theirs is None or theirs.begin != begin:
+            continue
+        side_by_side = mine.first_wall_time < older.last_wall_time  # False without times
+        if path in compared and not side_by_side:
+            continue
+        longest = max(last, theirs.last) - begin
+        near = longest > 1 and abs(last - theirs.last) <= 0.02 * longest
+        others = older.columns.keys()
+        if near and 2 * len(tags & others) > len(tags | others):
+            return older
 
-    return next((b for b in older if _coincide(mine, b, compared=path in compared)), None)
-
-
-def _coincide(branch: Branch, older: Branch, *, compared: bool) -> bool:
-    """See :func:`_coinciding`."""
-    mine, theirs = branch.whole, older.whole
-    if mine is None or theirs is None or mine.begin != theirs.begin:
-        return False
-    side_by_side = branch.first_wall_time < older.last_wall_time  # False without times
-    if compared and not side_by_side:
-        return False
-    longest = max(mine.last, theirs.last) - mine.begin
-    near = longest > 1 and abs(mine.last - theirs.last) <= 0.02 * longest
-    tags, others = branch.columns.keys(), older.columns.keys()
-    return near and 2 * len(tags & others) > len(tags | others)
+    return None
 
 
 def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool:
@@ -300,23 +289,6 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
                 return False
 
     return True
-
-
-def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Branch]]:
-    """The branches older than a log, parted where one begins as early as the first."""
-    found: list[list[Branch]] = []
-    first: StepSpan | None = None
-    for branch in lineage.branches:
-        whole = branch.whole
-        if whole is None or branch in newer or branch.rank > newer[0].rank:
-            continue
-        stride = _spacing(branch.points(next(iter(branch.columns)))[0])
-        if first is None or whole.begin <= first.begin + stride:
-            found.append([])
-        first = first or whole
-        found[-1].append(branch)
-
-    return found
 
 
 def _spacing(steps: IntArray) -> float:
@@ -371,3 +343,20 @@ def _nearest(first: FloatArray, ends: Sequence[tuple[int, FloatArray]]) -> int |
     away = sorted((abs(centre - float(np.median(end[-_NEAR:]))), n) for n, end in ends)
     (near, winner), (far, _) = away[:2]
     return winner if far > _APART * noise and far > _NEARER * near and far > 0 else None
+
+
+def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Branch]]:
+    """The branches older than a log, parted where one begins as early as the first."""
+    found: list[list[Branch]] = []
+    first: StepSpan | None = None
+    for branch in lineage.branches:
+        whole = branch.whole
+        if whole is None or branch in newer or branch.rank > newer[0].rank:
+            continue
+        stride = _spacing(branch.points(next(iter(branch.columns)))[0])
+        if first is None or whole.begin <= first.begin + stride:
+            found.append([])
+        first = first or whole
+        found[-1].append(branch)
+
+    return found

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.core.block import Block, FloatArray, IntArray
+from rltui.core.block import Block, IntArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.log_clock import quarters
@@ -83,8 +83,16 @@ class RunLanes(Lineage):
         inside = at >= 0
         if not inside.any():
             return concatenate(())
-        rows, kept = self._gathered(tag, at[inside], values[inside].astype(np.float64))
-        return clock[0][rows], clock[1][rows], kept
+        # rows of the clock, ascending, and one value for each
+        at, values = at[inside], values[inside].astype(np.float64)
+        order = np.argsort(at, kind="stable")
+        rows, begins, counts = np.unique(at[order], return_index=True, return_counts=True)
+        sources = self.sources.values()
+        most = any(tag in source.lanes.most for source in sources)
+        total = any(tag in source.lanes.total for source in sources)
+        found = (np.maximum if most else np.add).reduceat(values[order], begins)
+        found = found if most or total else found / counts
+        return clock[0][rows], clock[1][rows], found
 
     def _rows_of(self, branch: Branch, points: Points, clock: Points, lag: float) -> IntArray:
         """(n,) the row of the clock at which each point is, -1 outside of the training."""
@@ -108,15 +116,6 @@ class RunLanes(Lineage):
         if lag < _COPIED_S and (branch.latest < _DATED_S or abs(shift) <= _FARTHEST_S):
             return shift
         return round((end - branch.latest) / _QUARTER_S) * _QUARTER_S
-
-    def _gathered(self, tag: str, at: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Rows of the clock, ascending, and one value for each."""
-        order = np.argsort(at, kind="stable")
-        rows, begins, counts = np.unique(at[order], return_index=True, return_counts=True)
-        lanes = [source.lanes for source in self.sources.values()]
-        most, total = any(tag in s.most for s in lanes), any(tag in s.total for s in lanes)
-        found = (np.maximum if most else np.add).reduceat(values[order], begins)
-        return rows, found if most or total else found / counts
 
 
 def _is_ordered(branch: Branch) -> bool:

@@ -218,7 +218,10 @@ class Lineage:
         Where only the newest branch grew, just its new points are read.
         """
         known = self._assembled.get(tag)
-        counting = self._counting(tag)
+        # without the branches that only guess the steps of a tag which others give
+        counting, trust = self.branches, self.trust
+        exact = [] if trust.exact else [b for b in counting if not trust.guesses(b.path, tag)]
+        counting = exact if any(tag in b.columns for b in exact) else counting
         total = sum(b.count(tag) for b in counting)
         if (
             known is not None
@@ -233,8 +236,13 @@ class Lineage:
         series = self._sharing(series)
         if known is not None:
             series = series.with_history(known.series)
-        branch = self._appended_to(tag, counting)
-        taken = 0 if branch is None else branch.count(tag)
+        # the newest branch of the tag, when nothing supersedes what it logs
+        branch, taken = None, 0
+        for newest in () if self.copies else reversed(counting):
+            if tag in newest.columns:
+                branch, taken = newest, newest.count(tag)
+            if branch is not None or newest.declared_start is not None:
+                break
         self._assembled[tag] = _Assembled(self._structure, series, total, branch, taken)
 
         return series
@@ -283,25 +291,6 @@ class Lineage:
         known.total, known.taken = total, count
 
         return True
-
-    def _counting(self, tag: str) -> list[Branch]:
-        """The branches, without those that only guess the steps of a tag which others give."""
-        if self.trust.exact:
-            return self.branches
-        exact = [b for b in self.branches if not self.trust.guesses(b.path, tag)]
-        return exact if any(tag in b.columns for b in exact) else self.branches
-
-    def _appended_to(self, tag: str, counting: list[Branch]) -> Branch | None:
-        """The newest branch of a tag, when nothing supersedes what it logs."""
-        if self.copies:
-            return None
-        for branch in reversed(counting):
-            if tag in branch.columns:
-                return branch
-            if branch.declared_start is not None:
-                return None
-
-        return None
 
     def _assemble(self, tag: str, counting: list[Branch]) -> Series:
         """The points that count: from the newest branch to the oldest, cut where it supersedes

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources
+from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources, blocks_in
 from rltui.core.block import MACHINE, Block, IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
@@ -128,15 +128,15 @@ class PointTable:
             self.paced.pop(path, None)
         timed = any(b.earliest <= b.latest for b in lineage.branches_of(path))
         if self._pace is not None and path not in self.paced and not timed:
-            blocks = (item for item in items if isinstance(item, Block))
-            if all(np.isnan(b.wall_times).all() for b in blocks):
+            undated = all(np.isnan(b.wall_times).all() for b in blocks_in(items))
+            if undated:
                 self.paced[path] = PacedLog(self._pace)
         paced = self.paced.get(path)
         found: list[Block | Restart] = []
         for restarts, group in groupby(items, lambda item: isinstance(item, Restart)):
             some = list(group)
             if paced is not None and not restarts:
-                own = [item for item in some if isinstance(item, Block)]
+                own = blocks_in(some)
                 walls = paced.times(own)
                 some = [replace(b, wall_times=w) for b, w in zip(own, walls, strict=True)]
             found += some
@@ -239,11 +239,35 @@ class PointTable:
     @property
     def extent(self) -> RunExtent:
         """From where to where the points go; the same object until they change."""
-        if self._extent is None and self._beside.branches and not len(self._find_clock()[0]):
+        if self._extent is not None:
+            return self._extent
+        if self._beside.branches and not len(self._find_clock()[0]):
             own = np.concatenate([self.series(tag).steps for tag in self._beside.tags])
             self._extent = RunExtent(int(own.min()), int(own.max()), (), None, {})
-        elif self._extent is None:
-            self._extent = self._find_extent()
+            return self._extent
+
+        timed = [b for b in self._branches(self.lineages.values()) if b.earliest <= b.latest]
+        ended: dict[Path, float] = {}
+        for branch in timed:
+            ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
+        found = self._ranked()
+        # the lineages with real steps, if any
+        found = [s for s in found if not s.trust.off_axis and s.branches] or found
+        steps: list[int] = []
+        restarts: tuple[int, ...] = ()
+        for lineage in found:
+            last, begun = lineage.span(self.off_axis)
+            steps += [] if last is None else [last]
+            restarts = restarts or begun
+        firsts = [first_step(s.branches, self.off_axis) for s in found]
+
+        self._extent = RunExtent(
+            min((first for first in firsts if first is not None), default=None),
+            max(steps, default=None),
+            restarts,
+            min((b.earliest for b in timed), default=None),
+            ended,
+        )
         return self._extent
 
     def may_have_times(self, tag: str) -> bool:
@@ -271,7 +295,14 @@ class PointTable:
         if tag not in self._tags:
             return Series.empty(tag)
         if tag in self._stale or tag not in self._series:
-            self._series[tag] = self._without_gaps(self._build(tag))
+            series, before = self._build(tag), self._series.get(tag)
+            # NaN may mean that a row lies between two measurements
+            kept = None if self.is_finite(tag) else measured(series.values)
+            if kept is not None:
+                points = choose(series.points, kept)
+                series = Series.of(tag, points, series.superseded, series.restarts)
+                series = series if before is None else series.with_history(before)
+            self._series[tag] = series
             self._stale.discard(tag)
 
         return self._series[tag]
@@ -342,15 +373,6 @@ class PointTable:
 
         return series if before is None else series.with_history(before)
 
-    def _without_gaps(self, series: Series) -> Series:
-        """A series without the rows between two measurements, where NaN means that."""
-        kept = None if self.is_finite(series.tag) else measured(series.values)
-        if kept is None:
-            return series
-        before, points = self._series.get(series.tag), choose(series.points, kept)
-        found = Series.of(series.tag, points, series.superseded, series.restarts)
-        return found if before is None else found.with_history(before)
-
     def _find_clock(self) -> Points:
         """The newest point of each step of the tag with most points, preferably with times; no
         points without a training."""
@@ -369,30 +391,6 @@ class PointTable:
         """The most precise first; those whose steps are not those of the run last."""
         return sorted(
             self.lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank)
-        )
-
-    def _find_extent(self) -> RunExtent:
-        timed = [b for b in self._branches(self.lineages.values()) if b.earliest <= b.latest]
-        ended: dict[Path, float] = {}
-        for branch in timed:
-            ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
-        found = self._ranked()
-        # the lineages with real steps, if any
-        found = [s for s in found if not s.trust.off_axis and s.branches] or found
-        steps: list[int] = []
-        restarts: tuple[int, ...] = ()
-        for lineage in found:
-            last, begun = lineage.span(self.off_axis)
-            steps += [] if last is None else [last]
-            restarts = restarts or begun
-        firsts = [first_step(s.branches, self.off_axis) for s in found]
-
-        return RunExtent(
-            min((first for first in firsts if first is not None), default=None),
-            max(steps, default=None),
-            restarts,
-            min((b.earliest for b in timed), default=None),
-            ended,
         )
 
 

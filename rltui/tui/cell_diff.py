@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
-from rich.style import Style
 from textual import _compositor as compositor
 from textual import events, on
 from textual.app import App
@@ -207,23 +206,19 @@ class TerminalCells:
                     chars += [cluster, _RIGHT_HALF][:width]
             begin = len(cells)
             cells += chars
-            ink, blank = self._inks_of(style)
+            # Rich keeps the codes of a style that was rendered once; there is no public way to
+            # them. What a style means to an app (its meta data) does not matter.
+            codes: str | None = "" if style is None else getattr(style, "_ansi", None)
+            if codes is None and style is not None:
+                found = _SGR.search(style.render("x", color_system=self._color_system))
+                codes = found[1] if found else ""
+            link = (style and style.link) or ""
+            ink, blank = _inks(codes or "", link if _ADDRESS.fullmatch(link) else "")
             if blank is ink or " " not in text:
                 inks += [ink] * (len(cells) - begin)
             else:
                 inks += [blank if c == " " else ink for c in chars]
         return cells, inks
-
-    def _inks_of(self, style: Style | None) -> tuple[Ink, Ink]:
-        """The ink of a style, and that of its blanks. What a style means to an app (its meta
-        data) does not matter."""
-        # Rich keeps the codes of a style that was rendered once; there is no public way to them.
-        codes: str | None = "" if style is None else getattr(style, "_ansi", None)
-        if codes is None and style is not None:
-            found = _SGR.search(style.render("x", color_system=self._color_system))
-            codes = found[1] if found else ""
-        link = (style and style.link) or ""
-        return _inks(codes or "", link if _ADDRESS.fullmatch(link) else "")
 
 
 @lru_cache(maxsize=4096)
@@ -345,13 +340,9 @@ class _Writer:
         if codes:
             plain = wanted[:3] == _START[:3]
             self._parts.append("\x1b[0m" if plain else f"\x1b[{';'.join(codes)}m")
-        self._link(wanted.link)
+        if wanted.link != held.link:
+            self._parts.append(f"\x1b]8;;{wanted.link}\x1b\\")
         self._ink = wanted
-
-    def _link(self, wanted: str) -> None:
-        """Let what follows open this from now on."""
-        if wanted != self._ink.link:
-            self._parts.append(f"\x1b]8;;{wanted}\x1b\\")
 
     def text(self) -> str:
         """Everything, with the default style put back."""

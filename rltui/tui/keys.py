@@ -6,9 +6,11 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
+from typing import TypeVar
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
@@ -28,6 +30,8 @@ from rltui.draw.line import (
     with_end,
     with_ground,
 )
+
+Value = TypeVar("Value")
 
 #: Screens on which a key can work; the Findings tab has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
@@ -282,6 +286,13 @@ METHOD_PLACES = {
 }
 
 
+def next_of(values: Sequence[Value], current: object, by: int = 1, *, absent: int = -1) -> Value:
+    """The value that a key chooses after the ``current`` one: ``by`` places on, around the end.
+    ``absent``: the place of one that is not among them."""
+    at = values.index(current) if current in values else absent
+    return values[(at + by) % len(values)]
+
+
 def keys_of(config: Config) -> tuple[Key, ...]:
     """The table of keys with the user's own keys: bindings, footer and help come from it.
 
@@ -300,7 +311,12 @@ def keys_of(config: Config) -> tuple[Key, ...]:
             key = replace(key, keys=tuple(own), shown=shown, footer_key=own[0] if own else "")
         if key.keys:
             table.append(key)
-    key_map(table)
+    taken: dict[tuple[str, str], str] = {}  # by screen and key
+    for key in table:
+        for name, screen in product(key.keys, key.where):
+            other = taken.setdefault((screen, name), key.action)
+            if other != key.action:
+                raise UsageError(f"key {name!r} starts both {other!r} and {key.action!r}")
 
     return tuple(table)
 
@@ -310,20 +326,8 @@ def keys_for(screen: str, table: Iterable[Key] = KEYS) -> list[Key]:
     return [k for k in table if screen in k.where]
 
 
-def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
-    """(screen, key) -> action. Raises UsageError when two actions share a key on one screen."""
-    found: dict[tuple[str, str], str] = {}
-    for key in table:
-        for name in key.keys:
-            for screen in key.where:
-                other = found.setdefault((screen, name), key.action)
-                if other != key.action:
-                    raise UsageError(f"key {name!r} starts both {other!r} and {key.action!r}")
-    return found
-
-
 @lru_cache(maxsize=64)
-def footer_line(keys: tuple[Key, ...], width: int, right: str = "") -> Line:
+def footer_line(keys: tuple[Key, ...], width: int, right: str) -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end; callers
     share it."""
     # action, key, word, rank in the footer

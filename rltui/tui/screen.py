@@ -34,6 +34,7 @@ from rltui.tui.keys import (
     elsewhere,
     footer_line,
     keys_for,
+    next_of,
 )
 from rltui.tui.shell import Offer, ShellApp, check_handler, shell_of
 from rltui.tui.widgets.lines import LineList, Lines
@@ -473,10 +474,9 @@ class ChartOptions(ShellScreen[Any]):
     def action_axis(self) -> None:
         """Choose the next x axis that the log has data for."""
         view, axes = self.view, self.axes()
-        index = axes.index(view.axis) if view.axis in axes else 0
         if len(axes) == 1:
             self.say("the log has no times: the x axis stays the step")
-        self.set_view(axis=axes[(index + 1) % len(axes)])
+        self.set_view(axis=next_of(axes, view.axis, absent=0))
 
     def action_smooth(self, by: int) -> None:
         """Choose the next smoothing weight, or the one before."""

@@ -39,9 +39,9 @@ def write_screen(
     rows: Sequence[Sequence[Segment]],
     target: str,
     data: tuple[JudgedRun, str] | None,
-    about: tuple[Session, JudgedRun | None] | None = None,
+    about: tuple[Session, JudgedRun | None] | None,
     *,
-    over: bool = False,
+    over: bool,
 ) -> Path:
     """Write what the ending of ``target`` says; returns the path of the file.
 

@@ -89,8 +89,8 @@ def test_a_recorded_run_is_asked_about_by_its_text(tmp_path: Path) -> None:
         case = next(case for case in cases(tmp_path, (), held) if case.name == "trl/sft_nan")
     found, text = asked(case)
     assert found.is_useful
-    assert found.told.id == "not_finite"
-    assert "[not_finite]" in text
+    assert found.told.id == "updates_skipped"
+    assert "[updates_skipped]" in text
 
 
 def test_of_the_demo_and_of_made_runs_what_is_sick_has_a_failure(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_scenarios(catalogue: Catalogue) -> None:
         assert scenario.headline
     llm = catalogue.scenarios["llm-rl"]
     present = {"entropy", "grad_norm.actor", "loss.kl"}
-    assert select(llm.questions[1].metrics, present) == ("entropy", "loss.kl", "grad_norm.actor")
+    assert select(llm.questions[1].metrics, present) == ("grad_norm.actor", "entropy", "loss.kl")
 
 
 parts = st.sampled_from(["a", "b/", "loss", "/", "*", "?", "[ab]", "{x}", "{n:int}", "{p:part}"])

@@ -32,7 +32,7 @@ def test_the_document_holds_rules_rows_and_names(cli: Cli, tmp_path: Path) -> No
     assert (run["framework"], run["rows"], run["tried"]) == ("verl", 60, True)
     by_id = {f["id"]: f for f in run["failures"]}
     assert run["seen"] == sum(f["state"] == "seen" for f in by_id.values())
-    (log,) = by_id["entropy_collapse"]["log"]
+    log = by_id["entropy_collapse"]["log"][0]
     assert (log["metric"], log["title"], log["names"][0]) == ("entropy", "entropy", "actor/entropy")
     trial = by_id["reward_crash"]["rules"][0]
     assert (trial["rule"], trial["tag"], trial["level"]) == (

@@ -35,7 +35,7 @@ def test_the_mail_of_cron_comes_once_and_again_when_something_changed(desk: Desk
     assert desk.run(RECIPES[0]).code == 0
     assert desk.called("mail").count("mail -s") == 2
     assert desk.called("mail").count("[entropy_collapse]") == 1
-    assert "[not_finite]" in desk.called("mail")
+    assert "[updates_skipped]" in desk.called("mail")
 
 
 def test_the_mail_of_cron_says_what_cannot_be_read(desk: Desk) -> None:

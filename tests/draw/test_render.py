@@ -466,10 +466,10 @@ def test_a_chart_of_many_points_is_no_more_work_than_one_of_few() -> None:
 
     def work(count: int) -> int:
         values = np.random.default_rng(0).normal(size=count).cumsum()
-        curve = Curve(np.arange(count), values)
-        chart = Chart(curve, ends=True, x_axis=False, newest=False)
+        chart = Chart(Curve(np.arange(count), values), ends=True, x_axis=False, newest=False)
         return bytecodes(lambda: render(chart, 38, 6, BRAILLE))
 
+    work(1_000)  # what is kept between charts is made once
     assert work(50_000) < 1.2 * work(1_000)
 
 

@@ -231,10 +231,8 @@ def test_what_is_learned_is_met_by_what_it_was_learned_from(tmp_path: Path) -> N
 @pytest.mark.parametrize("source", ["g  8", "\x1b[1m", "g"])
 def test_nothing_is_learned_of_names_that_no_condition_can_have(source: str, read: Read) -> None:
     tag, other = f"val-core/{source}/reward/mean@1", "val-core/math/reward/mean@1"
-    runs = [
-        a_view({**grpo_tags(30), other: [0.5 + seed / 99] * 30, tag: [0.3 + seed / 99] * 30})
-        for seed in range(4)
-    ]
+    rises = [np.linspace(seed, seed + 1, 30) / 9 for seed in range(4)]
+    runs = [a_view({**grpo_tags(30), other: [*(0.5 + x)], tag: [*(0.3 + x)]}) for x in rises]
     texts = [text for text, _ in learned(runs)]
     assert any(other in text for text in texts)
     assert any(source in text for text in texts) is (source == "g")

@@ -56,7 +56,8 @@ def _rows(run: JudgedRun) -> Iterator[TagRow]:
 def _is_outside(row: TagRow, last: float | None) -> bool:
     """Whether a value is beyond the limits of its row, or beyond those that are printed."""
     low, high = row.judgement.low, row.judgement.high
-    if last is None or row.value is None or not np.isfinite(last):
+    not_measured = last == 0 and row.info.metric is not None and row.info.metric.zero
+    if last is None or row.value is None or not np.isfinite(last) or not_measured:
         return False
     printed = False
     for text in (sentences.healthy(row.judgement), sentences.healthy_short(row.judgement)):
@@ -95,7 +96,7 @@ def _check_run(run: JudgedRun, entry: dict[str, Any]) -> None:
         if level is Level.OK:
             assert row.judgement.rules, told
         if level is Level.UNSURE:
-            assert row.judgement.doubt, told
+            assert sentences.no_tick(row.judgement), told
             assert row.tag in [x["tag"] for x in entry["unsure"]], told
         if level >= Level.WATCH:
             assert _is_told(run, row, last), told

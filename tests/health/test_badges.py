@@ -7,7 +7,7 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
-from rltui.health.badges import doubt, within_range
+from rltui.health.badges import doubt, reading, within_range
 from rltui.health.judgement import limit_of
 from rltui.health.model import Judgement, Limit, MutedFinding
 from rltui.health.muting import without_muted
@@ -56,6 +56,16 @@ def test_a_value_that_is_not_finite_gets_no_tick() -> None:
 def test_a_value_outside_its_range_gets_no_tick() -> None:
     pending = Judgement(Level.OK, (Limit(Level.WATCH, high=0.1),), pending=True)
     assert doubted("kl.old_new", [0.01, 0.2], pending).startswith("the newest value is outside")
+
+
+def test_a_published_range_is_named_where_rules_allow_more() -> None:
+    judged, shown = Judgement(Level.OK, (Limit(Level.WATCH, low=0.01),), rules=("r",)), {}
+    values = {"explained_variance": 0.5, "ratio.mean": 1.5, "clipfrac.value": 0.4, "mfu.actor": 0.9}
+    run = a_run({key: [x] * 9 for key, x in values.items()})
+    for key in values:
+        limit = reading(TagInfo.of_metric(key, METRICS[key]), run.series(key), judged).published
+        shown[key] = None if limit is None else limit.shown
+    assert list(shown.values()) == [(0.8, None), (0.8, 1.2), (None, 0.2), None]
 
 
 @pytest.mark.parametrize("key", ["reward.mean", "val.accuracy", "episode_return.mean"])

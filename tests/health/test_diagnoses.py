@@ -133,27 +133,20 @@ def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
 
 
 @pytest.mark.parametrize(
-    "rate",
-    [[i * 1e-5 for i in range(1, 61)], [1e-3] * 29 + [1e-5] * 31, [1e-3] * 60],
-    ids=["warm-up", "decay", "constant"],
+    ("key", "values", "is_cause"),
+    [
+        ("lr.actor", [i * 1e-5 for i in range(1, 61)], False),
+        ("lr.actor", [1e-3] * 29 + [1e-5] * 31, False),
+        ("lr.actor", [1e-3] * 60, False),
+        ("kl.coef", [0.1] * 35 + [0.4] * 25, False),
+        ("hyper.entropy_coef", [0.01 * (30 - i) for i in range(30)] + [0.0] * 30, False),
+        ("hyper.entropy_coef", [0.6] * 28 + [0.0] * 32, True),
+    ],
+    ids=["warm-up", "decay", "constant", "behind the symptom", "ends at 0", "is cut to 0"],
 )
-def test_a_usual_schedule_is_no_cause(rate: list[float]) -> None:
+def test_a_usual_schedule_is_no_cause(key: str, values: list[float], is_cause: bool) -> None:
     found = [finding("kl_blowup", 30, "kl.old_new")]
-    assert diagnosed_of(found, {"lr.actor": rate}).cause is None
-
-
-def test_a_schedule_that_ends_at_0_is_no_cause() -> None:
-    found = [finding("reward_drop", 60, "reward.mean")]
-    ends = [0.01 * (60 - i) for i in range(1, 61)]
-    assert diagnosed_of(found, {"hyper.entropy_coef": ends}).cause is None
-    cut = [0.6] * 58 + [0.0] * 2
-    assert diagnosed_of(found, {"hyper.entropy_coef": cut}).cause is not None
-
-
-def test_a_setting_that_follows_the_symptom_is_no_cause() -> None:
-    found = [finding("kl_blowup", 30, "kl.old_new")]
-    coefficient = [0.1] * 35 + [0.4] * 25
-    assert diagnosed_of(found, {"kl.coef": coefficient}).cause is None
+    assert (diagnosed_of(found, {key: values}).cause is not None) is is_cause
 
 
 def test_a_factor_says_nothing_across_zero() -> None:

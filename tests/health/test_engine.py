@@ -88,7 +88,7 @@ class TestLife:
         assert finding.evidence.threshold == 0.2
         assert (finding.since_step, finding.certain_step) == (31, 31)  # an event, far beyond
         assert finding.evidence.step_first == finding.evidence.step_last == 33
-        assert finding.limit == 0.2
+        assert finding.evidence.row["limit"] == 0.2
         assert finding.metric == "kl.old_new"
         assert finding.tag == "kl.old_new"
         assert "0.01 → 5.6" in sentences.summary(finding)
@@ -140,9 +140,9 @@ class TestNan:
         report = judge(only("clipfrac_high"), clipfrac__policy="0.5x5 nanx3 0.5x5")
         assert sole(report).since_step == 1
 
-    def test_all_nan_is_no_reason_to_break(self) -> None:
+    def test_what_was_never_a_number_is_told(self) -> None:
         report = judge(**{k.replace(".", "__"): "nanx30" for k in ("entropy", "kl.old_new")})
-        assert report.findings == ()
+        assert [(f.title, f.level) for f in report.findings] == [("never a number", Level.WATCH)]
 
 
 class TestBadges:
@@ -198,7 +198,7 @@ class TestSkipped:
         assert report.judged == ("clipfrac_high",)
         (skipped,) = report.skipped
         assert skipped.rule == "entropy_collapse"
-        assert skipped.missing == ("entropy",)
+        assert skipped.missing == ("entropy", "entropy.seq_nll")
 
     def test_rows_without_a_number_are_a_reason(self) -> None:
         report = judge(only("critic_failing"), explained_variance="nanx6")

@@ -23,7 +23,8 @@ from tests.health.drawn import Logged, logged
 RULES = load_rules()
 HARM = {r.id: r.harm for r in RULES}
 #: A failure of each kind, beside which the outcome decides.
-BROKEN = {"kl.old_new": "0.01x60 2x60", "loss.policy": "1x100 nanx20", "time.step": "1x60 12x60"}
+BROKEN = {"kl.old_new": "0.01x60 2x60", "loss.policy": "1x100 nanx20", "time.step": "1x60 12x60",
+          "grad_norm.actor": "1~0.1x60 900x60", "explained_variance": "-0.8~0.1x120"}  # fmt: skip
 RISES, FALLS, FLAT = "0..9x120", "0..9x60 9..1x60", "5~1x120"
 
 
@@ -46,35 +47,27 @@ def levels(outcome: dict[str, str], rule: str) -> tuple[Level, Level | None, Lev
     return finding.level, finding.evidence.worst, report.tags[finding.tag or ""].level
 
 
-@pytest.mark.parametrize(
-    ("outcome", "level"),
-    [
-        ({"reward.mean": RISES}, Level.WATCH),
-        ({"episode_return.mean": RISES}, Level.WATCH),
-        ({"reward.mean": FALLS}, Level.BAD),
-        ({"reward.mean": "9..0x120"}, Level.BAD),
-        ({"reward.mean": FLAT}, Level.BAD),
-        ({"reward.mean": "0 9"}, Level.BAD),
-        ({"reward.mean": "nanx120"}, Level.BAD),
-        ({"entropy": "3..2.5x120"}, Level.BAD),
-        ({}, Level.BAD),
-    ],
-    ids=[
-        "rises", "another measure", "fell", "falls from the start", "stands still",
-        "two rows", "no number", "no measure of success", "nothing known",
-    ],
-)  # fmt: skip
-def test_a_technical_sign_is_bad_unless_the_run_gets_better(
-    outcome: dict[str, str], level: Level
-) -> None:
+GETS_BETTER = [{"reward.mean": RISES}, {"episode_return.mean": RISES}]
+OTHERS = [{"reward.mean": x} for x in (FALLS, "9..0x120", FLAT, "0 9", "nanx120")]
+OTHERS += [{"entropy": "3..2.5x120"}, {}]
+
+
+@pytest.mark.parametrize("outcome", [*GETS_BETTER, *OTHERS])
+def test_a_technical_sign_is_bad_unless_the_run_gets_better(outcome: dict[str, str]) -> None:
+    level = Level.WATCH if outcome in GETS_BETTER else Level.BAD
     assert levels(outcome, "kl_blowup") == (level, level, level)
 
 
-@pytest.mark.parametrize(("rule", "kind"), [("nan", Harm.FATAL), ("throughput_drop", Harm.COST)])
+@pytest.mark.parametrize("rule", ["nan", "throughput_drop", "grad_explosion"])
 @pytest.mark.parametrize("outcome", [RISES, FALLS])
-def test_what_is_fatal_and_what_costs_time_stays(rule: str, kind: Harm, outcome: str) -> None:
-    assert HARM[rule] is kind
+def test_what_is_fatal_a_defect_or_costs_time_stays(rule: str, outcome: str) -> None:
     assert levels({"reward.mean": outcome}, rule) == (Level.BAD, Level.BAD, Level.BAD)
+
+
+@pytest.mark.parametrize("key", ["reward.mean", "success_rate", "episode_return.mean"])
+def test_a_hindrance_stays_until_the_task_is_solved(key: str) -> None:
+    level = Level.BAD if key == "reward.mean" else Level.WATCH
+    assert levels({key: "0.1..1x60 1x60"}, "critic_failing") == (level, level, level)
 
 
 @pytest.mark.parametrize(

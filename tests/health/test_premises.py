@@ -11,7 +11,7 @@ from rltui.catalogue import load_catalogue
 from rltui.health.engine import Engine
 from rltui.health.model import Diagnosis
 from rltui.health.rules import load_rules
-from rltui.health.symptoms import Symptom, symptoms
+from rltui.health.symptoms import FIRST, Symptom, symptoms
 from rltui.sources.follow.reader import Reader
 from rltui.store import Store
 from tests.places import CORPORA, DEV
@@ -20,9 +20,10 @@ from tests.places import CORPORA, DEV
 ABSENT = {
     "classic-rl": r"\b(prompts?|answers? (?:are|that|is)|tokenizer|chat template|teacher|pairs?)\b",
     "distillation": r"\bfilter (prompts|groups)\b",
-    "sft": r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
-    "preference": r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
-    "reward-model": r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
+    **dict.fromkeys(
+        ("sft", "preference", "reward-model"),
+        r"\b(reward function|environments?|explor\w+|rollouts?|entropy bonus)\b",
+    ),
 }
 #: What may be said only where something was there before.
 BACK = r"[Gg]o back|[Rr]esume (?:from|before)|[Cc]ontinue from"
@@ -67,7 +68,7 @@ def test_who_may_begin_in_the_first_row_is_not_sent_back_to_before_it(symptom: S
 def test_words_are_for_kinds_and_facts_that_there_are() -> None:
     scenarios = load_catalogue().scenarios
     kinds = scenarios.keys() | {a.lower() for s in scenarios.values() for a in s.algorithms}
-    kinds |= {s.fact for s in symptoms().values()} - {""}
+    kinds |= {FIRST, *(s.fact for s in symptoms().values())} - {""}
     for symptom in symptoms().values():
         assert {kind for w in symptom.words for kind in w.kinds} <= kinds
         assert all(symptom.worded(w.kinds) != symptom for w in symptom.words)

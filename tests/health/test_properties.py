@@ -119,18 +119,19 @@ def test_a_run_resumed_from_a_checkpoint_is_judged_as_one(rule: str, at: int, ba
     assert relogged(rule, again, ROWS + 1) == relogged(rule, ROWS, ROWS + 1)
 
 
-@settings(max_examples=30)
-@given(factor=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3), fall=st.integers(0, 60))
-def test_rewards_without_a_natural_scale_may_have_any(
-    factor: float, shift: float, fall: int
-) -> None:
-    x = parse_series(f"-30..40x60 {40 - fall}x60") + parse_series("0~2x120")
+#: Courses of a reward, and what is logged beside them.
+COURSES = ["-30..40x60 5x60", "0.1..1x60 1x60", "0.95~0.03x120", "0.1..0.9x60 0.1~0.02x60", "0x120"]
+BESIDE = {"entropy": "3.8..0.01x60 0.01x60", "reward.zero_std_frac": "0.95x120",
+          "val.accuracy": "0.3..0.5x40 0.5~0.01x80"}  # fmt: skip
 
-    def judged(values: FloatArray) -> Verdict:
-        found = judge({"episode_return.mean": values}).findings
-        return [(f.rule, f.level, f.since_step or 0) for f in found]
 
-    assert judged(x * factor + shift * factor) == judged(x)
+@pytest.mark.parametrize("course", COURSES)
+@pytest.mark.parametrize("factor", [1 / 64, 10.0, 1000.0])
+@pytest.mark.parametrize("key", ["reward.mean", "episode_return.mean", "val.reward.mean"])
+def test_the_unit_of_a_reward_changes_no_verdict(course: str, factor: float, key: str) -> None:
+    beside = {name: parse_series(text) for name, text in BESIDE.items()}
+    own, scaled = (judge({**beside, key: unit * parse_series(course)}) for unit in (1.0, factor))
+    assert [(f.rule, f.level) for f in own.findings] == [(f.rule, f.level) for f in scaled.findings]
 
 
 #: Failures that begin in the middle: what comes before may be any healthy run.

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.level import Direction, Level
+from rltui.facts.projection import Projection, project
 from rltui.health.cases import case_run
 from rltui.health.detectors.pairs import off_course
 from rltui.health.detectors.signal import Rows
 from rltui.health.model import Judgement, Limit
-from rltui.health.projection import Projection, project
 from rltui.health.reference import Alignment, Reference
 from rltui.store import RunData
 from tests.builders import a_batch, a_block, a_run, steps

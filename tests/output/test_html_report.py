@@ -111,7 +111,7 @@ def test_a_sick_run_is_told_from_its_verdict_to_its_settings() -> None:
     titles = [text.strip() for tag, text in page.texts if tag in ("h1", "h2")]
     assert titles[0] == "grpo"
     assert titles[-3:] == ["Not judged", "Settings", "Environment"]
-    assert titles.index("Overview") < titles.index("Actor") < titles.index("Timing")
+    assert titles.index("Overview") < titles.index("Critic") < titles.index("Timing")
     assert "entropy collapse, since 4" in page.said("li")
     assert "next step" in page.said("dt")
     assert "moved first" in page.said("dt")

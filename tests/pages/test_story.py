@@ -13,6 +13,7 @@ from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.sentences import listed
 from rltui.facts.story import Story, main_story, stories
 from rltui.facts.story_words import Part, action, parts
+from rltui.health.symptoms import knowledge
 from rltui.output.brief import brief_document, brief_text
 from rltui.output.brief_entry import brief_entry
 from rltui.output.json_document import check_document
@@ -77,7 +78,7 @@ def test_the_advice_about_a_likely_cause_is_the_same_everywhere(rate: float, low
     text = " ".join(
         "\n".join(plain(x) for x in explain_tag(run, "actor/ppo_kl", VIEW, 300)).split()
     )
-    advice = "Lower the learning rate or lengthen its warm-up, and resume before the first symptom."
+    advice = knowledge().too_high.format(setting="learning rate")
     assert (next_step(run) == advice) is lower
     assert next_step(run) in text
     assert f"next step: {next_step(run)}" in check_text(session)
@@ -178,7 +179,7 @@ def overview(width: int, height: int) -> list[str]:
 @pytest.mark.parametrize("height", range(26, 47))
 def test_the_step_has_its_line_beside_what_moved_first(height: int) -> None:
     text = "\n".join(overview(160, height))
-    assert ("One step" in text and "What moved first" in text) or height < 34
+    assert ("One step" in text and "What moved first" in text) or height < 35
     assert "One step" in text or "What moved first" in text
 
 

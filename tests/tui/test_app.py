@@ -247,7 +247,7 @@ asyncio.run(show())
 _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
-    "rltui.health.projection", "rltui.health.detectors.registry",
+    "rltui.facts.projection", "rltui.health.detectors.registry",
     "rltui.tui.overlay", "rltui.pages.metric.lines", "rltui.output.text_report",
     "rltui.sources.side_files.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",

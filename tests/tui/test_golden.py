@@ -154,6 +154,6 @@ async def test_the_cause_or_the_worst_stands_first_two_seconds_after_the_onset(
             if step >= onset + 2:
                 assert hand.lines[2][3:].startswith(first), step
                 assert any("next step" in x for x in hand.lines[:8])
-            assert hand.cursor == "critic/score/mean"
+            assert hand.cursor == "val-core/openai/gsm8k/acc/mean@4"
         assert hand.lines[2].startswith(" ✖"), "the run no longer gets better"
         assert ticks > 50, "rows with ticks were read"

@@ -215,7 +215,7 @@ def nice_ceil(x: float) -> float:
     return next(m * power for m in _NICE if m * power >= x * (1 - 1e-9) or m == 10.0)
 
 
-def x_ticks(first: float, last: float, cells: int, kind: str = "step") -> list[tuple[float, str]]:
+def x_ticks(first: float, last: float, cells: int, kind: str) -> list[tuple[float, str]]:
     """Round places on the x axis with their labels, about one in 13 cells.
 
     ``kind``: step (whole numbers), time (seconds since the start), clock (epoch seconds),

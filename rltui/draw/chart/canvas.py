@@ -155,14 +155,6 @@ def checkerboard(raster: BoolArray) -> BoolArray:
     return toned
 
 
-def sparse(raster: BoolArray) -> BoolArray:
-    """The raster with three of four dots removed: a fainter tone than :func:`checkerboard`."""
-    height, width = raster.shape
-    places = np.arange(height)[:, None] + 2 * np.arange(width)
-    toned: BoolArray = raster & (places % 4 == 0)
-    return toned
-
-
 def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
     """(H, W) code points of the cells of a raster; blank where no dot is set.
 
@@ -183,7 +175,7 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
     return braille
 
 
-def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool = False) -> Line:
+def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool) -> Line:
     """``line``, whose characters are all one cell wide, with ``text`` at ``column``; with
     ``blank_only`` unchanged where there is a character already."""
     out: Line = []
@@ -316,7 +308,8 @@ def paint_tone(
     """The dots ``low`` to ``high`` (2 * width,) as a tone; ``faint`` makes it sparser."""
     raster = plot.fill(low, high)
     if faint:
-        raster = sparse(raster)
+        height, width = raster.shape
+        raster = raster & ((np.arange(height)[:, None] + 2 * np.arange(width)) % 4 == 0)
     elif not plot.glyphs.ascii:
         raster = checkerboard(raster)
     plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), look)
@@ -330,7 +323,7 @@ def paint_band(
     paint_tone(plot, np.fmin(bottom, top), np.fmax(bottom, top), look, faint=faint)
 
 
-def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:
+def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str) -> BoolArray:
     """Paint a line over every cell that it touches. Returns these cells (height, width)."""
     codes = encode(raster, plot.glyphs.marker, char=char)
     touched: BoolArray = codes != BLANK

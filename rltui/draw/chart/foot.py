@@ -126,10 +126,9 @@ def foot_lines(chart: Chart, span: PlotSpan, glyphs: GlyphSet, rows: int) -> Blo
             lines[at] = noted
             break
 
-    return [*lines, _marks_line(chart, marks, span, glyphs)] if marked else lines
+    if not marked:
+        return lines
 
-
-def _marks_line(chart: Chart, marks: Sequence[ChartMark], span: PlotSpan, glyphs: GlyphSet) -> Line:
     parts: list[_Part] = []
     rank = {letter: n for n, letter in enumerate("NRlsvc")}
     for mark in sorted(marks, key=lambda m: rank.get(m.letter, len(rank))):
@@ -139,7 +138,8 @@ def _marks_line(chart: Chart, marks: Sequence[ChartMark], span: PlotSpan, glyphs
     name = glyphs.text(safe(chart.marks_title))
     if chart.bar_names and cell_width(name) < min(column for column, _, _ in parts):
         parts.append((0, name, MUTED))  # the letters say more than part of a word
-    return texts_at(span.width, parts)
+
+    return [*lines, texts_at(span.width, parts)]
 
 
 def wanted_rows(chart: Chart, span: PlotSpan) -> int:

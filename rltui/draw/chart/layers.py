@@ -30,7 +30,7 @@ from rltui.draw.chart.canvas import (
     path_raster,
     safe,
 )
-from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
+from rltui.draw.chart.chart_model import Chart, Continuation, Curve
 from rltui.draw.chart.trace import gap_cells, smooth
 from rltui.draw.chart.y_range import Shown, in_order
 from rltui.draw.line import (
@@ -165,7 +165,20 @@ def draw_curves(plot: Plot, shown: Shown, weight: float, *, outlined: bool) -> N
     look = style(curve.token if curve.known else Token.MUTED)
     cells = _paint_upper(plot, shown, weight, look, curve.sign or "*")
 
-    _draw_signs(plot, [(cells, look, curve.sign), *reversed(drawn)])
+    # signs stand on each line, the top one first, at places of its own: lines differ without
+    # colours
+    lines = [(cells, look, curve.sign), *reversed(drawn)]
+    width = plot.canvas.width
+    count = max(1, width // _SIGN_EACH)
+    for n, (cells, look, sign) in enumerate(lines):
+        filled = np.flatnonzero(cells.any(axis=0))
+        if not sign or not len(filled):
+            continue
+        wanted = (np.arange(count) + (n + 0.5) / len(lines)) * width / count
+        at = np.minimum(np.searchsorted(filled, wanted), len(filled) - 1)
+        for column in set(filled[at].tolist()):
+            rows = np.flatnonzero(cells[:, column])
+            plot.canvas.put(int(rows[len(rows) // 2]), column, sign, style(look.fg, bold=True))
 
 
 def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str) -> BoolArray:
@@ -186,22 +199,6 @@ def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str
             where = encode(own, plot.glyphs.marker) != BLANK
             plot.canvas.paint(codes, LEVEL_LOOK[level], where)
     return cells
-
-
-def _draw_signs(plot: Plot, lines: Sequence[tuple[BoolArray, Style, str]]) -> None:
-    """Draw the sign of each line (cells, look, sign; the top one first) on it, at places of its
-    own, so that lines differ without colours."""
-    width = plot.canvas.width
-    count = max(1, width // _SIGN_EACH)
-    for n, (cells, look, sign) in enumerate(lines):
-        filled = np.flatnonzero(cells.any(axis=0))
-        if not sign or not len(filled):
-            continue
-        wanted = (np.arange(count) + (n + 0.5) / len(lines)) * width / count
-        at = np.minimum(np.searchsorted(filled, wanted), len(filled) - 1)
-        for column in set(filled[at].tolist()):
-            rows = np.flatnonzero(cells[:, column])
-            plot.canvas.put(int(rows[len(rows) // 2]), column, sign, style(look.fg, bold=True))
 
 
 def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
@@ -276,7 +273,14 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         text = f" {glyphs.text(note)}"
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
-        row, arrow = _text_row(plot, limit)
+        value, scale, arrow = float(limit.value), plot.scale, ""
+        row = plot.row(value)
+        # what has no place on a log axis has none at its edges either
+        has_place = np.isfinite(value) and not (scale.log and value <= 0)
+        if row is None and limit.sought and has_place:
+            is_above = value > (10.0**scale.low if scale.log else scale.low)
+            row = 0 if is_above else canvas.height - 1
+            arrow = f"{glyphs.above if is_above else glyphs.below} "
         text = f" {arrow}{glyphs.text(safe(limit.text))}"
         width = cell_width(text)
         if row is None or not limit.text or width + 1 > canvas.width:
@@ -289,18 +293,6 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
                 canvas.text(row, begin, text + " " * gap, style(limit.token))
                 canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
                 break
-
-
-def _text_row(plot: Plot, limit: Limit) -> tuple[int | None, str]:
-    """Row of the text of a limit, None for no place, and the arrow before it."""
-    value, scale = float(limit.value), plot.scale
-    row = plot.row(value)
-    # what has no place on a log axis has none at its edges either
-    if row is not None or not limit.sought or not np.isfinite(value) or (scale.log and value <= 0):
-        return row, ""
-    if value > (10.0**scale.low if scale.log else scale.low):
-        return 0, f"{plot.glyphs.above} "
-    return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
 def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:

@@ -167,7 +167,12 @@ def y_scale(
     chart: Chart, shown: Shown, window: tuple[float, float], rows: int
 ) -> tuple[Scale, str]:
     """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
-    parts = _in_range(shown)
+    # minimum and maximum of the family are no lines of it: from 0 to 1 at every step they would
+    # flatten the line between them
+    every = [shown.line, shown.under, shown.old, *(shown.envelope or ())]
+    for other in shown.overlays:
+        every += [other.line, other.low, other.high]
+    parts = [c for c in every if c is not None and c.inside.any()]
     if not parts:
         return Scale(0.0, 1.0, rows) if chart.ends else linear_scale(0.0, 1.0, rows), ""
 
@@ -188,15 +193,6 @@ def y_scale(
     return (end_scale if chart.ends else linear_scale)(low, high, rows), note
 
 
-def _in_range(shown: Shown) -> list[DotColumns]:
-    """The lines that the y range holds. Minimum and maximum of the family are none: from 0 to 1 at
-    every step they would flatten the line between them."""
-    every = [shown.line, shown.under, shown.old, *(shown.envelope or ())]
-    for other in shown.overlays:
-        every += [other.line, other.low, other.high]
-    return [c for c in every if c is not None and c.inside.any()]
-
-
 def _around_zero(low: float, high: float) -> tuple[float, float]:
     """The range with zero included when it is near, and without a sliver beyond zero."""
     if 0 <= low < _NEAR_ZERO * high or 0 < -low < _SLIVER * high:
@@ -204,6 +200,18 @@ def _around_zero(low: float, high: float) -> tuple[float, float]:
     if 0 <= -high < -_NEAR_ZERO * low or 0 < high < -_SLIVER * low:
         return low, 0.0
     return low, high
+
+
+def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, float] | None:
+    """The 1 and 99 % quantiles of the raw values in view."""
+    begin = int(np.searchsorted(raw.x, window[0], side="left"))
+    y = raw.y[begin : int(np.searchsorted(raw.x, window[1], side="right"))]
+    values = y[np.isfinite(y)]
+    if len(values) < 3:
+        return None
+    unit = 4.0 if np.abs(values).max() > 1e300 else 1.0  # keeps differences finite
+    low, high = np.percentile(values / unit, [1, 99]) * unit
+    return (float(low), float(high)) if low < high else None
 
 
 def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
@@ -238,15 +246,3 @@ def _constant(chart: Chart, value: float, rows: int) -> Scale:
         near = [v for v in near if abs(v - value) <= abs(value) and (v > 0 or value < 0)]
         ends = [0.0, 2 * value, *near]
     return linear_scale(min(ends), max(ends), rows)
-
-
-def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, float] | None:
-    """The 1 and 99 % quantiles of the raw values in view."""
-    begin = int(np.searchsorted(raw.x, window[0], side="left"))
-    y = raw.y[begin : int(np.searchsorted(raw.x, window[1], side="right"))]
-    values = y[np.isfinite(y)]
-    if len(values) < 3:
-        return None
-    unit = 4.0 if np.abs(values).max() > 1e300 else 1.0  # keeps differences finite
-    low, high = np.percentile(values / unit, [1, 99]) * unit
-    return (float(low), float(high)) if low < high else None

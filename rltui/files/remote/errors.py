@@ -60,6 +60,15 @@ def translated(error: Exception) -> OSError:
     return StoreError(errno.EIO, said)
 
 
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, at most 8."""
+    for _ in range(8):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def shown(error: BaseException) -> str:
     """The message of an error, without secrets; one line."""
     text = " ".join(str(error).split())
@@ -76,15 +85,6 @@ def redacted(text: str) -> str:
     """A text with everything removed that looks like a secret, cleaned and cut."""
     text = clean(without_secrets(text))
     return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, at most 8."""
-    for _ in range(8):
-        if error is None:
-            return
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _is_cut_off(error: BaseException) -> bool:

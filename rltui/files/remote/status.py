@@ -97,7 +97,19 @@ def status_of(path: Path, info: Mapping[str, Any]) -> RemoteStatus:
     if info.get("type") == "directory":
         return remote_status(path, stat.S_IFDIR, version=_version_of(info))
     size = int(info.get("size") or 0)
-    return remote_status(path, stat.S_IFREG, size, _time_of(info), _version_of(info))
+    found = next((info[k] for k in _TIMES if info.get(k)), None)
+    try:
+        if isinstance(found, str):
+            found = datetime.fromisoformat(found.replace("Z", "+00:00"))
+        if isinstance(found, datetime):
+            found = (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
+        seconds = float(found or 0.0)
+    except (TypeError, ValueError, OverflowError, OSError):
+        seconds = math.nan
+    # ns since the epoch; 0 when that is unknown or absurd
+    changed = int(seconds * 1e9) if math.isfinite(seconds) and abs(seconds) < 1e11 else 0
+
+    return remote_status(path, stat.S_IFREG, size, changed, _version_of(info))
 
 
 def _version_of(info: Mapping[str, Any]) -> str:
@@ -108,20 +120,6 @@ def directory_of(path: Path, names: Iterable[str]) -> RemoteStatus:
     """The status of a directory of some names."""
     content = zlib.crc32("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))
     return remote_status(path, stat.S_IFDIR, modified_ns=content)
-
-
-def _time_of(info: Mapping[str, Any]) -> int:
-    """When a file changed, in ns since the epoch; 0 when that is unknown or absurd."""
-    found = next((info[k] for k in _TIMES if info.get(k)), None)
-    try:
-        if isinstance(found, str):
-            found = datetime.fromisoformat(found.replace("Z", "+00:00"))
-        if isinstance(found, datetime):
-            found = (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
-        seconds = float(found or 0.0)
-    except (TypeError, ValueError, OverflowError, OSError):
-        return 0
-    return int(seconds * 1e9) if math.isfinite(seconds) and abs(seconds) < 1e11 else 0
 
 
 def top_of(path: Path, known: Mapping[Path, CachedLookup]) -> Path:

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.core.block import Block
+from rltui.core.batch import blocks_in
 from rltui.formats.base import Decoder, Format, Options, Refusal, RowSearch
 from rltui.formats.line_decoder import NO_ROWS, figure_lines
 
@@ -97,8 +97,8 @@ class Console(Format):
             return False
         decoder = _decoder()
         decoded = decoder.feed(head, more=True).then(decoder.finish())
-        blocks = (item for item in decoded.items if isinstance(item, Block))
-        return len({int(step) for block in blocks for step in block.steps}) >= _PLAIN_ROWS
+        steps = {int(step) for block in blocks_in(decoded.items) for step in block.steps}
+        return len(steps) >= _PLAIN_ROWS
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Which lines have figures, and no row is among them."""

@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rltui.core.batch import NO_CLOCK
-from rltui.core.block import Block
+from rltui.core.batch import NO_CLOCK, blocks_in
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows
@@ -96,9 +95,7 @@ class ConsoleDecoder(LastLine):
     def _look(self, data: bytes, decoded: Decoded, tags: set[str], *, more: bool) -> Decoded:
         """Once, at the end of what was written when it was first read: say whether most lines
         with figures became no rows."""
-        for item in decoded.items:
-            if isinstance(item, Block):
-                tags.update(item.tags)
+        tags.update(*(block.tags for block in blocks_in(decoded.items)))
         if more or len(data) < _LEAST_LOOK or not tags:
             return decoded
         self._tags = None
@@ -151,7 +148,21 @@ class ConsoleDecoder(LastLine):
 
         raw, prefixes = text, dict[int, bytes]()
         if self._prefix is not None and not self._prefix.is_absent:
-            text = self._unprefixed(self._prefix, text, prefixes)
+            lines: list[bytes] = []
+            ranked: dict[bytes, list[bytes]] = {}
+            at = 0
+            for whole in text.split(b"\n")[:-1]:
+                rank, size = self._prefix.split(whole)
+                line = whole[size:] + b"\n"
+                if rank:
+                    ranked.setdefault(rank, []).append(line)
+                    continue
+                if size:
+                    prefixes[at] = whole[:size]
+                lines.append(line)
+                at += len(line)
+            self._ranks.feed(ranked)
+            text = b"".join(lines) if prefixes or ranked else text
         self._dump.feed(text)
         last = self._dispatch.read(text, prefixes, self._offset - len(text))
 
@@ -173,26 +184,6 @@ class ConsoleDecoder(LastLine):
             if newest is not None and total > 0 and done <= 2 * newest and newest <= 2 * done:
                 self._rows.total = total
                 return
-
-    def _unprefixed(self, prefix: LinePrefix, text: bytes, prefixes: dict[int, bytes]) -> bytes:
-        """The lines without what collectors put in front, which is added to ``prefixes``; those of
-        ranks go to their decoders."""
-        lines: list[bytes] = []
-        ranked: dict[bytes, list[bytes]] = {}
-        at = 0
-        for whole in text.split(b"\n")[:-1]:
-            rank, size = prefix.split(whole)
-            line = whole[size:] + b"\n"
-            if rank:
-                ranked.setdefault(rank, []).append(line)
-                continue
-            if size:
-                prefixes[at] = whole[:size]
-            lines.append(line)
-            at += len(line)
-
-        self._ranks.feed(ranked)
-        return b"".join(lines) if prefixes or ranked else text
 
 
 class _Ranks:

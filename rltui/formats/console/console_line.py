@@ -195,6 +195,38 @@ def whole(text: bytes) -> int | None:
     return int(value) if text.isdigit() or text[-1:] in _SCALES else None
 
 
+_PRINTED = rb"(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
+#: What may stand behind a pair among other text.
+_PAIR_END = rb"\.?(?=$|[\s,;|)\]}])"
+#: Pairs anywhere in a text: with a sign between name and number, and with blanks.
+SIGNED = re.compile(
+    rb"(?<![\w=/])([A-Za-z_\x80-\xff][\w/.@%()#\x80-\xff-]{0,60}"
+    rb"(?: [A-Za-z_(][\w/.@%()#-]{0,60}){0,4}?)\s?[:=]\s{0,20}" + _PRINTED + _PAIR_END
+)
+_BLANKS = re.compile(
+    rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
+    + _PRINTED
+    + _PAIR_END
+)
+#: A field between bars, whose name may have any number of words; a mark may stand behind it.
+_BARRED = re.compile(
+    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)(?:\s*[:=]\s*|\s+)" + _PRINTED + rb"[\s!*\x80-\xff]*(?=\||$)"
+)
+
+
+def printed_pairs(text: bytes) -> list[re.Match[bytes]]:
+    """Pairs of a text that may have anything besides, with name, number and total as groups: the
+    fields between two bars or more, where all are pairs, with those before the first; those with a
+    colon or ``=``; or else those with blanks."""
+    if text.count(b"|") > 1:
+        head, *parts = text.split(b"|")
+        count = sum(map(bool, map(bytes.strip, parts)))
+        fields = list(_BARRED.finditer(text)) if count > 1 else []
+        if fields and len(fields) == count:
+            return [*SIGNED.finditer(head), *fields]
+    return list(SIGNED.finditer(text)) or list(_BLANKS.finditer(text))
+
+
 _CLOCK = rb"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"
 _LEVEL = rb"(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|SUCCESS|FATAL|TRACE)"
 _COLOUR = rb"(?:\x1b\[[\d;]*m)*"

@@ -145,7 +145,16 @@ class DescribedDialect(Dialect):
 
         own = known.own
         if known.kind == "beside":
-            return self._add_beside(self._values(known, found, text), text)
+            # the store places it by its time, or else behind the row of the training before it
+            pairs, beside = self._values(known, found, text), self._beside
+            moment = self._stamps.moment(self.rows.clock.prefix + text)
+            self._wall = self._wall if moment is None else moment[1]
+            newest = -1 if self.rows.newest is None else self.rows.newest
+            beside.add(Row(newest, *pairs, self._wall))
+            if self._first:
+                self._first, local = False, moment is not None and moment[0] > 0
+                beside.lanes = beside.lanes.joined(self._lanes._replace(local=local))
+            return bool(pairs[0])
         if known.kind == "row" and own.steps == _OWN_STEP:
             pairs = self._values(known, found, text)
             return self._add(int(found["step"]), pairs, self.rows.clock.stamp())
@@ -232,17 +241,6 @@ class DescribedDialect(Dialect):
             return False
 
         return self._add(step, pairs, wall)
-
-    def _add_beside(self, pairs: Pairs, text: bytes) -> bool:
-        """Add a row of an engine, which the store places by its time, or else behind the row of the
-        training before it."""
-        beside, moment = self._beside, self._stamps.moment(self.rows.clock.prefix + text)
-        self._wall = self._wall if moment is None else moment[1]
-        beside.add(Row(-1 if self.rows.newest is None else self.rows.newest, *pairs, self._wall))
-        if self._first:
-            self._first, local = False, moment is not None and moment[0] > 0
-            beside.lanes = beside.lanes.joined(self._lanes._replace(local=local))
-        return bool(pairs[0])
 
     def _add(self, step: int, pairs: Pairs, wall: float) -> bool:
         """Add a row, and before the first one those that wait for a step."""

@@ -18,8 +18,10 @@ from rltui.formats.console.console_line import (
     QUANTITY,
     RULE_ENDS,
     RULES,
+    SIGNED,
     is_rule,
     plain,
+    printed_pairs,
     quantity,
     simplified,
 )
@@ -58,23 +60,6 @@ _QUICK_BARE = re.compile(
     rb"\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
 )
 _QUICK_BEHIND = re.compile(rb"\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])")
-_UNIT = rb"(?:[a-zA-Z%][a-zA-Z%/]{0,11})?"
-_PAIR = re.compile(
-    rb"(?<![\w=/])([A-Za-z_][\w/.@%()\x80-\xff-]{0,60}(?: [A-Za-z_(][\w/.@%()-]{0,60}){0,3}?)"
-    rb"\s?[:=]\s{0,12}(" + QUANTITY + rb")" + _UNIT + rb"\.?(?=$|[\s,;|)\]}])"
-)
-_SPACED = re.compile(
-    rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
-    rb"(" + QUANTITY + rb")" + _UNIT + rb"\.?(?=$|[\s,;|)\]}])"
-)
-#: A field between bars, whose name may have any number of words.
-_BARRED = re.compile(
-    rb"\|\s*([A-Za-z_][^|:=]{0,80}?)(?:\s*[:=]\s*|\s+)("
-    + QUANTITY
-    + rb")"
-    + _UNIT
-    + rb"[\s!*\x80-\xff]*(?=\||$)"  # a mark may stand behind it
-)
 #: The times of a progress bar, whose counters are those of another dialect.
 _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 _NUMBER = re.compile(rb"\d{1,15}")
@@ -258,17 +243,17 @@ class Generic(Dialect):
 
     def _new_form(self, text: bytes) -> tuple[Names, list[float]]:
         """Names and values of a line of a new form."""
-        pairs = _pairs(text)
-        names = tuple(name for name, _, _ in pairs)
+        pairs = printed_pairs(text)
+        names = tuple(pair[1] for pair in pairs)
         if not any(map(is_metric, names)) or are_settings(names):
             return (), []
         if names in self._seen and len(set(names)) == len(names):
-            pattern = _pattern(text, [span for _, _, span in pairs])
+            pattern = _pattern(text, [pair.span(2) for pair in pairs])
             self._patterns = [(pattern, names), *self._patterns[: _MAX_PATTERNS - 1]]
         elif len(self._seen) < _MAX_SEEN:
             self._seen.add(names)
 
-        return names, [value for _, value, _ in pairs]
+        return names, [quantity(pair[2]) for pair in pairs]
 
     def _row(self, names: Names, values: list[float], position: Position) -> bool:
         for at in _fine_names(names) if position.rank != FINE and len(names) > 1 else ():
@@ -301,7 +286,7 @@ class Generic(Dialect):
         step = self._counter.finer_than(rank)
         step = self._headings.finer_than(rank) if step is None else step
         step = self._headings.step_of(position)[0] if step is None else step
-        inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
+        inner = not extras.names and SIGNED.fullmatch(unprefixed(text)) is not None
         self._give(self._block.heading(shape, step, extras._replace(step=step), inner=inner))
 
     def _give(self, found: list[Row]) -> None:
@@ -358,24 +343,6 @@ def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
     row = Row(0, names, [other.value for other in found])
 
     return Position(counter[1], pair.whole or 0, pair.total), row, sure and not are_settings(names)
-
-
-def _between_bars(text: bytes) -> list[re.Match[bytes]]:
-    """The fields between two bars or more, and those before the first; none unless all are."""
-    head, *parts = text.split(b"|")
-    count = sum(map(bool, map(bytes.strip, parts)))
-    fields = list(_BARRED.finditer(text)) if count > 1 else []
-    if not fields or len(fields) != count:
-        return []
-    return [*_PAIR.finditer(head), *fields]
-
-
-def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
-    """Names, values and the spans of the values."""
-    if fields := _between_bars(text):
-        return [(found[1], quantity(found[2]), found.span(2)) for found in fields]
-    pairs = [(f[1], quantity(f[2]), f.span(2)) for f in _PAIR.finditer(text)]
-    return pairs or [(f[1], quantity(f[2]), f.span(2)) for f in _SPACED.finditer(text)]
 
 
 def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:

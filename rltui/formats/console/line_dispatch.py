@@ -140,7 +140,17 @@ class LineDispatch:
         """Where the lines with markers begin, each with a bit for each dialect that has one in it;
         and where those begin in which dialects behind that of the leader were not sought."""
         markers = _markers(known)
-        lines, gaps = _led_lines(text, *self._leader) if self._leader is not None else ([], [])
+        lines: list[Line] = []
+        gaps: list[Line] = []
+        if self._leader is not None:
+            dialect, marker = self._leader
+            source, at = text if marker in dialect.markers else text.lower(), 0
+            first = source.find(marker)
+            lines = (_lines(source, marker, first, len(text)) if first >= 0 else None) or []
+            for begin, end in [*lines, (len(text), 0)]:
+                if begin > at:
+                    gaps.append((at, begin))
+                at = end + 1
         if self._leader is None or 2 * sum(end - begin for begin, end in gaps) > len(text):
             self._leader = None
             return _marks(text, markers), ()
@@ -256,21 +266,6 @@ def _in_order(marks: Mapping[int, int]) -> list[Marked]:
 
 def _markers(dialects: Sequence[Dialect]) -> Markers:
     return tuple([(one.markers, one.words) for one in dialects])
-
-
-def _led_lines(text: bytes, dialect: Dialect, marker: bytes) -> tuple[list[Line], list[Line]]:
-    """The lines with a marker, and where those between begin and end."""
-    source = text if marker in dialect.markers else text.lower()
-    first, at, gaps = source.find(marker), 0, []
-    lines = (_lines(source, marker, first, len(text)) if first >= 0 else None) or []
-    for begin, end in lines:
-        if begin > at:
-            gaps.append((at, begin))
-        at = end + 1
-    if at < len(text):
-        gaps.append((at, len(text)))
-
-    return lines, gaps
 
 
 def _marks(text: bytes, markers: Markers) -> dict[int, int]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rltui.core.record import state
-from rltui.formats.console.console_line import NUMBER, QUANTITY, quantity
+from rltui.formats.console.console_line import NUMBER, QUANTITY, SIGNED, quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
@@ -40,11 +40,6 @@ _AFTER = rb"(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
 _FIELD = re.compile(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
     rb"(" + QUANTITY + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
-)
-#: Pairs with one blank between them.
-_LOOSE = re.compile(
-    rb"([A-Za-z_\x80-\xff][\w./@%()#\x80-\xff-]{0,60}(?: [A-Za-z_(][\w./@%()#-]{0,40}){0,4}?)"
-    rb"\s?[:=]\s{0,20}(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%]{1,4})?(?=\s|$)"
 )
 #: ``Evaluation over 10 episodes: mean 3.2, std 0.5``.
 _EVALUATION = re.compile(
@@ -207,8 +202,14 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
         quick = _QUICK.search(field)
         found = _FIELD.fullmatch(field) if quick else None
         if found is None:
-            empty = not field or (not quick and _TEXT.fullmatch(field) is not None)
-            line.clean = (empty or (quick is not None and _add_several(field, line))) and line.clean
+            end, rest = 0, b""
+            for several in SIGNED.finditer(field) if quick else ():
+                line.add(several[1], several[2], several[3])
+                rest += field[end : several.start()]
+                end = several.end()
+            rest = (rest + field[end:]).strip()
+            only_pairs = not rest if end else not field or _TEXT.fullmatch(field) is not None
+            line.clean = only_pairs and line.clean
             if alone and not line.clean:
                 return None
             continue
@@ -217,18 +218,6 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
         line.add(label + found[2].strip(), found[3], found[4])
 
     return line or None
-
-
-def _add_several(field: bytes, line: PairLine) -> bool:
-    """Add the pairs of a field that is not one pair; returns whether it has only pairs."""
-    end, gaps = 0, b""
-    for found in _LOOSE.finditer(field):
-        line.add(found[1], found[2], found[3])
-        gaps += field[end : found.start()]
-        end = found.end()
-    rest = (gaps + field[end:]).strip()
-
-    return not rest if end else _TEXT.fullmatch(field) is not None
 
 
 def worded(text: bytes) -> PairLine | None:
@@ -343,6 +332,11 @@ def position_of(text: bytes, none: Collection[bytes] = ()) -> Position | None:
     return Position(_ORDER[behind[2][:4]], step, begin=behind.start(), end=behind.end())
 
 
+def _within_epoch(several: Sequence[tuple[int, re.Match[bytes]]]) -> dict[bytes, int]:
+    whole = ((found[1], found[2]) for rank, found in several if rank < EPOCH)
+    return {word: int(text) for word, text in whole if text.isdigit()}
+
+
 def _finest(
     several: Sequence[tuple[int, re.Match[bytes]]], none: Collection[bytes]
 ) -> Position | None:
@@ -383,11 +377,6 @@ def bare_position(text: bytes) -> Position | None:
     place = found.start(), found.end()
 
     return Position(STEP, int(step), int(total) if total else None, None, None, *place)
-
-
-def _within_epoch(several: Sequence[tuple[int, re.Match[bytes]]]) -> dict[bytes, int]:
-    whole = ((found[1], found[2]) for rank, found in several if rank < EPOCH)
-    return {word: int(text) for word, text in whole if text.isdigit()}
 
 
 def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:

@@ -6,7 +6,7 @@ The signs are in ``data/log_signs/phases.yaml``. Each is only tried on lines wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
@@ -129,7 +129,10 @@ class PhaseSearch:
             return
         if before != self._name or before in ended:
             self._line = line
-        self.phase = self._phase(newest.groupdict())
+        clock, parts = _CLOCK.search(self._line.encode()), newest.groupdict()
+        done, total = (int(n) if n else None for n in map(parts.get, ("done", "total")))
+        name, began = clean(self._name).strip(), clock[1].decode() if clock else ""
+        self.phase = Phase(name, began, done, total, self._took.get(self._name))
 
     def _ended(self, text: bytes, marked: Sequence[Marked]) -> dict[str, int]:
         """Where the phases that end last did so."""
@@ -141,18 +144,6 @@ class PhaseSearch:
                 self._took[name], ended[name] = float(found["took"]), begin
 
         return ended
-
-    def _phase(self, parts: Mapping[str, str | None]) -> Phase:
-        """The newest phase, as far as it has come."""
-        clock = _CLOCK.search(self._line.encode())
-        done, total = (int(parts.get(part) or -1) for part in ("done", "total"))
-        return Phase(
-            clean(self._name).strip(),
-            clock[1].decode() if clock else "",
-            done if done >= 0 else None,
-            total if total >= 0 else None,
-            self._took.get(self._name),
-        )
 
 
 def _times(lines: Iterable[bytes]) -> list[int]:

@@ -9,11 +9,12 @@ A row is a redraw with new values: a bar is also redrawn with the old ones.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import lru_cache
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
-from rltui.formats.console.console_line import NUMBER, plain, quantity
+from rltui.formats.console.console_line import NUMBER, plain, printed_pairs, quantity, simplified
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.words import STEP
 
@@ -24,10 +25,6 @@ _BAR = re.compile(
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
 )
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
-_PAIR = re.compile(
-    rb"([A-Za-z_\x80-\xff][\w ./@%()-]{0,60}?)(?:\s?[=:]\s{0,4}(?:tensor\()?|\s(?=-?\d*\.\d))"
-    rb"(" + NUMBER + rb")([kM]?)(?![\w.])"
-)
 _STEPS = re.compile(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")
 _TEST = re.compile(
     rb"Epoch #(\d{1,9}): test_reward: (" + NUMBER + rb")(?: ?\xc2\xb1 ?(" + NUMBER + rb"))?"
@@ -39,13 +36,6 @@ _EVAL = b"eval/"
 _EVALUATION = re.compile(rb"(?i)\s*(?:val|eval|test|sanity)")
 _WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
 _MAX_BARS = 32
-_SCALE = {b"": 1.0, b"k": 1e3, b"M": 1e6}
-
-
-class _Value(NamedTuple):
-    name: bytes
-    text: bytes
-    value: float
 
 
 @dataclass(slots=True)
@@ -114,23 +104,25 @@ class ProgressBar(Dialect):
         epoch = int(epochs[1]) if epochs else None
         if epochs:
             about = about[: epochs.start()] + about[epochs.end() :]
-        pairs = _values(about) + _values(found[4] or b"")
-        bar = self._bar_of(about, pairs) if pairs else None
+        words, names, texts = _described(about.rstrip(b": "), found[4] or b"")
+        bar = self._bar_of(words, names) if names else None
         if bar is None:
             return False
         step = bar.step(epoch, done, total)
-        texts = [pair.text for pair in pairs]
         if texts == bar.texts:
             return False
         bar.texts = texts
-        counter = _counter(pairs) if bar.prefix != _EVAL else None
+
+        values = list(map(quantity, texts))
+        counter = _counter(names, values) if bar.prefix != _EVAL else None
         if counter is not None:
-            step, total = int(counter.value), None
-            pairs = [pair for pair in pairs if pair is not counter]
-        if not any(is_metric(pair.name) for pair in pairs):
+            step, total = int(values.pop(counter)), None
+            names = names[:counter] + names[counter + 1 :]
+        if not any(map(is_metric, names)):
             return False
-        names = tuple(bar.prefix + pair.name for pair in pairs)
-        row = Row(step, names, [pair.value for pair in pairs], self.rows.clock.stamp())
+        if bar.prefix:
+            names = tuple(bar.prefix + name for name in names)
+        row = Row(step, names, values, self.rows.clock.stamp())
         if bar.prefix == _EVAL:
             return self._give(row.at(self._newest))
         if counter is None and not step and not total and epoch is not None:
@@ -152,19 +144,18 @@ class ProgressBar(Dialect):
             self.rows.total = 0
         return None
 
-    def _bar_of(self, about: bytes, pairs: list[_Value]) -> _Bar | None:
+    def _bar_of(self, words: bytes, names: tuple[bytes, ...]) -> _Bar | None:
         """The state of the bars with this description."""
-        words = _WORDS.sub(b" ", _PAIR.sub(b"", about)).strip()
         bar = self._bars.get(words)
         if bar is None:
             if len(self._bars) >= _MAX_BARS:
                 return None
-            shared = any(self._owners.get(pair.name, words) != words for pair in pairs)
+            shared = any(self._owners.get(name, words) != words for name in names)
             prefix = _EVAL if _EVALUATION.match(words) else words + b"/" if shared else b""
             bar = self._bars[words] = _Bar(prefix)
         if not bar.prefix:
-            for pair in pairs:
-                self._owners.setdefault(pair.name, words)
+            for name in names:
+                self._owners.setdefault(name, words)
 
         return bar
 
@@ -208,23 +199,31 @@ class ProgressBar(Dialect):
         return self._give(Row(step, tuple(known), list(known.values())))
 
 
-def _values(text: bytes) -> list[_Value]:
-    """The pairs of a description or postfix."""
-    return [
-        _Value(name.strip(), number + scale, float(number) * _SCALE[scale])
-        for name, number, scale in _PAIR.findall(text)
-        if name != b"v_num"
-    ]
+def _described(about: bytes, postfix: bytes) -> tuple[bytes, tuple[bytes, ...], list[bytes]]:
+    """Words of a description, and names and values in it and in a postfix."""
+    words = simplified(about) if about else about
+    pairs = printed_pairs(words) if words else []
+    for pair in reversed(pairs):
+        words = words[: pair.start()] + words[pair.end() :]
+    words = _WORDS.sub(b" ", words).strip() if words else words
+    pairs += printed_pairs(simplified(postfix))
+    # the number that Lightning gives to a run
+    pairs = [pair for pair in pairs if pair[1] != b"v_num"]
+
+    return words, tuple([pair[1] for pair in pairs]), [pair[2] for pair in pairs]
 
 
-def _counter(pairs: list[_Value]) -> _Value | None:
-    """The finest counter of steps among the values."""
-    ranked = [
-        (rank, at)
-        for at, pair in enumerate(pairs)
-        if (rank := rank_of_counter(pair.name)) is not None
-        and rank <= STEP
-        and pair.value.is_integer()
-        and 0 <= pair.value < 1e15
-    ]
-    return pairs[min(ranked)[1]] if ranked else None
+def _counter(names: tuple[bytes, ...], values: Sequence[float]) -> int | None:
+    """Position of the finest counter of steps."""
+    for at in _counters(names):
+        if values[at].is_integer() and 0 <= values[at] < 1e15:
+            return at
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _counters(names: tuple[bytes, ...]) -> list[int]:
+    """Positions of the names that counters of steps have, the finest first."""
+    ranks = [(rank_of_counter(name), at) for at, name in enumerate(names)]
+    known = sorted((rank, at) for rank, at in ranks if rank is not None and rank <= STEP)
+    return [at for _, at in known]

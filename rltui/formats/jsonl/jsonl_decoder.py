@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from rltui.core.batch import Lanes
-from rltui.core.block import Block
+from rltui.core.batch import Lanes, blocks_in
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
@@ -71,11 +70,16 @@ class JsonLinesDecoder(LastLine):
             self._cut(data)
         if not more:
             self._try_tail()
-            self._say_lost()
+            # whenever they have doubled and are a noticeable share
+            records = self._before + self._records
+            if self._lost >= max(self._worth_a_word, _NOTICED * records):
+                self._worth_a_word = 2 * self._lost
+                lost = f"{self._lost} of {records} rows so far have figures and no step"
+                self._notes.add(self._first_lost, f"{lost}, which others have: they are left out")
         self._rows.flush()
         self._beside.flush()
         beside = self._beside.sink.take()
-        tags = frozenset(t for block in beside if isinstance(block, Block) for t in block.tags)
+        tags = frozenset(t for block in blocks_in(beside) for t in block.tags)
         hparams, self._hparams = self._hparams, {}
         done = self._done and not more
         self._done = self._done and more
@@ -247,14 +251,6 @@ class JsonLinesDecoder(LastLine):
             if are_figures(jsonl_row.figures_of(row)):
                 self._first_lost = offset if not self._lost else self._first_lost
                 self._lost += 1
-
-    def _say_lost(self) -> None:
-        """Say how many rows were lost, whenever they have doubled and are a noticeable share."""
-        records = self._before + self._records
-        if self._lost >= max(self._worth_a_word, _NOTICED * records):
-            self._worth_a_word = 2 * self._lost
-            lost = f"{self._lost} of {records} rows so far have figures and no step"
-            self._notes.add(self._first_lost, f"{lost}, which others have: they are left out")
 
     def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
         """The step of a row, removed from it, or its number; and its key where that is no more

@@ -317,7 +317,10 @@ def _tidy_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Trans
 def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
     """Make the translator of rows of miles' dashboard, and of a machine watched by W&B."""
     if "step_key" in row:
-        return _miles if isinstance(row.get("metrics"), dict) else None
+        if not isinstance(row.get("metrics"), dict):
+            return None
+        step = ("step",)
+        return lambda r: Translated(find_step(r, step), pop_wall(r), dict(flatten(r["metrics"])))
     if "addr" in row and isinstance(row.get("metric"), str) and "value" in row:
         return lambda row: _beside(row, {row["metric"]: row["value"]})
     if "node" in row and "mem_mb" in row:
@@ -327,10 +330,6 @@ def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Tran
     found = {f"system/{k[len(_SYSTEM) :]}": v for k, v in row.items() if k.startswith(_SYSTEM)}
 
     return (lambda row: _beside(row, found)) if found else None
-
-
-def _miles(row: dict[str, Any]) -> Translated:
-    return Translated(find_step(row, ("step",)), pop_wall(row), dict(flatten(row["metrics"])))
 
 
 def _beside(row: dict[str, Any], values: dict[str, Any]) -> Translated:

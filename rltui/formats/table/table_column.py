@@ -7,6 +7,7 @@ that sparse tables (Lightning: one row per metric) store no empty cells.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from rltui.core.batch import Restart
 from rltui.core.block import Block, BoolArray, FloatArray
 from rltui.core.record import state
 from rltui.formats.base import clean_tag
-from rltui.formats.json_value import TIME_KEYS
+from rltui.formats.json_value import TIME_KEYS, wall_of
 from rltui.formats.words import (
     RAY_LEFT_OUT,
     is_ray_gap,
@@ -206,9 +207,16 @@ class BlockCollector:
         self._clock = -math.inf
         """Clock of Monitor: steps so far, start of the environment, newest time since then."""
 
-    def environment_began(self, time: float) -> None:
-        """The start of the environment, from the comment of a Monitor file."""
-        self._began, self._clock = time, -math.inf
+    def environment_began(self, comment: bytes) -> None:
+        """Read the start of the environment off a comment; ``#{"t_start": 1.8e9, "env_id": ...}``
+        begins the files of Monitor."""
+        try:
+            settings = json.loads(comment[1:]) if b"t_start" in comment else None
+        except (ValueError, RecursionError):
+            return
+        began = wall_of(settings.get("t_start")) if isinstance(settings, dict) else None
+        if began is not None:
+            self._began, self._clock = began, -math.inf
 
     def start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
         """Store all rows so far once more, with another step; ``kept`` as in :class:`Axis`."""

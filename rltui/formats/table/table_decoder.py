@@ -6,7 +6,6 @@ repeat (the writer restarted and appended) or change; comments begin with ``#``.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,7 +84,8 @@ class TableDecoder(LastLine):
         while pos < end:
             stop = text.index(b"\n", pos) + 1
             if text.startswith(table_line.ABOVE, pos):
-                self._comment(text[pos:stop])
+                self._records += 1
+                self._collector.environment_began(text[pos:stop])
             elif self._columns is None:
                 self._header_line(text[pos:stop], self._offset + pos)
             else:
@@ -102,20 +102,6 @@ class TableDecoder(LastLine):
         self._quoted = pos < end
         self._line_begin = text[end:] if self._quoted else b""
         return pos
-
-    def _comment(self, line: bytes) -> None:
-        """``#{"t_start": 1.8e9, "env_id": ...}`` begins the files of Monitor."""
-        self._records += 1
-        if b"t_start" not in line:
-            return
-        try:
-            comment = json.loads(line[1:])
-        except (ValueError, RecursionError):
-            return
-
-        began = wall_of(comment.get("t_start")) if isinstance(comment, dict) else None
-        if began is not None:
-            self._collector.environment_began(began)
 
     def _header_line(self, line: bytes, offset: int) -> None:
         """Continue below this line if it is the header."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import chain
 from types import ModuleType
 from typing import Any
@@ -327,7 +326,11 @@ class TfEventsDecoder(Decoder):
             self._sink.restart(event.step)
         for value in event.values:
             self._value(data, event, value)
-            kind = _media_kind(value, self._plugins)
+            kind = None  # for a number or a text
+            if value.message is not None:
+                kind = _MEDIA[value.message[0]]
+            elif value.tensor is not None:
+                kind = _MEDIA.get(self._plugins.get(value.tag, SCALARS))
             if kind is not None:
                 at, size = self._offset + pos, length + FRAME_BYTES
                 self._media.append(MediaPlace(clean_tag(value.tag), kind, event.step, at, size))
@@ -352,13 +355,6 @@ class TfEventsDecoder(Decoder):
             group = self._step_group = self._step_group.next(event.step, event.bits)
             layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
             self._sink.point(layout, event.step, group.wall, number)
-
-
-def _media_kind(value: Value, plugins: Mapping[bytes, bytes]) -> MediaKind | None:
-    """Media kind of a value; None for a number or a text."""
-    if value.message is not None:
-        return _MEDIA[value.message[0]]
-    return _MEDIA.get(plugins.get(value.tag, SCALARS)) if value.tensor is not None else None
 
 
 def _protobuf() -> ModuleType:

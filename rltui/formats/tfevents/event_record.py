@@ -187,7 +187,11 @@ def _value(data: bytes, pos: int, end: int) -> Value:
         elif number == 8 and wire == BYTES:
             value.tensor = (start, stop)
         elif number == 9 and wire == BYTES:
-            _find_plugin(data, start, stop, value)
+            own = last_fields(data, start, stop).get((1, BYTES))
+            found = last_fields(data, *own) if own else {}
+            if (1, BYTES) in found:
+                value.plugin = data[slice(*found[1, BYTES])]
+            value.content = found.get((2, BYTES))
         elif number in (4, 5) and wire == BYTES:
             value.message = number, start, stop
 
@@ -195,15 +199,6 @@ def _value(data: bytes, pos: int, end: int) -> Value:
         value.kind = TENSOR
         _find_number(data, *value.tensor, value)
     return value
-
-
-def _find_plugin(data: bytes, pos: int, end: int, value: Value) -> None:
-    """Find the plugin in the metadata of a value, and what it wrote there."""
-    plugin = last_fields(data, pos, end).get((1, BYTES))
-    found = last_fields(data, *plugin) if plugin else {}
-    if (1, BYTES) in found:
-        value.plugin = data[slice(*found[1, BYTES])]
-    value.content = found.get((2, BYTES))
 
 
 def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:

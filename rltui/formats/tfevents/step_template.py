@@ -89,7 +89,13 @@ class StepTemplate:
             if count and not is_intact(data, stop - self._last - FRAME_BYTES, self._last):
                 count -= 1
             if count and verify:
-                count = self._intact_rows(data, pos, count)
+                begins = np.arange(pos, pos + count * size, size)[:, None]
+                intact = np.ones(count, bool)
+                for length in np.unique(self._lengths).tolist():
+                    places = begins + self._starts[self._lengths == length]
+                    fit = checksums_fit(data, places.reshape(-1), length)
+                    intact &= fit.reshape(places.shape).all(axis=1)
+                count = _leading(intact[:, None])
             if count:
                 count, step_group = self._pass(data, pos, count, step_group, sink)
             rows += count
@@ -111,16 +117,6 @@ class StepTemplate:
             if np.array_equal(low, self._const) and np.array_equal(high, self._const):
                 return count
         return _leading((rows & self._mask) == self._const)
-
-    def _intact_rows(self, data: bytes, pos: int, count: int) -> int:
-        """How many of ``count`` rows from ``pos`` on precede one with a wrong checksum."""
-        begins = np.arange(pos, pos + count * self.size, self.size)[:, None]
-        intact = np.ones(count, bool)
-        for length in np.unique(self._lengths).tolist():
-            places = begins + self._starts[self._lengths == length]
-            fit = checksums_fit(data, places.reshape(-1), length)
-            intact &= fit.reshape(places.shape).all(axis=1)
-        return _leading(intact[:, None])
 
     def _pass(
         self, data: bytes, pos: int, count: int, step_group: StepGroup, sink: RowSink

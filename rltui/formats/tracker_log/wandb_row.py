@@ -163,9 +163,13 @@ class HistoryRow:
 
 def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     """Split a ``HistoryRecord``. Raises MalformedError when it is not one."""
-    row = HistoryRow()
-    for whole, head, value in _named_cells(data, start, stop):
-        if not whole:
+    row, cells = HistoryRow(), cells_of(data, start, stop)
+    names = [name_of(head) for head, _ in cells]
+    media = {name[:-1] for name in names if name[1:] and name[-1] == b"_type"}
+    for name, (head, value) in zip(names, cells, strict=True):
+        whole = b".".join(name)
+        in_media = not media.isdisjoint(accumulate((part,) for part in name[:-1]))
+        if in_media or not whole or name[0] == b"_wandb":  # a part of an image, the SDK's own
             row.plain = False
         elif NUMBERS.fullmatch(value) and b"," not in value:
             row.plain = row.plain and whole not in row.numbers
@@ -191,21 +195,6 @@ def cells_of(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes]]:
         items = fields(data, start, stop)
         cells = [item_of(data, a, b) for *key, a, b in items if key == [1, BYTES]]
     return cells
-
-
-def _named_cells(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes, bytes]]:
-    """(name, head, value) of each item of a row; names are empty where it is no metric: of the
-    SDK's own values, and of parts of histograms, images and the like."""
-    cells = cells_of(data, start, stop)
-    names = [name_of(head) for head, _ in cells]
-    media = {name[:-1] for name in names if name[1:] and name[-1] == b"_type"}
-
-    named = []
-    for name, (head, value) in zip(names, cells, strict=True):
-        in_media = not media.isdisjoint(accumulate((part,) for part in name[:-1]))
-        own = in_media or name[:1] == (b"_wandb",)
-        named.append((b"" if own else b".".join(name), head, value))
-    return named
 
 
 def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:

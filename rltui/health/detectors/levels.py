@@ -17,12 +17,27 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import CERTAIN, FAINT, FAR, NOTHING, Rows, Signal, constant
-from rltui.health.detectors.windows import latched, looks, rolling_median, start_median, steps_of
+from rltui.health.detectors.signal import (
+    CERTAIN,
+    EARLY,
+    FAINT,
+    FAR,
+    NOTHING,
+    Rows,
+    Signal,
+    constant,
+)
+from rltui.health.detectors.windows import (
+    latched,
+    looks,
+    newest_of,
+    rolling_median,
+    start_median,
+    steps_of,
+)
 
-#: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
-#: row.
-EARLY, _FEW = 5, 3
+#: Rows of a median that is no single lucky row.
+_FEW = 3
 
 
 def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -51,6 +66,8 @@ def outside(
     settles: bool = False,
     positive: bool = False,
     least_other: float = 0.0,
+    at_start: bool = False,
+    untrained: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -61,7 +78,9 @@ def outside(
     ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
     through zero, see :func:`_settled`; ``positive``: zero is not measured; ``least_other``: not
-    while the ``other``, sign dropped, is less than so many times the value.
+    while the ``other``, sign dropped, is less than so many times the value; ``at_start``: in all
+    rows so far, while an ``other`` is exactly 0, and never without it; ``untrained``: only where
+    the first row is of the first step, before which there was no update.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
@@ -71,6 +90,10 @@ def outside(
         beyond &= ~(np.abs(x) / length < per_unit)
     excused = np.abs(rows.other("other")) < least_other * np.abs(x)
     beyond &= ~excused & ((x > 0) | (not positive))
+    if at_start:
+        beyond = np.logical_and.accumulate(beyond & (rows.other("other") == 0))
+    if untrained:
+        beyond &= rows.steps[:1] <= 1
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -94,6 +117,7 @@ def outside(
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
+        onset=np.zeros(n, dtype=np.int64) if at_start else None,
         evidence=little if explained else None,
     )
 
@@ -185,9 +209,9 @@ def relative(
 
 
 @detector(
-    roles=("second", "part"),
+    roles=("second", "level", "part"),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "least_second", "always"),
+    higher=("factor", "floor", "least_second", "always", "times"),
 )
 def grown(
     rows: Rows,
@@ -198,12 +222,14 @@ def grown(
     least_second: float = 0.0,
     zero: float = 0.0,
     always: float = np.inf,
+    times: float = 1.0,
 ) -> Signal:
     """The value is ``factor`` times that of the start, and above ``floor``; or above ``always``,
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it. What belongs at ``zero`` is measured from there. A value
+    is at least that, and never without it; with a ``level``: only above so many ``times`` the
+    largest of that so far, sign dropped. What belongs at ``zero`` is measured from there. A value
     that a ``part`` of it is as large as, signs dropped, may be nothing else.
     """
     x = rows.x - zero
@@ -213,8 +239,11 @@ def grown(
     limit = np.fmin(limit, always) if np.isfinite(always) else limit
     limit = np.where(np.abs(rows.x) <= np.abs(rows.other("part")), np.nan, limit)
     beyond = x >= limit
-    if least_second > 0:
+    if least_second:
         beyond &= rows.other("second") >= least_second
+    if "level" in rows.others and rows.count:
+        most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
+        limit, beyond = np.fmax(limit, most), beyond & (x >= most)
     base = np.maximum(start, floor / factor)
     base = np.fmin(base, always / factor)
     return Signal(
@@ -271,7 +300,7 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
     below ``limit`` are as many as its way there from twice that: by then, what passes through zero
     is beyond it."""
     own, size = np.arange(len(x)), np.abs(x)
-    before = np.maximum.accumulate(np.where(size > 2 * limit, own, -1)) if len(x) else own
+    before = newest_of(size > 2 * limit)
     there = np.flatnonzero(size <= limit)
     fell = np.append(there, 2 * len(x))[np.searchsorted(there, before)]
     one = np.logical_and.accumulate(x >= 0) | np.logical_and.accumulate(x <= 0)
@@ -289,12 +318,18 @@ def _start(x: FloatArray) -> FloatArray:
 
 @detector(roles=("second", "length", "learns"), facts=("best", "factor", "growth", "middle"))
 def off_best(
-    rows: Rows, *, factor: float, least_second: float = 0.0, event: bool = False
+    rows: Rows,
+    *,
+    factor: float,
+    least_second: float = 0.0,
+    event: bool = False,
+    floor: float = 0.0,
 ) -> Signal:
     """The value is ``factor`` times its best so far: the lowest median of the rows so far if
     ``factor`` is above 1, else the highest. Values at or below zero are no measure.
 
-    With a ``length``, longer answers may take proportionally longer; with ``least_second``: only
+    With a ``length``, longer answers may take proportionally longer, and shorter ones give
+    proportionally less; only above a ``floor``; with ``least_second``: only
     while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
     over a held-out set, and one that is far beyond suffices. Rows before the first value of
     ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
@@ -305,13 +340,14 @@ def off_best(
     begin = int(np.argmax(np.isfinite(learns))) if learns is not None and n else 0
     best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
     best = np.concatenate([np.full(begin, np.nan), best])
-    base = np.where(best > 0, best, np.nan)
+    base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
         known = np.where(np.isnan(length), 0.0, length)
-        usual = rows.once_of("length", "usual", lambda: _best(known, upwards=True))
-        growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
+        usual = rows.once_of("length", ("usual", upwards), lambda: _best(known, upwards=upwards))
+        bound = np.maximum if upwards else np.minimum
+        growth = np.where(usual > 0, bound(1.0, known / usual), 1.0)
     limit = factor * base * growth
     beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
@@ -325,7 +361,7 @@ def off_best(
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
-        notes=((growth > 1 + NOTHING, ", allowing for answers {growth} times as long"),),
+        notes=((np.abs(growth - 1) > NOTHING, ", allowing for answers {growth} times as long"),),
         evidence=lambda: relative(part, factor, beyond, event=event),
         event=event,
         silent=not (best > 0).any(),

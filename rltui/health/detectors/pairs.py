@@ -2,60 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from rltui.core.block import FloatArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
-from rltui.health.detectors.levels import EARLY, grown, part_of, relative
-from rltui.health.detectors.progress import (
-    fell,
+from rltui.health.detectors.levels import grown, part_of, relative
+from rltui.health.detectors.progress import fell, is_share, moved
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.trend import (
+    GAIN,
+    SUSPECTED,
     gain_error,
     gains,
     gains_of,
     is_short,
-    moved,
+    no_longer_follows,
     rises,
-    wanted,
 )
-from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
+
+#: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
+_SMALL = 0.36
+
+
+def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
+    return bool(rises(rows, "reward").any())
 
 
 @detector(
     rising=True,
     roles=("reward",),
-    facts=("start", "late", "gain", "rise", "count"),
-    possible=lambda rows, _: bool(rises(rows, "reward").any()),
+    facts=("start", "late", "gain", "was", "reached", "count"),
+    possible=_may_have_parted,
 )
-def parted(rows: Rows) -> Signal:
+def parted(rows: Rows, *, share: bool = False) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
-    ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
-    may not be measured."""
-    n, (gain, certainty) = rows.count, wanted(sure=False)
+    ``reward`` is. Or it rose with the reward and no longer follows: in the second half of the rows
+    it certainly gained less than half of what it gained in the first for as large a rise.
+
+    Never without a ``reward``; scores that never moved at all are not judged: they may not be
+    measured. ``share``: the score is one. It has not risen either where it did not certainly, and
+    gained certainly less than a small effect in log-odds. Other scores are in the unit of the
+    reward: one below them only comes after.
+    """
+    n = rows.count
     start, late, spread, size, error, *_ = gains(rows)
+    was = reached = constant(n, np.nan)
+    if "reward" in rows.others:
+        was, reached, *_ = gains_of(rows, "reward")
     flat, fallen = is_short(size, error), fell(rows).beyond
-    beyond = rises(rows, "reward") & (start != late) & (spread > 0)
-    beyond &= flat | fallen | (size <= -gain)
+    rose = rises(rows, "reward") & (spread > 0)
+    beyond = rose & (start != late) & (flat | fallen | (size <= -GAIN))
     at = np.flatnonzero(beyond)
-    steep = size[at] + certainty * gain_error(rows, spread, at) <= -gain
+    steep = size[at] + SUSPECTED * gain_error(rows, spread, at) <= -GAIN
     beyond[at] = fallen[at] | steep | flat[at]
-    rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
+    left = np.zeros(n, dtype=bool)
+    if rose.any():
+        at = np.flatnonzero(rose & ~beyond & (share | (rows.others["reward"] > late)))
+        left[at] = no_longer_follows(rows, "reward", at)
+        beyond[at] = share & _gains_little(rows, at)
     return Signal(
         certain=True,
-        beyond=beyond,
+        beyond=beyond | left,
         statistic=size,
-        threshold=constant(n, gain),
+        threshold=constant(n, GAIN),
         name="gain in standard deviations",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "rise": rise,
+        facts={"start": start, "late": late, "gain": size, "was": was, "reached": reached,
                "count": np.arange(1.0, n + 1)},
+        notes=((left, ", but hardly at all in the second half"),),
     )  # fmt: skip
+
+
+def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
+    """(m,) whether a share did not certainly rise, and certainly by less than a small effect, in
+    log-odds; at some rows."""
+    start, late, spread, size, *_ = gains(rows)[:, at]
+    doubt = SUSPECTED * gain_error(rows, gains(rows)[2], at)
+    gain = np.log(late * (1 - start) / (start * (1 - late)))
+    most = gain + doubt * spread / (late * (1 - late))
+    return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
 @detector(
@@ -81,7 +115,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan
-    beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= wanted(sure=False)[0])
+    beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= GAIN)
     return Signal(
         beyond=beyond,
         statistic=np.abs(tied),
@@ -129,7 +163,7 @@ def inflated(rows: Rows, *, factor: float, floor: float) -> Signal:
     if "other" in rows.others:
         falls = replace(rows, others={"other": -np.abs(rows.others["other"])}, kept_of={})
         _, _, spread, size, error, *_ = gains_of(falls, "other")
-        stands = (spread > 0) & (is_short(size, error) | (size <= -wanted(sure=False)[0]))
+        stands = (spread > 0) & (is_short(size, error) | (size <= -GAIN))
     beyond, worth = signal.beyond & stands, signal.evidence or (lambda: signal.statistic)
     return replace(
         signal, beyond=beyond, evidence=lambda: np.where(beyond, worth(), -np.abs(worth()))
@@ -193,7 +227,7 @@ def behind(rows: Rows, *, gap: float) -> Signal:
 def climbs(
     rows: Rows,
     *,
-    correlation: float,
+    correlation: float = 0.9,
     factor: float = np.inf,
     floor: float = 0.0,
     full: float = np.inf,
@@ -201,9 +235,10 @@ def climbs(
     """The value, its sign dropped, grows without end: it is ``factor`` times its start and above
     ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
     where it is ``full``; and in that half, as in all rows, its rank correlation with their number
-    is ``correlation`` or more: it neither jumps nor settles. Not once what is ``sampled`` has
-    certainly moved: only a policy that changes does that. ``end``: the step at which, at the
-    ``pace`` of that half, it is full, without a limit twice as much."""
+    is ``correlation`` or more, so that four fifths of its variance are a trend: it neither jumps
+    nor settles. Not once what is ``sampled`` has certainly moved: only a policy that changes does
+    that. ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit
+    twice as much."""
     n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
-from rltui.health.detectors import progress
+from rltui.health.detectors import progress, trend
 from rltui.health.detectors.levels import relative
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, constant
@@ -127,17 +127,17 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
     Never without a ``reward`` and another part.
     """
     n, others = rows.count, _siblings(rows)
-    start, late, *_ = progress.gains(rows)
+    start, late, *_ = trend.gains(rows)
     part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
     was, reached = constant(n, np.nan), constant(n, np.nan)
     lost = beyond.copy()
     if others and "reward" in rows.others:
-        before, after, *_ = progress.gains_of(rows, "reward")
+        before, after, *_ = trend.gains_of(rows, "reward")
         part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
         part = part / (after - before)
-        beyond = progress.rises(rows, "reward") & (part >= share)
+        beyond = trend.rises(rows, "reward") & (part >= share)
         if beyond.any():
-            beyond &= progress.rises(rows)
+            beyond &= trend.rises(rows)
             stands, was, reached = _stands(rows)
             for role in others:
                 lost |= rows.once_of(role, "fell", partial(_fell, rows, role))
@@ -173,17 +173,17 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     x = rows.others["success"]
     before = np.cumsum(np.isfinite(x)) == 0  # the first evaluation: as good as its first value
     x = np.nan_to_num(np.where(before, x[np.isfinite(x)][:1].sum(), x))
-    was, reached, spread, size, error, *_ = progress.gains(Rows(x, rows.steps))
+    was, reached, spread, size, error, *_ = trend.gains(Rows(x, rows.steps))
     # a row of a held-out score is worth two, and values that are held look like less than they are
     held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
     error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    low = progress.is_short(size, error) | (size <= -progress.wanted(sure=False)[0])
+    low = trend.is_short(size, error) | (size <= -trend.GAIN)
     return low & (was != reached) & (spread > 0), was, reached
 
 
 def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
     alone = not _siblings(rows) or "reward" not in rows.others
-    return alone or bool(progress.rises(rows, "reward").any())
+    return alone or bool(trend.rises(rows, "reward").any())
 
 
 @detector(
@@ -208,13 +208,13 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
         if "reward" not in rows.others:
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
-        was, reached, *_ = progress.gains_of(all_of, "reward")
+        was, reached, *_ = trend.gains_of(all_of, "reward")
         known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
         count = np.arange(1, n + 1)
         size = np.minimum(count, np.maximum(_LEAST, count // _LEAST))
         newest = (known[count] - known[count - size]) / size
         keeps = newest >= reached - _KEPT * (reached - was)
-        beyond = signal.beyond & progress.rises(all_of, "reward") & keeps
+        beyond = signal.beyond & trend.rises(all_of, "reward") & keeps
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)

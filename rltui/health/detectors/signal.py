@@ -18,6 +18,8 @@ T = TypeVar("T")
 #: their limit; so many standard errors where one fall of many is looked at, and half of them (1 in
 #: 40, 1 in 700 of normal errors) where there is one comparison.
 CERTAIN = (4.0, 6.0)
+#: Rows at the beginning by which later ones are measured.
+EARLY = 5
 #: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
 FAR = (1.0, 5.0)
 #: What a row is worth that says little: it would often be so by chance.

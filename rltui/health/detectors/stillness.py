@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.health.detectors.progress import rises
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
-from rltui.health.detectors.windows import steps_of
+from rltui.health.detectors.trend import rises
+from rltui.health.detectors.windows import newest_of, steps_of
 
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
@@ -68,15 +68,13 @@ def non_finite(
         name="non-finite values",
         facts={"count": np.cumsum(every).astype(np.float64)},
         silent=(after_finite or lasts) and never,
-        forgotten=_is_followed(left_out, stretch) if taken else None,
+        forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
 
 
 def _stretch(wrong: BoolArray) -> IntArray:
     """(n,) first row of the stretch of ``wrong`` rows that a row is in, else the row itself."""
-    own = np.arange(len(wrong))
-    last_right = np.maximum.accumulate(np.where(wrong, -1, own)) if len(own) else own
-    return np.asarray(np.where(wrong, last_right + 1, own))
+    return np.asarray(np.where(wrong, newest_of(~wrong) + 1, np.arange(len(wrong))))
 
 
 def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
@@ -89,19 +87,35 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
     return np.asarray(wrong & (changes > changes[stretch]))
 
 
-def _is_followed(left_out: BoolArray, stretch: IntArray) -> BoolArray:
-    """(n,) whether an update of the same stretch turned out to be left out."""
-    return np.isin(stretch, stretch[left_out])
+@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
+def never_finite(rows: Rows) -> Signal:
+    """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
+    never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
+    return Signal(
+        beyond=never,
+        statistic=rows.x,
+        threshold=constant(n, np.nan),
+        name="rows without a number",
+        facts={"count": np.arange(1.0, n + 1)},
+        onset=np.zeros(n, dtype=np.int64),
+        evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
+        forgotten=np.ones(n, dtype=bool),
+    )
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
-    """No row so far was above ``limit``, sign dropped; not while a ``reward`` has certainly risen:
-    what is measured after a single update per batch is zero by its definition. A zero counts as
-    what its decimals may hide."""
-    n = rows.count
-    top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
+def never_above(
+    rows: Rows, *, limit: float = 0.0, under: bool = False, waits: bool = False
+) -> Signal:
+    """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
+    ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
+    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
+    over."""
+    n, size = rows.count, np.abs(rows.x)
+    top = np.maximum.accumulate(size) if n else size
     still = top + rows.hidden <= limit
+    if under:
+        still = np.logical_and.accumulate(size >= limit)
     if still.any():
         still &= ~rises(rows, "reward")
     return Signal(
@@ -112,28 +126,7 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
-    )
-
-
-@detector(facts=("lowest", "count"))
-def never_below(rows: Rows, *, limit: float) -> Signal:
-    """No row so far was below ``limit``; not while the rows have certainly fallen: then they will
-    be."""
-    n = rows.count
-    least = np.minimum.accumulate(rows.x) if n else rows.x
-    still = least >= limit
-    if still.any():
-        down = rows.once("negative", lambda: Rows(-rows.x, rows.steps))
-        still &= ~rises(down)
-    return Signal(
-        beyond=still,
-        statistic=least,
-        threshold=constant(n, limit),
-        name="lowest so far",
-        facts={"lowest": least, "count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
-        evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=np.full(n, waits),
     )
 
 
@@ -162,6 +155,7 @@ def unchanged(
     rounded: bool = False,
     lost: float = 0.0,
     after: bool = False,
+    at_once: bool = False,
 ) -> Signal:
     """A value that repeats that of the row before; with ``most``, any value at most that.
 
@@ -169,12 +163,16 @@ def unchanged(
     digits may be equal from row to row although weights change: it counts with ``rounded`` only,
     and a zero as what its decimals may hide. With ``lost``: only while it is that share of the
     range so far below its best. Where equal values are usual, it takes more of them. ``after``:
-    only once there was something larger.
+    only once there was something larger; ``at_once``: right behind a value that was not next to
+    nothing beside the largest so far: what shrinks passes through what lies between.
     """
     n = rows.count
     still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
     if after:
         still &= np.logical_or.accumulate(~still)
+    if at_once and n:
+        large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
+        still &= large[newest_of(~still)]
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
     if lost > 0 and n:
@@ -183,8 +181,7 @@ def unchanged(
     other = rows.others.get("gradient")
     if other is not None:
         still &= np.abs(other) <= 0
-    own = np.arange(n)
-    last = np.maximum.accumulate(np.where(still, -1, own)) if n else own
+    own, last = np.arange(n), newest_of(~still)
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
@@ -195,7 +192,9 @@ def unchanged(
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
-        evidence=lambda: np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
+        evidence=lambda: np.where(
+            still, 1.0 if at_once else FAINT / _usual_stretch(still), _OTHER_ROW
+        ),
     )
 
 

@@ -85,6 +85,12 @@ def rolling_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
     return out
 
 
+def newest_of(those: BoolArray) -> IntArray:
+    """(n,) the newest of ``those`` rows so far; -1 for none."""
+    rows = np.where(those, np.arange(len(those)), -1)
+    return np.asarray(np.maximum.accumulate(rows) if len(rows) else rows)
+
+
 def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[BoolArray, IntArray]:
     """From each trigger on, True while ``value`` stays at or above ``level`` of that trigger.
 

@@ -437,18 +437,17 @@ def _curve(row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
     if comparison.grouping is None:
         return traces[0].curve
     if any(t.steps is not None for t in traces):
-        return _mean_path(traces)
+        # at each step the mean of both x and y over the runs
+        paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
+        known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
+        across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
+        return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)
+
     gathered = bundle([t.mean or t.points for t in traces])
-    if gathered is None or len(traces) < 2:
-        return None if gathered is None else Curve(gathered.x, gathered.mean)
+    if gathered is None:
+        return None
+    if len(traces) < 2:
+        return Curve(gathered.x, gathered.mean)
     below, above = gathered.spread()
 
     return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))
-
-
-def _mean_path(traces: list[Trace]) -> Curve | None:
-    """At each step the mean of both x and y over the runs."""
-    paths = [(t.steps.astype(float), *t.points) for t in traces if t.steps is not None]
-    known = [(steps, np.where(np.isfinite(y), x, np.nan), y) for steps, x, y in paths]
-    across, up = (bundle([(p[0], p[n]) for p in known]) for n in (1, 2))
-    return None if across is None or up is None else Curve(across.mean, up.mean, is_path=True)

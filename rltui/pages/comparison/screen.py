@@ -37,7 +37,7 @@ from rltui.pages.run.chart_screen import Open, Then
 from rltui.pages.run_actions import RunActions
 from rltui.session import JudgedRun, Session
 from rltui.tui.crosshair import CrosshairKeys
-from rltui.tui.keys import COMPARISON
+from rltui.tui.keys import COMPARISON, next_of
 from rltui.tui.screen import LEAST, ChartOptions, ListScreen
 from rltui.tui.shell import ShellApp, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
@@ -247,7 +247,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
 
     def action_order(self) -> None:
         """Sort by the next order: metric, name, verdict."""
-        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self._order = next_of(ORDERS, self._order)
         self._sort()
         self.update()
 
@@ -265,8 +265,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         if not self._setting or not names:
             super().action_axis()
             return
-        at = names.index(self._setting) if self._setting in names else -1
-        self._setting = names[(at + 1) % len(names)]
+        self._setting = next_of(names, self._setting)
         if len(names) == 1:
             self.say("the runs differ in no other hyperparameter")
         self.update()
@@ -281,8 +280,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         titles = ["", *(g.title for g in self._comparison.sweep.groupings)]
         if len(titles) == 1:
             self.say("nothing groups these runs: most share no name or setting")
-        at = titles.index(self._by) if self._by in titles else 0
-        return titles[(at + 1) % len(titles)]
+        return next_of(titles, self._by, absent=0)
 
     def action_mark(self) -> None:
         """Mark the run at the cursor, or unmark it."""

@@ -83,7 +83,14 @@ class _Detail:
         if isinstance(item, HeadId):
             return self._began(item.tag)
         if isinstance(item, ProjectedId):
-            return self._projection(item.tag)
+            tag = item.tag
+            projection = findings.projection_of(run, tag) if tag in run.infos else None
+            if projection is None:
+                return []
+            lines = [heading(run.infos[tag].title, self._width, self._view, tag)]
+            lines += self._text(findings.ahead_sentence(run, projection), STRONG)
+            words = "A straight line through the newest part of the run; no finding yet."
+            return self._chart(tag, lines + self._text(words))
         lines = self._judged([])[1:] if isinstance(item, CalmId) else []
         for skipped in run.report.skipped if run.report else ():
             if SkippedId(skipped.rule) == item:
@@ -124,16 +131,6 @@ class _Detail:
                 lines.append([(f"  and {more} more in the tabs", MUTED)])
 
         return self._chart(run.headline(), lines)
-
-    def _projection(self, tag: str) -> Block:
-        run = self._run
-        projection = findings.projection_of(run, tag) if tag in run.infos else None
-        if projection is None:
-            return []
-        lines = [heading(run.infos[tag].title, self._width, self._view, tag)]
-        lines += self._text(findings.ahead_sentence(run, projection), STRONG)
-        lines += self._text("A straight line through the newest part of the run; no finding yet.")
-        return self._chart(tag, lines)
 
     def _began(self, tag: str) -> Block:
         """The head of a story: the setting that is its cause, or for "" how the run ended."""
@@ -194,7 +191,7 @@ class _Detail:
 
 def check_table(story: Story, view: View, width: int) -> Block:
     """What to check, numbered, under a heading: badge, metric, question, value now, sparkline."""
-    run, glyphs, items = story.run, view.glyphs, story.checks
+    run, items = story.run, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
     name = min(19, longest([i.title for i in items])) + 1
@@ -205,9 +202,9 @@ def check_table(story: Story, view: View, width: int) -> Block:
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
-        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, glyphs)]
+        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, view.glyphs)]
         line.append(column(item.title, name, STRONG))
-        words = spaced(*_said(item, room), item.hint)
+        words = spaced(*_said(item, room))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))
@@ -217,9 +214,9 @@ def check_table(story: Story, view: View, width: int) -> Block:
 
 
 def _said(item: CheckItem, room: int) -> tuple[str, str]:
-    """The question, and what the metric was; that stands first where the badge is about it, or
-    where it would be cut, and is left out where it has no room at all."""
-    was, ask = then_words(item) if item.then is not None else "", item.ask
+    """Oddity of the value or else the question, and what the metric was; that stands first where
+    the badge is about it, or where it would be cut, and is left out where it has no room at all."""
+    was, ask = then_words(item), item.hint or item.ask
     if not was or cell_width(was) > room:
         return ask, ""
     is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room

@@ -159,7 +159,7 @@ def _judgement(run: JudgedRun, row: TagRow, view: View, width: int, limit: int =
     judgement, look = row.judgement, LEVEL_LOOK[row.level]
 
     if judgement.rules:
-        doubt, level = judgement.doubt, row.level
+        doubt, level = sentences.no_tick(judgement), row.level
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
         lines = [x for t in texts if t for x in paragraph(t, width, MUTED)]
         return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
@@ -219,7 +219,7 @@ def _facts(run: JudgedRun, tag: str) -> Iterator[tuple[str, str]]:
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
     projection = findings.projection_of(run, tag)
-    yield "no tick", judgement.doubt
+    yield "no tick", sentences.no_tick(judgement)
     yield "ahead", findings.ahead_sentence(run, projection) if projection else ""
     yield "ceiling", ceiling_words(run, tag)
 
@@ -313,9 +313,13 @@ def _related(run: JudgedRun, tag: str, series: Series) -> tuple[Related, ...]:
         is_expected = other in expected
         if name in seen or (found and _is_copy(found, is_expected)):
             continue
+        # the least correlation of as many points that is none by chance
+        errors = _ERRORS_EXPECTED if is_expected else _ERRORS
+        least = max(_LEAST, errors / math.sqrt(max(found.n, 1.0))) if found else _LEAST
+        least = min(least, _CLEAR) if is_expected else least
         if found and is_expected and found.jump and abs(found.r) < _CLEAR:
             linked.append((_CLEAR, Related(other, found, True, by_jump=True)))
-        elif found and abs(found.r) >= _least_link(found, is_expected):
+        elif found and abs(found.r) >= least:
             linked.append((abs(found.r), Related(other, found, True)))
         elif is_expected:
             unlinked.append((abs(found.trend) if found else 0.0, Related(other, found, False)))
@@ -346,13 +350,6 @@ def _sampled(run: JudgedRun, tag: str, steps: IntArray) -> Sample | None:
 def _is_copy(found: Correlation, expected: bool) -> bool:
     """Whether both show the same curve, as a perplexity and its logarithm."""
     return found.same or (not expected and abs(found.r) > _COPY)
-
-
-def _least_link(found: Correlation, expected: bool) -> float:
-    """The least correlation of as many points that is none by chance."""
-    errors = _ERRORS_EXPECTED if expected else _ERRORS
-    least = max(_LEAST, errors / math.sqrt(max(found.n, 1.0)))
-    return min(least, _CLEAR) if expected else least
 
 
 def _candidates(run: JudgedRun, tag: str) -> tuple[list[str], list[str]]:

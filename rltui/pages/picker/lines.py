@@ -240,15 +240,6 @@ class SuggestionRows:
 
         return found
 
-    def _section(
-        self, title: str, suggestions: list[Suggestion], *, first: bool
-    ) -> list[Entry[Path]]:
-        above: Block = [[]] if self._roomy or not first else []
-        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
-        names = tuple(self._path_display.name(o) for o in suggestions)
-        cut = distinct(names, self._columns["path"])
-        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
-
     def _divided(self, shown: Sequence[Suggestion], title: str) -> Table:
         """The width shared out among paths, with their heading ``title``, and formats; paths come
         first."""
@@ -265,6 +256,15 @@ class SuggestionRows:
         sizes = {"path": max(8, min(path, rest) if self._wide else rest) - 1} | sizes
         rest = width - self._left - Table(sizes).width - 2
         return Table(sizes | {"writers": rest * bool(writers)})
+
+    def _section(
+        self, title: str, suggestions: list[Suggestion], *, first: bool
+    ) -> list[Entry[Path]]:
+        above: Block = [[]] if self._roomy or not first else []
+        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
+        names = tuple(self._path_display.name(o) for o in suggestions)
+        cut = distinct(names, self._columns["path"])
+        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""

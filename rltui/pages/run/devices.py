@@ -20,7 +20,7 @@ from rltui.draw.line import (
 from rltui.draw.table import Cells, Table, heading
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.devices import Device, Devices, devices_of
+from rltui.facts.devices import Device, devices_of
 from rltui.session import JudgedRun
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]
@@ -33,45 +33,34 @@ _KEPT, _SHARE = 8, 0.4
 def device_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """The devices in a tab ``height`` lines high: the odd ones first where not all fit."""
     lines: Block = []
-    for kind in devices_of(run):
+    for found in devices_of(run):
         room = min(height - _KEPT, int(height * _SHARE)) - len(lines)
-        lines += _kind_lines(kind, view, width, room)
+        devices = found.devices
+        room -= 3 + bool(found.words)
+        if room < 1:
+            continue
+        if len(devices) > room:
+            devices = _chosen(devices, room - 1)
+        name = min(_NAME, longest([d.name for d in found.devices]) + 2)
+        heads = [" ".join(head).strip() for head in found.heads]
+        heads += ["behind"] * any(d.is_silent for d in found.devices)
+        sizes = {"name": name - 1} | dict.fromkeys(heads, _VALUE)
+        columns = Table(sizes, dict.fromkeys(heads, ">"))
+
+        title = f"{found.kind[0].upper()}{found.kind[1:]}s"
+        shown = [heading(title, width, view, str(len(found.devices)))]
+        if found.words:
+            badge = badge_span(Level.UNSURE, view.glyphs)
+            shown.append([badge, (found.words, STRONG)])
+        above: Cells = {head: (head, MUTED) for head in heads}
+        shown.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
+        shown += [_device_line(d, heads, columns, view) for d in devices]
+        rest = [d for d in found.devices if d not in devices]
+        if rest:
+            alike = "" if any(d.is_odd for d in rest) else ", like the others"
+            shown.append([(f"  {len(rest)} more{alike}", MUTED)])
+        lines += [*(fit_line(x, width) for x in shown), []]
     return lines
-
-
-def _kind_lines(found: Devices, view: View, width: int, room: int) -> Block:
-    """Heading, odd one, heads and devices in at most ``room`` lines, with a blank one below."""
-    devices = found.devices
-    room -= 3 + bool(found.words)
-    if room < 1:
-        return []
-    if len(devices) > room:
-        devices = _chosen(devices, room - 1)
-    name = min(_NAME, longest([d.name for d in found.devices]) + 2)
-    heads = [" ".join(head).strip() for head in found.heads]
-    heads += ["behind"] * any(d.is_silent for d in found.devices)
-    sizes = {"name": name - 1} | dict.fromkeys(heads, _VALUE)
-    columns = Table(sizes, dict.fromkeys(heads, ">"))
-
-    title = f"{found.kind[0].upper()}{found.kind[1:]}s"
-    lines = [heading(title, width, view, str(len(found.devices)))]
-    if found.words:
-        badge = badge_span(Level.UNSURE, view.glyphs)
-        lines.append([badge, (found.words, STRONG)])
-    above: Cells = {head: (head, MUTED) for head in heads}
-    lines.append(columns.line([("  ", TEXT)], {**above, "name": ("", TEXT)}))
-    lines += [_device_line(d, heads, columns, view) for d in devices]
-    rest = [d for d in found.devices if d not in devices]
-    if rest:
-        alike = "" if any(d.is_odd for d in rest) else ", like the others"
-        lines.append([(f"  {len(rest)} more{alike}", MUTED)])
-    return [*(fit_line(x, width) for x in lines), []]
-
-
-def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
-    """The odd ones and the first of the others, in order."""
-    chosen = sorted(devices, key=lambda d: not d.is_odd)[:count]
-    return tuple(d for d in devices if d in chosen)
 
 
 def _device_line(device: Device, heads: Sequence[str], columns: Table, view: View) -> Line:
@@ -85,3 +74,9 @@ def _device_line(device: Device, heads: Sequence[str], columns: Table, view: Vie
         look = _UNSURE if device.is_silent else MUTED
         cells["behind"] = numbers.duration(device.behind), look
     return columns.line([badge], cells)
+
+
+def _chosen(devices: tuple[Device, ...], count: int) -> tuple[Device, ...]:
+    """The odd ones and the first of the others, in order."""
+    chosen = sorted(devices, key=lambda d: not d.is_odd)[:count]
+    return tuple(d for d in devices if d in chosen)

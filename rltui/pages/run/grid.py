@@ -403,19 +403,17 @@ class Grid(Lines):
         elif not self._scheduled:
             self._scheduled = True
             self.call_after_refresh(self._go_on)
-        return [*self._legend_lines(width - MARGIN), *lines]
-
-    def _legend_lines(self, width: int) -> Block:
-        """The names of the runs, with the crosshair what they have there in the chart at the
-        cursor."""
         if not self._legend:
-            return []
-        run, tag, view, legend = self._run, self._cursor(), self.view, Block()
-        if self.cross is not None and tag in run.infos:
-            legend = reading_lines(run, tag, self.cross, view, width, self._legend)
+            return lines
+
+        # the names of the runs, with the crosshair what they have there in the chart at the cursor
+        run, legend, room = self._run, Block(), width - MARGIN
+        if self.cross is not None and cursor in run.infos:
+            legend = reading_lines(run, cursor, self.cross, view, room, self._legend)
         if not legend and view.marked:
-            legend = [marks_legend(run, view, width)]
-        return indented([*legend, *[[]] * (self._legend - len(legend))], MARGIN)
+            legend = [marks_legend(run, view, room)]
+        blank: Block = [[]] * (self._legend - len(legend))
+        return [*indented([*legend, *blank], MARGIN), *lines]
 
     # -- mouse -----------------------------------------------------------------------------
 

@@ -218,6 +218,20 @@ def _run_parts(run: JudgedRun, view: View, width: int, *, reason: bool) -> list[
     return [*parts, *_progress_parts(progress, view, width), *ends]
 
 
+def _replay_parts(run: JudgedRun, width: int) -> list[_Piece]:
+    """The mark of a run that is shown as it was, and at which step that is."""
+    is_wide, progress = width >= 110, run.progress
+    parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
+    if progress is not None and progress.last_step is not None:
+        words = ("as it was at " if is_wide else "", MUTED)
+        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
+        if progress.elapsed_s is not None and is_wide:
+            elapsed = f"after {numbers.duration(progress.elapsed_s)}"
+            parts.append(_Piece([(elapsed, MUTED)], 70))
+
+    return parts
+
+
 def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
     """How far a run is: a bar, the share, the time it took, the time it will take."""
     parts, glyphs, is_wide = list[_Piece](), view.glyphs, width >= 110
@@ -234,20 +248,6 @@ def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
     if progress.eta_s is not None and lives and is_wide:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Piece([("ETA ", MUTED), (eta, TEXT)], 60))
-
-    return parts
-
-
-def _replay_parts(run: JudgedRun, width: int) -> list[_Piece]:
-    """The mark of a run that is shown as it was, and at which step that is."""
-    is_wide, progress = width >= 110, run.progress
-    parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
-    if progress is not None and progress.last_step is not None:
-        words = ("as it was at " if is_wide else "", MUTED)
-        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
-        if progress.elapsed_s is not None and is_wide:
-            elapsed = f"after {numbers.duration(progress.elapsed_s)}"
-            parts.append(_Piece([(elapsed, MUTED)], 70))
 
     return parts
 

@@ -173,7 +173,10 @@ def row_line(
     def draw(series: Series) -> Line:
         badge = badge_span(level, glyphs)
         title_look = TITLE if cursor else STRONG if level >= Level.WATCH else TEXT
-        value, unit_shown = _value_and_unit(row.value, unit, has_unit="unit" in room)
+        value, unit_shown = numbers.aligned(row.value), unit
+        number = value.rstrip()
+        if "unit" in room and unit in ("B", "B/s") and number[-1] in "kMGT":
+            value, unit_shown = number[:-1].ljust(len(value)), number[-1] + unit
         nonfinite = "NaN" in value or "Inf" in value
         value_look = alarm_look(level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
         cells: Cells = {
@@ -194,15 +197,6 @@ def row_line(
     about = name, unit, healthy, row.value, row.info.key, level, judged, cursor, glyphs
     key = course, tuple(room.values()), *about
     return list(_LINES.of(run).get(run.shown(row.tag), draw, name=key))
-
-
-def _value_and_unit(value: float | None, unit: str, *, has_unit: bool) -> tuple[str, str]:
-    """The newest value and its unit, which takes the multiple of bytes: "57.8", "GB"."""
-    text = numbers.aligned(value)
-    number = text.rstrip()
-    if has_unit and unit in ("B", "B/s") and number[-1] in "kMGT":
-        return number[:-1].ljust(len(text)), number[-1] + unit
-    return text, unit
 
 
 def _always_zero(row: TagRow, series: Series, room: Mapping[str, int]) -> str:
@@ -310,7 +304,7 @@ def row_entries(
 
 
 def fitted(
-    sections: Sequence[Section], height: int, kept: str | None = None
+    sections: Sequence[Section], height: int, kept: str | None
 ) -> tuple[list[Section], bool]:
     """The sections with as many rows as fit, and whether blank lines fit between them.
 

@@ -159,7 +159,19 @@ class MetricsPane(RunPane):
         count = len(self._rows)
 
         if arrangement.is_grid and count:
-            self._show_grid(size, other=other)
+            # a chart for each row, on Overview for those that are pinned, if there are any; the
+            # list keeps the cursor, out of sight
+            pinned = [s for s in self._sections if s.title == PINNED]
+            charted = rows_in(pinned or self._sections)
+            if rows.display:
+                rows.display = False
+                rows.repaint_all()  # nothing of it is painted any more
+            # without lines it has the same size for every tab: Textual lays out nothing again
+            rows.show([Entry(r.tag, lambda _: [], 0) for r in charted], self._first)
+            self.query_one("#left").display = self.query_one("#side").display = False
+            self.grid.display = True
+            self._show_media()
+            self.grid.show(run, charted, size, other=other)
         else:
             self._show_list(text, size, count, hidden_lines(run, tab, text, view) if text else [])
             if other:
@@ -217,21 +229,6 @@ class MetricsPane(RunPane):
         entries = overview_entries(run, self._sections, view, layout, kept)
         self._tells = entries.tells
         return entries
-
-    def _show_grid(self, size: Size, *, other: bool) -> None:
-        """Show a chart for each row, on Overview for those that are pinned, if there are any; the
-        list keeps the cursor, out of sight."""
-        pinned = [s for s in self._sections if s.title == PINNED]
-        rows = rows_in(pinned or self._sections)
-        if self.items.display:
-            self.items.display = False
-            self.items.repaint_all()  # nothing of it is painted any more
-        # without lines the list has the same size for every tab: Textual lays out nothing again
-        self.items.show([Entry(r.tag, lambda _: [], 0) for r in rows], self._first)
-        self.query_one("#left").display = self.query_one("#side").display = False
-        self.grid.display = True
-        self._show_media()
-        self.grid.show(self._run, rows, size, other=other)
 
     def put(self, tab: str, tag: str) -> None:
         """Put the cursor of a tab on a row."""

@@ -17,7 +17,7 @@ from rltui.draw.prose import distinct
 from rltui.draw.table import Cells, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.reward import Earned, Part, earned
+from rltui.facts.reward import Part, earned
 from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import JudgedRun
 
@@ -45,7 +45,13 @@ def earning_lines(run: JudgedRun, view: View, width: int, height: int) -> list[L
     if found is None:
         return []
     order = {p.tag: n for n, p in enumerate(found.parts)}
-    level = _levels(run, found)
+    # the worst badge of each part: also that of its spread, its maximum, ...
+    owners = {run.infos[p.tag].family or p.tag: p.tag for p in found.parts}
+    level = {p.tag: run.verdict.tag_level(p.tag) for p in found.parts}
+    for tag, info in run.infos.items():
+        if (owner := owners.get(info.family or tag)) is not None:
+            level[owner] = max(level[owner], run.verdict.tag_level(tag))
+
     parts = sorted(
         found.parts, key=lambda p: (-level[p.tag], -_known(p.rise), -_known(p.level), order[p.tag])
     )
@@ -69,16 +75,6 @@ def earning_lines(run: JudgedRun, view: View, width: int, height: int) -> list[L
             break
 
     return [*lines, []]
-
-
-def _levels(run: JudgedRun, found: Earned) -> dict[str, Level]:
-    """The worst badge of each part, by its tag: also that of its spread, its maximum, ..."""
-    owners = {run.infos[p.tag].family or p.tag: p.tag for p in found.parts}
-    levels = {p.tag: run.verdict.tag_level(p.tag) for p in found.parts}
-    for tag, info in run.infos.items():
-        if (owner := owners.get(info.family or tag)) is not None:
-            levels[owner] = max(levels[owner], run.verdict.tag_level(tag))
-    return levels
 
 
 def _known(share: float) -> float:

@@ -25,7 +25,7 @@ from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import JudgedRun, Session
 from rltui.tui.crosshair import NO_METRIC
-from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
+from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING, next_of
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
 from rltui.tui.shell import kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
@@ -72,8 +72,7 @@ class GridKeys(ChartScreen, ListScreen):
         """Show the chart alone, the list alone, then both; of a grid the chart alone, then all."""
         now = self.arrangement
         order = ("", "chart") if now.grid else ("", "chart", "list")
-        alone = order[(order.index(now.alone) + 1) % len(order)]
-        self._arrange_as(replace(now, alone=alone))
+        self._arrange_as(replace(now, alone=next_of(order, now.alone)))
 
     def leave_part(self) -> bool:
         """Remove the crosshair of the grid, else show all panes. Returns whether it did either."""
@@ -114,7 +113,7 @@ class GridKeys(ChartScreen, ListScreen):
         if self._shows_grid:
             self._step(0, by * max(1, self.metrics.grid.grid_layout.rows // 2))
         else:
-            self.items.move(by * max(1, self.size.height // 2))
+            super().action_move_half(by)
 
     def on_line_list_moved(self) -> None:
         if self.arrangement.is_grid:
@@ -278,7 +277,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_step_tab(self, by: int) -> None:
         ids = [t.id for t in tabs_of(self.run)]
-        self.select_tab(ids[(ids.index(self.tab) + by) % len(ids)])
+        self.select_tab(next_of(ids, self.tab, by))
 
     action_turn = action_step_tab
 
@@ -362,11 +361,10 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         here = self.items.cursor if self.tab == FINDINGS_TAB else None
         if ids == [here]:
             self.say("this is the only finding")
-        index = (ids.index(here) + 1) % len(ids) if here in ids else 0
         self._chosen = FINDINGS_TAB
-        self.items.chosen = ids[index]
+        self.items.chosen = chosen = next_of(ids, here)
         self.update()
-        self.items.put(ids[index])
+        self.items.put(chosen)
 
     def action_share_chart(self) -> None:
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""

@@ -148,6 +148,16 @@ def overview_entries(
     return entries
 
 
+def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
+    """The failures that its names cannot show, if there is room for it."""
+    if room < 2 or run.report is None:
+        return []
+    from rltui.facts.alarms import blind_words  # heavy
+
+    words = fit(blind_words(run, width), width)
+    return [[], [(words, MUTED)]] if words else []
+
+
 def _below_overview(
     run: JudgedRun, view: View, width: int, room: int
 ) -> tuple[Block, tuple[Part, ...]]:
@@ -167,16 +177,6 @@ def _below_overview(
     if not checks or len(lines) + 1 + len(checks) > room:
         return lines, (Part.MOVED,) if moved else ()
     return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
-
-
-def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
-    """The failures that its names cannot show, if there is room for it."""
-    if room < 2 or run.report is None:
-        return []
-    from rltui.facts.alarms import blind_words  # heavy
-
-    words = fit(blind_words(run, width), width)
-    return [[], [(words, MUTED)]] if words else []
 
 
 def _lines_of(sections: Sequence[metrics.Section]) -> int:

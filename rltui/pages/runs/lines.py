@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
@@ -62,7 +61,6 @@ _WORST_AND_COUNT = 50
 _MOST_TROUBLES = 3
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8
-NONE_AWAITED: Mapping[Path, Path | None] = MappingProxyType({})
 #: Fewest lines under the list that leave room for the preview.
 _LEAST_HEIGHT = 14
 #: Most lines of the preview: a taller chart says no more.
@@ -277,9 +275,9 @@ def waiting_lines(
     troubles: Sequence[Note],
     width: int,
     height: int,
-    unmatched: str = "",
-    searching: Sequence[Search] = (),
-    awaited: Mapping[Path, Path | None] = NONE_AWAITED,
+    unmatched: str,
+    searching: Sequence[Search],
+    awaited: Mapping[Path, Path | None],
 ) -> Block:
     """The screen without a run: whether the ``expected`` number of runs is being read or none was
     found, where rltui searches, and which troubles there are. ``unmatched`` says that the chosen
@@ -359,7 +357,17 @@ def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     if height == 1:
         return indented([said_more(run, view, width - 3, None)], 2)
     if width < WIDE:
-        return [[], *indented(_narrow_preview(run, view, width - 2, height - 1), 1)]
+        width, height = width - 2, height - 1
+        tag = tag_to_chart(run, OVERVIEW, None, run.headline())
+        drawn = tag is not None and tag in run.infos
+        most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1
+        # the head of the findings says no more than the header of the screen
+        lines = [_preview_title(run, view, width), *findings_pane(run, width, most + 1, view)[1:]]
+        lines = lines[: most + 1]
+        if drawn and tag is not None and (room := height - len(lines)) >= _LOW - 2:
+            lines += titled_chart(run, tag, view, width, room)
+        return [[], *indented(lines, 1)]
+
     body = height - 3
     left = min(_FINDINGS, (width - _GAP - 3) // 2)
     space = width - 3 - left - _GAP
@@ -381,18 +389,6 @@ def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     lines = side_by_side(findings_pane(run, left, body, view), charts, left, _GAP, body)
 
     return [[], *indented([_preview_title(run, view, width - 3), [], *lines], 2)]
-
-
-def _narrow_preview(run: JudgedRun, view: View, width: int, height: int) -> Block:
-    tag = tag_to_chart(run, OVERVIEW, None, run.headline())
-    drawn = tag is not None and tag in run.infos
-    most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1
-    # the head of the findings says no more than the header of the screen
-    lines = [_preview_title(run, view, width), *findings_pane(run, width, most + 1, view)[1:]]
-    lines = lines[: most + 1]
-    if drawn and tag is not None and (room := height - len(lines)) >= _LOW - 2:
-        lines += titled_chart(run, tag, view, width, room)
-    return lines
 
 
 def _preview_title(run: JudgedRun, view: View, room: int) -> Line:

@@ -28,7 +28,7 @@ from rltui.pages.run.screen import RunScreen
 from rltui.pages.run_actions import RunActions
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
 from rltui.session import JudgedRun, Session
-from rltui.tui.keys import RUNS
+from rltui.tui.keys import RUNS, next_of
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, Commands, ListScreen
 from rltui.tui.shell import Offer, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
@@ -212,8 +212,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
 
     def action_order(self) -> None:
         """Sort by the next order: verdict, name, newest, then each column."""
-        at = self._orders.index(self._order.removeprefix("-"))
-        self._order = self._orders[(at + 1) % len(self._orders)]
+        self._order = next_of(self._orders, self._order.removeprefix("-"))
         self.update()
 
     def action_other_way(self) -> None:

@@ -38,7 +38,7 @@ from rltui.draw.table import Cells, Table, heading, table_for
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.timing import Anatomy, Cost, Stage
-from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
+from rltui.facts.x_axis import axis_of, padded_end, span_of
 from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
@@ -262,7 +262,7 @@ def frame_of(
         return frame_of(run, found, view._replace(axis="step"), width, height, least)
     first, last = axis.place(first_step), axis.place(last_step)
     if axis.kind != "step":
-        end = padded_end(first, last) if is_live(run) else last
+        end = padded_end(first, last) if run.is_live else last
     end = end if end > first else first + 1.0
 
     chart = chart_of(run, tag, view)

@@ -124,7 +124,10 @@ class Nodes:
             if found.version != __version__:
                 raise CodeMissingError(f"has version {found.version} of rltui")
         except ClusterError as error:
-            if isinstance(error, CodeMissingError) and self._ship():
+            # Ray copies rltui to the nodes once
+            if isinstance(error, CodeMissingError) and self.cluster.ship_code():
+                for other in self.states.values():
+                    other.actor = None
                 self._look_at_roots(state)
                 return
             state.trouble = str(error)
@@ -133,14 +136,6 @@ class Nodes:
         new = {root.key: root for root in found.roots}
         state.roots = state.roots | new  # another thread may go through the old one
         state.looked, state.trouble = True, ""
-
-    def _ship(self) -> bool:
-        """Have Ray copy rltui to the nodes; False if done before."""
-        if not self.cluster.ship_code():
-            return False
-        for state in self.states.values():
-            state.actor = None
-        return True
 
     def _ask(self, state: NodeState, method: str, *values: object, timeout_s: float) -> Any:
         """Call a method of a node's actor, which is dropped if that fails. Raises

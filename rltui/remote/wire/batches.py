@@ -92,7 +92,22 @@ class BatchEncoder:
                 builder = _FrameBuilder()
             builder.add(name, head, columns)
         record = codec.record_of(replace(batch, items=(), texts=()))
-        _leave_out(record, batch, missing)
+        if len(batch.hparams) > codec.MOST_SETTINGS:
+            del record["hparams"]
+            missing[_SPARE["hparams"]] = None
+        large = [name for name in _SPARE if name in record]
+        sizes = {name: len(codec.dump_json({name: record[name]})) for name in large}
+        while sum(sizes.values()) > MOST_PAYLOAD - PART_BYTES:
+            largest = max(sizes, key=lambda name: sizes[name])
+            del sizes[largest], record[largest]
+            missing[_SPARE[largest]] = None
+        if missing:
+            message = f"too large for the connection, and left out: {first_of([*missing])}"
+            note = Note(batch.source.path, None, Level.WATCH, message)
+            known = record.get("notes", [])
+            assert isinstance(known, list)
+            record["notes"] = [*known, codec.plain(note)]
+
         end = builder.frame(Kind.BATCH, record)
         if len(end.record) + len(end.columns) > MOST_PAYLOAD:
             yield builder.frame(Kind.PART, {})
@@ -109,11 +124,17 @@ class BatchEncoder:
                     yield "items", codec.dump_json({"restart": piece.step}), b""
                     continue
                 about, columns = pack_columns(piece)
-                head = self._with_tags(about, piece.tags)
-                if head is None:
-                    missing[f"rows of {len(piece.tags):,} metrics"] = None
-                else:
-                    yield "items", head, columns
+                tags, number = piece.tags, self._tables.get(piece.tags)
+                if number is not None:
+                    yield "items", codec.dump_json({**about, "table": number}), columns
+                    continue
+                head = codec.dump_json({**about, "tags": list(tags)})
+                if len(tags) > MOST_TAGS or len(head) > MOST_PAYLOAD - 2 * PART_BYTES:
+                    missing[f"rows of {len(tags):,} metrics"] = None
+                    continue
+                if self._room.takes(tags):
+                    self._tables[tags] = len(self._tables)
+                yield "items", head, columns
         for text in batch.texts:
             if len(text.text) > MOST_TEXT:
                 missing[f"the end of a text of {len(text.text):,} characters"] = None
@@ -122,18 +143,6 @@ class BatchEncoder:
                 codec.dump_json(codec.plain(text._replace(text=text.text[:MOST_TEXT]))),
                 b"",
             )
-
-    def _with_tags(self, about: dict[str, object], tags: tuple[str, ...]) -> bytes | None:
-        """The description of a block as JSON; None where it has too many tags, or too long ones."""
-        number = self._tables.get(tags)
-        if number is not None:
-            return codec.dump_json({**about, "table": number})
-        head = codec.dump_json({**about, "tags": list(tags)})
-        if len(tags) > MOST_TAGS or len(head) > MOST_PAYLOAD - 2 * PART_BYTES:
-            return None
-        if self._room.takes(tags):
-            self._tables[tags] = len(self._tables)
-        return head
 
 
 class _FrameBuilder:
@@ -155,24 +164,6 @@ class _FrameBuilder:
         texts = [codec.dump_json(record)[1:-1]] if record else []
         texts += [b'"%b":[%b]' % (n.encode(), b",".join(x)) for n, x in self._lists.items()]
         return Frame(kind, b"{%b}" % b",".join(texts), b"".join(self._columns))
-
-
-def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]) -> None:
-    """Remove from a record what would make it too large, and add a note about what is missing."""
-    if len(batch.hparams) > codec.MOST_SETTINGS:
-        del record["hparams"]
-        missing[_SPARE["hparams"]] = None
-    sizes = {name: len(codec.dump_json({name: record[name]})) for name in _SPARE if name in record}
-    while sum(sizes.values()) > MOST_PAYLOAD - PART_BYTES:
-        largest = max(sizes, key=lambda name: sizes[name])
-        del sizes[largest], record[largest]
-        missing[_SPARE[largest]] = None
-    if missing:
-        message = f"too large for the connection, and left out: {first_of([*missing])}"
-        note = Note(batch.source.path, None, Level.WATCH, message)
-        known = record.get("notes", [])
-        assert isinstance(known, list)
-        record["notes"] = [*known, codec.plain(note)]
 
 
 def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
@@ -278,7 +269,12 @@ def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
         about["narrow"] = np.flatnonzero(narrow).tolist() if not narrow.all() else True
         parts.append(_shuffled(values[:, narrow].astype("<f4").T))
         values = values[:, ~narrow]
-        digits = _digits(values)
+        # number of decimals with which integers hold each column without loss; -1 for none
+        digits = np.full(values.shape[1], -1)
+        for count in _DIGITS:
+            left = np.flatnonzero(digits < 0)
+            left = left[_is_decimal(values[:_GLANCE, left], count)]
+            digits[left[_is_decimal(values[:, left], count)]] = count
         if (digits >= 0).any():
             about["digits"] = digits.tolist()
             parts.append(_shuffled(_scaled(values, digits).T))
@@ -362,16 +358,6 @@ def _narrow(values: _Array) -> NDArray[np.bool_]:
         back = values.astype("<f4").astype("<f8")
     same: NDArray[np.bool_] = (_bits(back) == _bits(values)).all(axis=0)
     return same
-
-
-def _digits(values: _Array) -> _Array:
-    """(m,) number of decimals with which integers hold each column without loss; -1 for none."""
-    digits = np.full(values.shape[1], -1)
-    for count in _DIGITS:
-        left = np.flatnonzero(digits < 0)
-        left = left[_is_decimal(values[:_GLANCE, left], count)]
-        digits[left[_is_decimal(values[:, left], count)]] = count
-    return digits
 
 
 def _is_decimal(values: _Array, digits: int) -> NDArray[np.bool_]:

@@ -135,21 +135,18 @@ class FrameReader:
                 raise WireError("the stream is damaged") from None
             self._buffer += piece
             data, full = self._inflate.unconsumed_tail, len(piece) == _PIECE
-            yield from self._frames()
+            buffer, begin = self._buffer, 0
+            while len(buffer) - begin >= _HEADER.size:
+                size, kind, record_size = _HEADER.unpack_from(buffer, begin)
+                if size > MOST_PAYLOAD or record_size > size:
+                    raise WireError("a frame is too large")
+                middle = begin + _HEADER.size + record_size
+                end = begin + _HEADER.size + size
+                if len(buffer) < end:
+                    break
+                record = bytes(buffer[begin + _HEADER.size : middle])
+                yield Frame(kind, record, bytes(buffer[middle:end]))
+                begin = end
+            del buffer[:begin]
             if self._inflate.eof:
                 raise WireError("the stream ended itself")
-
-    def _frames(self) -> Iterator[Frame]:
-        buffer, begin = self._buffer, 0
-        while len(buffer) - begin >= _HEADER.size:
-            size, kind, record_size = _HEADER.unpack_from(buffer, begin)
-            if size > MOST_PAYLOAD or record_size > size:
-                raise WireError("a frame is too large")
-            middle = begin + _HEADER.size + record_size
-            end = begin + _HEADER.size + size
-            if len(buffer) < end:
-                break
-            record = bytes(buffer[begin + _HEADER.size : middle])
-            yield Frame(kind, record, bytes(buffer[middle:end]))
-            begin = end
-        del buffer[:begin]

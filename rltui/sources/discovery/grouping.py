@@ -34,8 +34,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rltui.core.batch import Joined
-from rltui.core.block import Block
+from rltui.core.batch import Joined, blocks_in
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
@@ -123,7 +122,12 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
     for file in files:
         where, order = file.directory, rank[file.kind]
         if file.belonging is Belonging.DIRECTORY:
-            unit = directories.setdefault(where, Unit(where, _titled(file), [], order))
+            # the title that a tracker gives stands for what the tracker calls its directories
+            above = where
+            while file.title and is_nameless(above.rpartition("/")[2]):
+                above = above.rpartition("/")[0]
+            name = where if above == where else f"{above}/{file.title}".lstrip("/")
+            unit = directories.setdefault(where, Unit(where, name, [], order))
             unit.files.append(file)
             unit.rank = min(unit.rank, order)
             continue
@@ -142,16 +146,6 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
             named.append(unit)
 
     return [*directories.values(), *named]
-
-
-def _titled(file: LogFile) -> str:
-    """Name of a run that is a directory: the title that a tracker gives stands for what the tracker
-    calls its directories."""
-    name = file.directory
-    while file.title and is_nameless(name.rpartition("/")[2]):
-        name = name.rpartition("/")[0]
-    nameless = file.title and name != file.directory
-    return f"{name}/{file.title}".lstrip("/") if nameless else file.directory
 
 
 def joined(found: Sequence[Unit]) -> list[Unit]:
@@ -210,9 +204,19 @@ def attached(found: list[Unit], beside: Iterable[LogFile]) -> list[Unit]:
 
 
 def _by_name(found: Sequence[Unit]) -> list[Unit]:
-    """Join units whose names end alike, if that can mean only one training."""
+    """Join ``NAME.log`` with the only run somewhere below the directory ``NAME`` beside it; then
+    units whose names end alike, if that can mean only one training."""
+    below: dict[str, list[Unit]] = defaultdict(list)
+    for unit in found:
+        for directory in (unit.directory, *parents_of(unit.directory)):
+            below[directory].append(unit)
+    for unit in filter(lambda u: u.files and not u.names_directory, found):
+        inside = [u for u in below.get(unit.name, ()) if u is not unit and u.files]
+        if len(inside) == 1 and _disjoint([unit, *inside]):
+            _merged([*inside, unit], Joined.SURELY)
+
     buckets: dict[str, list[Unit]] = defaultdict(list)
-    for unit in _with_the_only_one_below(found):
+    for unit in filter(lambda u: u.files, found):
         buckets[unit.stem].append(unit)
 
     out = []
@@ -224,20 +228,6 @@ def _by_name(found: Sequence[Unit]) -> list[Unit]:
             out += bucket
 
     return out
-
-
-def _with_the_only_one_below(found: Sequence[Unit]) -> list[Unit]:
-    """Join ``NAME.log`` with the only run somewhere below the directory ``NAME`` beside it."""
-    below: dict[str, list[Unit]] = defaultdict(list)
-    for unit in found:
-        for directory in (unit.directory, *parents_of(unit.directory)):
-            below[directory].append(unit)
-
-    for unit in filter(lambda u: u.files and not u.names_directory, found):
-        inside = [u for u in below.get(unit.name, ()) if u is not unit and u.files]
-        if len(inside) == 1 and _disjoint([unit, *inside]):
-            _merged([*inside, unit], Joined.SURELY)
-    return [u for u in found if u.files]
 
 
 def _together(own: Sequence[Unit]) -> list[Unit]:
@@ -404,7 +394,7 @@ def _role_of(head: bytes, form: Format) -> _Role | str:
         return _Role.HPARAMS
 
     decoded = form.decoder().feed(head)
-    tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
+    tags = {t for block in blocks_in(decoded.items) for t in block.tags}
     if not tags:
         return _Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else _Role.EMPTY
     return tags.pop() if len(tags) == 1 else _Role.RUN

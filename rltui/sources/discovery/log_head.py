@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rltui.core.address import is_remote
-from rltui.core.batch import LogTail
+from rltui.core.batch import LogTail, blocks_in
 from rltui.core.block import Block
 from rltui.files.disk import Status, file_id, opened
 from rltui.files.disk import status as status_of
@@ -316,7 +316,11 @@ class HeadReader:
             rowless = self._died(form, path, head, text, named)
 
         if claimed or rowless:
-            beside = self._lies_beside(form, path, end)
+            beside = form.beside is not None and form.beside.search(path.name) is not None
+            if beside:  # by its name; so are its rows, if they are none of a training
+                decoded = form.decoder(self._options, path).feed(end, more=True)
+                tags = {b.tags[0] for b in blocks_in(decoded.items)}
+                beside = bool(tags) and tags <= decoded.lanes.tags
             return Claim(True, True, rowless=rowless, beside=beside)
 
         found = form.refusal(head, self._options)
@@ -325,14 +329,6 @@ class HeadReader:
             if at_end.lost:
                 found = at_end._replace(reason=f"near its end {at_end.reason}")
         return Claim(False, found.final, found.reason, lost=found.lost)
-
-    def _lies_beside(self, form: Format, path: Path, data: bytes) -> bool:
-        """Whether the rows in the bytes of a log are none of a training, and its name says so."""
-        if form.beside is None or form.beside.search(path.name) is None:
-            return False
-        decoded = form.decoder(self._options, path).feed(data, more=True)
-        tags = {b.tags[0] for b in decoded.items if isinstance(b, Block)}
-        return bool(tags) and tags <= decoded.lanes.tags
 
     def _died(self, form: Format, path: Path, data: bytes, end: bytes, named: bool) -> bool:
         """Whether a log without rows is that of a job that died; ``data``: its last bytes, which
@@ -454,7 +450,7 @@ class HeadReader:
         with contained():
             for piece in pieces:
                 decoded = form.decoder(self._options, path).feed(piece)
-                blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
+                blocks = [b for b in blocks_in(decoded.items) if len(b.steps)]
                 last = max((int(b.steps[-1]) for b in blocks), default=0)
                 if found is None and blocks:
                     counts_rows = decoded.steps_are_row_numbers

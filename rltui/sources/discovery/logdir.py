@@ -157,7 +157,20 @@ class RunFinder:
         except LogdirError as error:
             waits = self._waits and isinstance(error, EmptyLogError)
             errors = [] if waits else self._failed(logdir, error, tree)
-            _try_again(logdir, error, tree, vanished=number in self._good)
+            # it is searched again when it appears, or grows if it is a file
+            try:
+                above = logdir.parent, status_of(logdir.parent).st_mtime_ns
+                named = stat.S_ISREG(status_of(logdir).st_mode)
+            except (OSError, ValueError):
+                named = False
+            if named:
+                tree.directories.append(above)
+                tree.unclaimed.append(logdir)
+                tree.refuse(logdir, error.reason)
+            else:
+                tree.directories.append((logdir, -1))
+                vanished = number in self._good and error.reason == MISSING
+                tree.trouble(logdir, VANISHED if vanished else error.reason)
             return errors
 
         self._good.add(number)
@@ -286,10 +299,6 @@ class RunFinder:
                     self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
         return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
 
-    def _opening(self, file: LogFile) -> Opening | None:
-        assert file.format is not None
-        return self._walker.heads.opening(file.path, file.format)
-
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
         first, wanted = unit.files[0], unit.shown_name
         if first.belonging is Belonging.DIRECTORY and first.title:
@@ -308,6 +317,10 @@ class RunFinder:
         key = RunKey(number, self._name(number, identity, *names))
         self._paths[key] = path
         return key
+
+    def _opening(self, file: LogFile) -> Opening | None:
+        assert file.format is not None
+        return self._walker.heads.opening(file.path, file.format)
 
     def _name(self, number: int, identity: str, *wanted: str) -> str:
         """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
@@ -336,25 +349,6 @@ class RunFinder:
 
 class AwayLogdirError(LogdirError, UnreachableError):
     """The server of a logdir cannot be reached or used now."""
-
-
-def _try_again(logdir: Path, error: LogdirError, tree: Tree, *, vanished: bool) -> None:
-    """Note a logdir that cannot be searched, so that it is searched when it appears, or grows if it
-    is a file. ``vanished``: it could be searched before."""
-    try:
-        above = logdir.parent, status_of(logdir.parent).st_mtime_ns
-        named = stat.S_ISREG(status_of(logdir).st_mode)
-    except (OSError, ValueError):
-        named = False
-
-    if named:
-        tree.directories.append(above)
-        tree.unclaimed.append(logdir)
-        tree.refuse(logdir, error.reason)
-    else:
-        tree.directories.append((logdir, -1))
-        gone = vanished and error.reason == MISSING
-        tree.trouble(logdir, VANISHED if gone else error.reason)
 
 
 def _age(file: LogFile) -> tuple[str, int, int, float, str]:

@@ -60,15 +60,26 @@ class _Part(NamedTuple):
 
 def whole(found: list[Unit], opening: Open) -> list[Unit]:
     """The units, those joined that are parts of one training."""
-    found = _of_one_id(found)
+    # directories of a tracker that hold parts of the run of one id
+    same_id: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for unit in found:
+        file = unit.files[0]
+        if file.format is not None and file.format.named_by_id:
+            same_id[unit.directory.rpartition("/")[0], file.path.name].append(unit)
+    for units in same_id.values():
+        first, *others = sorted(units, key=_begun)
+        for number, other in enumerate(others, 1):
+            first.go_on(other, number, surely=True)
+
+    found = [unit for unit in found if unit.files]
     crowds, ranks = _crowds(found, lambda u: u.directory), _crowds(found, _above_ranks)
 
     joins = (_with_the_same_rows, _with_other_roles, _continuing)
     for join, groups in ((joins[0], ranks), *((join, crowds) for join in joins)):
         for crowd in groups.values():
             left = [part for part in crowd if part.unit.files]
-            units = {id(part.unit) for part in left}
-            if len(units) > 1 or (len(left) > 1 and join is _with_other_roles):
+            apart = {id(part.unit) for part in left}
+            if len(apart) > 1 or (len(left) > 1 and join is _with_other_roles):
                 join(left, opening)
 
     found = _resumed([unit for unit in found if unit.files], opening)
@@ -224,7 +235,12 @@ def _chained(crowd: Sequence[_Part], opening: Open) -> None:
         surely = len(before) == 1
         head.unit.go_on(part.unit, mine.first, surely=surely)
         if surely:
-            head.rename(_in_common(head.unit.stem, part.unit.stem))
+            # the whole words with which two names begin, without a part of a date
+            stems = head.unit.stem, part.unit.stem
+            begin = shared_start(stems)
+            if any(stem.removeprefix(begin)[:1].isalnum() for stem in stems):
+                begin = _WORD.sub("", begin)
+            head.rename(_DATE.sub("", begin).rstrip("._- ") or head.unit.stem)
 
 
 def _akin(part: _Part, other: _Part) -> bool:
@@ -233,31 +249,6 @@ def _akin(part: _Part, other: _Part) -> bool:
     mine, theirs = part.unit.stem, other.unit.stem
     needed = min(_ALIKE, len(mine), len(theirs))
     return part.unit.names_directory or mine[:needed] == theirs[:needed]
-
-
-def _in_common(stem: str, other: str) -> str:
-    """The whole words with which two names begin, without a part of a date; the first name where
-    that is nothing."""
-    begin = shared_start((stem, other))
-    if any(name.removeprefix(begin)[:1].isalnum() for name in (stem, other)):
-        begin = _WORD.sub("", begin)
-    return _DATE.sub("", begin).rstrip("._- ") or stem
-
-
-def _of_one_id(found: list[Unit]) -> list[Unit]:
-    """The units, directories of a tracker joined that hold parts of the run of one id."""
-    parts: dict[tuple[str, str], list[Unit]] = defaultdict(list)
-    for unit in found:
-        file = unit.files[0]
-        if file.format is not None and file.format.named_by_id:
-            parts[unit.directory.rpartition("/")[0], file.path.name].append(unit)
-
-    for units in parts.values():
-        first, *others = sorted(units, key=_begun)
-        for number, other in enumerate(others, 1):
-            first.go_on(other, number, surely=True)
-
-    return [unit for unit in found if unit.files]
 
 
 def _begun(unit: Unit) -> str:

@@ -204,7 +204,12 @@ class Processes:
             if stop():
                 break
             for path in _written_by(self._proc, pid, named):
-                process = self._responsible(pid)
+                # the Python process that started a helper such as wandb's stands for it
+                process = above = self.get(pid)
+                for _ in range(3):
+                    if above is not None and not above.python:
+                        above = self.get(above.parent)
+                process = above if above is not None and above.python else process
                 if process and (process.python or process.program in _PLUMBING):
                     found.setdefault(path, {})[process.pid] = process
 
@@ -214,14 +219,6 @@ class Processes:
             first[path] = min(able, key=lambda p: (p.parent in candidates, p.started, p.pid))
 
         return first
-
-    def _responsible(self, pid: int) -> Process | None:
-        """The Python process that started a helper such as wandb's, else the process itself."""
-        process = above = self.get(pid)
-        for _ in range(3):
-            if above is not None and not above.python:
-                above = self.get(above.parent)
-        return above if above is not None and above.python else process
 
     def writer_of(self, event_file: str) -> Process | None:
         """The process whose id is in an event file's name, if it runs on this host."""
@@ -441,26 +438,8 @@ class _Unheld:
         if named is None or named["pid"] is None:
             return FileHold(False, keeps_open)
 
-        # TensorBoard's writer may close its file after every flush: its process tells more
-        return FileHold(self._lives(int(named["pid"]), float(named["time"])), True)
-
-    def _could_be_written(self, path: Path, status: os.stat_result) -> bool:
-        """Whether some process may be the writer of a file: one that was there before its newest
-        write, and has an accelerator, or is at work in the file's directory. What writes a copy
-        is elsewhere."""
-        if _is_copy(status):
-            return True
-        if status.st_uid not in self._possible:
-            self._possible[status.st_uid] = _possible_writers(Processes(status.st_uid, self._proc))
-        written, directory = status.st_mtime + _SLACK_S, path.parent.resolve()
-
-        return any(
-            possible.started <= written and possible.works_in(directory)
-            for possible in self._possible[status.st_uid]
-        )
-
-    def _lives(self, pid: int, begun: float) -> bool:
-        """Whether a process of this id, in whatever namespace, was there when a file was begun."""
+        # TensorBoard's writer may close its file after every flush: its process tells more, which
+        # has this id in some namespace, and was there when the file was begun
         if self._started is None:
             self._started = {}
             for number in _pids(self._proc):
@@ -469,7 +448,36 @@ class _Unheld:
                 for known in (number, *_numbers(self._proc, number, "NSpid")):
                     self._started[known] = min(started, self._started.get(known, math.inf))
 
-        return self._started.get(pid, math.inf) <= begun + _SLACK_S
+        began = self._started.get(int(named["pid"]), math.inf)
+        return FileHold(began <= float(named["time"]) + _SLACK_S, True)
+
+    def _could_be_written(self, path: Path, status: os.stat_result) -> bool:
+        """Whether some process may be the writer of a file: one that was there before its newest
+        write, and has an accelerator, or is at work in the file's directory. What writes a copy
+        is elsewhere."""
+        if _is_copy(status):
+            return True
+        if status.st_uid not in self._possible:
+            # the Python processes of the user, but for rltui itself
+            processes = Processes(status.st_uid, self._proc)
+            places: dict[int, list[Path]] = {}
+            computing: set[int] = set()
+            for process, home in processes.working_directories():
+                if "rltui" not in command_of(process.arguments).split():
+                    opened = processes.opened(process.pid)
+                    places[process.pid] = [home, *opened]
+                    if any(_ACCELERATORS.match(str(path)) for path in opened):
+                        computing.update(processes.with_parents(process))
+            known = ((pid, processes.get(pid)) for pid in places)
+            self._possible[status.st_uid] = [
+                _Possible(p.started, places[pid], pid in computing) for pid, p in known if p
+            ]
+        written, directory = status.st_mtime + _SLACK_S, path.parent.resolve()
+
+        return any(
+            possible.started <= written and possible.works_in(directory)
+            for possible in self._possible[status.st_uid]
+        )
 
 
 def _is_copy(status: os.stat_result) -> bool:
@@ -490,22 +498,6 @@ class _Possible(NamedTuple):
         return self.has_accelerator or any(
             directory in (place, *place.parents) for place in self.places
         )
-
-
-def _possible_writers(processes: Processes) -> list[_Possible]:
-    """The Python processes of a user, but for rltui itself."""
-    found: dict[int, list[Path]] = {}
-    computing: set[int] = set()
-    for process, directory in processes.working_directories():
-        if "rltui" not in command_of(process.arguments).split():
-            opened = processes.opened(process.pid)
-            found[process.pid] = [directory, *opened]
-            if any(_ACCELERATORS.match(str(path)) for path in opened):
-                computing.update(processes.with_parents(process))
-
-    known = ((pid, processes.get(pid)) for pid in found)
-
-    return [_Possible(p.started, found[pid], pid in computing) for pid, p in known if p]
 
 
 def _started_at(proc: Path, pid: int, boot: float) -> float | None:

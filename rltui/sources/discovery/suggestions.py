@@ -195,11 +195,7 @@ class LogdirFinder:
             owner = processes.writer_of(log.path.name)
             if owner is not None:
                 self._attach(_real(log.path), owner.writer)
-        self._elsewhere(processes, left)
-
-    def _elsewhere(self, processes: Processes, left: Callable[[], float]) -> None:
-        """Event files below the working directories of Python processes, if they write them, as
-        long as seconds are ``left``."""
+        # event files below the working directories of Python processes, if they write them
         done: set[Path] = set()
         for _, directory in processes.working_directories():
             if len(done) >= _MOST_DIRECTORIES or left() <= 0:

@@ -252,14 +252,6 @@ class Walk:
         """Whether to search a directory."""
         return PRUNED.fullmatch(entry.name) is None
 
-    def _is_kernel(self, path: Path, device: int) -> bool:
-        """Whether a link or a mount leads into the kernel, whose files may have no end."""
-        known = self._kernel.get(device)
-        if known is None:
-            inside = not is_remote(path) and Mounts().kind_of(path) in KERNEL
-            known = self._kernel[device] = inside
-        return known
-
     def _claim(self, found: Found) -> Format | None:
         """The format that claims a file of a fitting name. Raises OSError."""
         found.directory.opened[_suffix(found.path.name)] += 1
@@ -282,8 +274,22 @@ class Walk:
 
         for entry in self._in_order(entries):
             self._visit(directory, entry)
-        if CHECKPOINT_LOG not in names:
-            self._checkpoint(directory, names)
+        if CHECKPOINT_LOG in names:
+            return
+
+        # the state of the training is in its newest checkpoint
+        matches = (CHECKPOINT.fullmatch(name) for name in names)
+        forms = [f for f in self._walker.formats if f.claims_name(CHECKPOINT_LOG)]
+        for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
+            log = path / f"checkpoint-{number}" / CHECKPOINT_LOG
+            try:
+                status = status_of(log)
+                form = self._walker.heads.format_of(forms, log, status)
+            except OSError:
+                continue  # being written, or one of another framework
+            if form is not None:
+                self._add(directory, log, form, status)
+                return
 
     def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
@@ -298,7 +304,11 @@ class Walk:
             if self._was_seen(status):
                 return None
             self._note_seen(status)
-            if within and self._is_kernel(path, status.st_dev):
+            device = status.st_dev
+            if within and device not in self._kernel:
+                inside = not is_remote(path) and Mounts().kind_of(path) in KERNEL
+                self._kernel[device] = inside
+            if within and self._kernel[device]:  # by a link or a mount: its files may have no end
                 return None
             entries = self._entries(path)
         except OSError as error:
@@ -319,7 +329,12 @@ class Walk:
             if not entry.is_dir():
                 if entry.is_symlink() and not self._follows_files:
                     self._linked_files.append((directory, entry))
-                elif not self._is_no_log(path, entry):
+                elif is_tracker_log(path):  # it may say what of another log is missing
+                    status = entry.stat()
+                    if not self._was_seen(status):
+                        self._note_seen(status)
+                        self.tree.note_dropped(path, status)
+                elif not is_leaving(entry.name):
                     self._sort(directory, path, entry)
             elif directory.depth < self.most_depth and self._enters(entry):
                 child = f"{name}/{entry.name}" if name else entry.name
@@ -351,17 +366,6 @@ class Walk:
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
             self._log_or_store(Found(directory, path, status, forms), trackers)
-
-    def _is_no_log(self, path: Path, entry: Entry) -> bool:
-        """Whether the name of a file says that it is no log; a tracker's own may say what of
-        another log is missing."""
-        if is_tracker_log(path):
-            status = entry.stat()
-            if not self._was_seen(status):
-                self._note_seen(status)
-                self.tree.note_dropped(path, status)
-            return True
-        return is_leaving(entry.name)
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
         """Add a regular file whose name fits some formats or ``trackers``."""
@@ -439,21 +443,6 @@ class Walk:
                 title=self._walker.heads.title(form, path, status),
             )
         )
-
-    def _checkpoint(self, directory: Directory, names: set[str]) -> None:
-        """Add the state of the training in its newest checkpoint."""
-        matches = (CHECKPOINT.fullmatch(n) for n in names)
-        forms = [f for f in self._walker.formats if f.claims_name(CHECKPOINT_LOG)]
-        for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
-            path = directory.path / f"checkpoint-{number}" / CHECKPOINT_LOG
-            try:
-                status = status_of(path)
-                form = self._walker.heads.format_of(forms, path, status)
-            except OSError:
-                continue  # being written, or one of another framework
-            if form is not None:
-                self._add(directory, path, form, status)
-                return
 
     def _store(self, path: Path, directory: str, tracker: Tracker, *, within: bool) -> None:
         """Add the runs of a tracker's store; ``within``: it is a file of the directory."""

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.address import is_remote
-from rltui.core.batch import Batch, Restart, SourceInfo, Sources
+from rltui.core.batch import Batch, Restart, SourceInfo, Sources, blocks_in
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.files import tail_of
@@ -201,7 +201,7 @@ class FileFeed(Feed):
             return self._decoder.finish()
 
         half = copy.deepcopy(self._decoder).finish()
-        if not (self.wait and any(isinstance(item, Block) for item in half.items)):
+        if not (self.wait and blocks_in(half.items)):
             return Decoded()
         return Decoded(notes=(DecoderNote(self._tail.offset, Level.WATCH, _HALF_ROW),))
 
@@ -358,7 +358,7 @@ def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) ->
     if decoded.steps_are_row_numbers or decoded.lanes.tags:  # of the window, not of the file
         return []
 
-    blocks = [i for i in decoded.items if isinstance(i, Block) and len(i.steps)]
+    blocks = [b for b in blocks_in(decoded.items) if len(b.steps)]
     if not blocks or whole:
         return blocks
 

@@ -240,7 +240,12 @@ class FollowLoop:
             feed = self._backlog[0]
             before, again = feed.offset, feed.read_once
             if feed.size >= _SAMPLED_BYTES and not (before or again):
-                self._put_sample(feed)
+                sample = feed.sample()
+                # the first one leaves the processor to the first paint, but never for long
+                drains = 0 if self._sampled else _SHOWN_DRAINS
+                self._sampled = self._sampled or sample is not None
+                if sample is not None and not self._queue.put_and_wait(sample, drains, _SHOWN_S):
+                    raise SearchStoppedError
             feed.final = self._is_final(feed)
             self._hand_over(feed, self._feeds.poll(feed, self._budget))
             spent += max(_FILE_BYTES, feed.offset - before)
@@ -257,14 +262,3 @@ class FollowLoop:
         if batch is not None and not self._queue.put(batch):
             raise SearchStoppedError
         self._feeds.handed_over(feed)  # not before: who sees the end expects to drain all of it
-
-    def _put_sample(self, feed: Feed) -> None:
-        """Queue a sample of a large file before it is read."""
-        sample = feed.sample()
-        if sample is None:
-            return
-
-        # the first one leaves the processor to the first paint, but never for long
-        drains, self._sampled = 0 if self._sampled else _SHOWN_DRAINS, True
-        if not self._queue.put_and_wait(sample, drains, _SHOWN_S):
-            raise SearchStoppedError

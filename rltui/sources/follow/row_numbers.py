@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.core.batch import Restart
+from rltui.core.batch import Restart, blocks_in
 from rltui.core.block import Block, BoolArray, IntArray
 from rltui.formats.base import Decoded
 
@@ -42,7 +42,7 @@ class RowNumbers:
         items = decoded.items
         if not items or decoded.lanes.tags or (self._kept is None and not self._numbering):
             return decoded
-        blocks = [item for item in items if isinstance(item, Block)]
+        blocks = blocks_in(items)
         if self._kept is not None:
             before = self._numbering
             self._kept += items

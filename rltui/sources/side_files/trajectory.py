@@ -199,7 +199,14 @@ def _look(value: object) -> _Look:
     if isinstance(value, str):
         return _look_at_text(value)
     said, asked, failed, tools = list[str](), list[str](), False, words().samples["tools"]
-    for message in _chat(value):
+    messages: list[Record]
+    if isinstance(value, list) and all(isinstance(m, dict) and "role" in m for m in value):
+        messages = value
+    else:
+        turns = _turns(value, MODEL)
+        messages = [{"role": t.role, "content": t.text, "is_error": t.failed} for t in turns]
+
+    for message in messages:
         role, text = message["role"], message.get("content") or ""
         if not isinstance(text, str):
             text = _text_of(text)
@@ -214,14 +221,6 @@ def _look(value: object) -> _Look:
     if len(said) == 1 and (inner := _look_at_text(said[0])).turns > 1:
         return inner._replace(asked="\n".join(asked))
     return _Look(said[-1], sum(map(len, said)), len(said), failed, "\n".join(asked))
-
-
-def _chat(value: object) -> list[Record]:
-    """A conversation as messages with roles."""
-    if isinstance(value, list) and all(isinstance(m, dict) and "role" in m for m in value):
-        return value
-    turns = _turns(value, MODEL)
-    return [{"role": t.role, "content": t.text, "is_error": t.failed} for t in turns]
 
 
 def _look_at_text(text: str) -> _Look:

@@ -30,7 +30,8 @@ from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
-from rltui.core.block import Block, IntArray
+from rltui.core.batch import blocks_in
+from rltui.core.block import IntArray
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.core.record import record
@@ -380,7 +381,7 @@ class RowFollower:
         decoded = self._decoder.decode(rows) if rows else Decoded()
         decoded = replace(decoded, **facts.since(known))
 
-        walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
+        walls = [float(b.wall_times[-1]) for b in blocks_in(decoded.items)]
         newest = max([0.0, *walls])  # a time that is unknown, NaN, is not above zero
         self.modified = min(newest, store.modified) or self.modified
         more = progress.unlisted or len(progress.ids) > 0

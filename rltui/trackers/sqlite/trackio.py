@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from rltui.core.block import Block, FloatArray, IntArray
+from rltui.core.batch import blocks_in
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.clock import Clock
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
@@ -283,7 +284,7 @@ class _WithSystem:
         rows = self._rows.poll(budget_bytes)
         if rows.restarted:
             self._start_over(self._rows)
-        blocks = [b for b in rows.decoded.items if isinstance(b, Block)]
+        blocks = blocks_in(rows.decoded.items)
         if blocks:
             walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
             self._walls = np.fmax.accumulate(walls)
@@ -306,7 +307,7 @@ class _WithSystem:
 
     def _dated(self, decoded: Decoded) -> Decoded:
         """Give system metrics the steps of their times; those before any step get the first one."""
-        blocks = [b for b in decoded.items if isinstance(b, Block)] if len(self._steps) else []
+        blocks = blocks_in(decoded.items) if len(self._steps) else []
         self._tags = self._tags.union(*(b.tags for b in blocks))
         dated = []
         for block in blocks:

@@ -147,7 +147,7 @@ class Status(Horizontal):
         text: str,
         candidates: Sequence[str],
         history: CommandHistory,
-        offered: Mapping[str, str] = NONE_OFFERED,
+        offered: Mapping[str, str],
     ) -> None:
         """Ask for a command, with ``text`` as its beginning. Tab completes it to one of
         ``candidates``; in place of ``text`` it puts the next of the commands ``offered``, of which

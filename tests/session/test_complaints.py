@@ -3,7 +3,7 @@
 import pytest
 
 from rltui.core.batch import LogTail
-from rltui.health.complaints import MOST_MESSAGES, ComplaintScan, Message, complaints, rank_of_file
+from rltui.session.complaints import MOST_MESSAGES, ComplaintScan, Message, complaints, rank_of_file
 from tests.tables import cases
 
 
