@@ -104,24 +104,22 @@ def never_finite(rows: Rows) -> Signal:
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def never_above(
-    rows: Rows, *, limit: float = 0.0, under: bool = False, waits: bool = False
-) -> Signal:
-    """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
-    ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
-    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
-    over."""
+def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = False) -> Signal:
+    """All rows so far lie between ``low`` and ``high``, sign dropped; not while a ``reward`` has
+    certainly risen: what is measured after a single update per batch is zero by its definition. A
+    zero counts as what its decimals may hide. ``waits``: it ends by itself; not while the rows
+    certainly fall, and forgotten once it is over."""
     n, size = rows.count, np.abs(rows.x)
-    top = np.maximum.accumulate(size) if n else size
-    still = top + rows.hidden <= limit
-    if under:
-        still = np.logical_and.accumulate(size >= limit)
+    still = np.logical_and.accumulate((size >= low) & (size + rows.hidden <= high))
     if still.any():
         still &= ~rises(rows, "reward")
+        if waits:
+            still &= ~rises(Rows(-rows.x, rows.steps))
+    top = np.maximum.accumulate(size) if n else size
     return Signal(
         beyond=still,
         statistic=np.where(still, top, np.nan),
-        threshold=constant(n, limit),
+        threshold=constant(n, high),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
