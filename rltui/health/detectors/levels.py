@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,6 @@ def outside(
     settles: bool = False,
     positive: bool = False,
     least_other: float = 0.0,
-    at_start: bool = False,
-    untrained: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -78,9 +77,7 @@ def outside(
     ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
     through zero, see :func:`_settled`; ``positive``: zero is not measured; ``least_other``: not
-    while the ``other``, sign dropped, is less than so many times the value; ``at_start``: in all
-    rows so far, while an ``other`` is exactly 0, and never without it; ``untrained``: only where
-    the first row is of the first step, before which there was no update.
+    while the ``other``, sign dropped, is less than so many times the value.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
@@ -90,10 +87,6 @@ def outside(
         beyond &= ~(np.abs(x) / length < per_unit)
     excused = np.abs(rows.other("other")) < least_other * np.abs(x)
     beyond &= ~excused & ((x > 0) | (not positive))
-    if at_start:
-        beyond = np.logical_and.accumulate(beyond & (rows.other("other") == 0))
-    if untrained:
-        beyond &= rows.steps[:1] <= 1
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -117,9 +110,19 @@ def outside(
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
-        onset=np.zeros(n, dtype=np.int64) if at_start else None,
         evidence=little if explained else None,
     )
+
+
+@detector(roles=("other",), facts=("middle",), higher=("by",))
+def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) -> Signal:
+    """All rows so far lie ``by`` or more above or below ``zero``, where the value belongs, while an
+    ``other`` is exactly 0, and never without it. ``untrained``: only where the first row is of the
+    first step, before which there was no update."""
+    found = outside(rows, low=zero - by, high=zero + by)
+    beyond = np.logical_and.accumulate(found.beyond & (rows.other("other") == 0))
+    beyond &= (rows.steps[:1] <= 1) | (not untrained)
+    return replace(found, beyond=beyond, onset=np.zeros(rows.count, dtype=np.int64))
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
