@@ -78,6 +78,7 @@ def test_what_is_told_of_findings(case: dict[str, Any]) -> None:
         assert [rule + " over" * bool(until) for rule, until in read] == case["order"]
     if "leading" in case:
         assert diagnosed.leading.symptom.id == case["leading"]
+    assert case.get("advice", "") in diagnosed.leading.symptom.advice
     if "since" in case:
         assert diagnosed.diagnoses[0].since_step == case["since"]
     assert diagnosed.diagnoses[0].level is Level.BAD
