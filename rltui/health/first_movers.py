@@ -106,9 +106,11 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
     grown = ratio >= limits.factor
     jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / limits.factor))
     # a schedule that ends at 0 gets there in steps as large as the ones before
-    size = np.abs(old - new)
-    is_largest = np.append(True, size[1:] > np.maximum.accumulate(size)[:-1])
-    jumped &= (np.abs(new) >= np.abs(old)) | is_largest
+    rise = np.abs(new) - np.abs(old)
+    is_largest = np.append(True, rise[1:] < np.minimum.accumulate(rise)[:-1])
+    # and a warm-up goes on at its pace
+    goes_on = np.append(rise[1:], 0.0) >= (1 - limits.same) * rise
+    jumped &= np.where(rise < 0, is_largest, ~goes_on)
     candidates = np.flatnonzero(jumped[least - 1 :]) + least
     rows = [r for r in candidates if not _was_usual(series, int(steps[r]), values[r - 1 : r + 1])]
     if not rows:
@@ -120,9 +122,11 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
 
 
 def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
-    """Whether many rows before ``step`` had the value after the jump, or one beyond it."""
+    """Whether many rows before ``step`` had the value after the jump, or one beyond it; of a fall
+    those since it first was as high, behind its warm-up."""
     past = series.values[: series.rows_before(step)]
     (old, new), limits = jump, movement().setting
+    past = past[int(np.argmax(past >= old)) :] if new < old else past
     same = limits.same
     beyond = past >= new * (1 - same) if new > old else past <= new * (1 + same)
     usual = max(limits.least_rows, limits.usual_share * len(past))
