@@ -145,9 +145,9 @@ def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
         ("kl.coef", [0.01 * i for i in range(1, 29)] + [0.1] * 32, True),
         ("kl.coef", [0.0] * 20 + [0.01 * i for i in range(40)], False),
     ],
-    ids="warm-up|decay|constant|behind the symptom|ends at 0|is cut to 0|"
-    "is cut behind its warm-up|warms up late".split("|"),
-)
+    ids=["warm-up", "decay", "constant", "behind the symptom", "ends at 0", "is cut to 0",
+         "is cut behind its warm-up", "warms up late"],
+)  # fmt: skip
 def test_a_usual_schedule_is_no_cause(key: str, values: list[float], is_cause: bool) -> None:
     found = [finding("kl_blowup", 30, "kl.old_new")]
     assert (diagnosed_of(found, {key: values}).cause is not None) is is_cause

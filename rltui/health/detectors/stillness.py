@@ -26,6 +26,7 @@ def non_finite(
     after_finite: bool = False,
     lasts: bool = False,
     patience: int = 0,
+    scaling: int = 0,
     skipped: bool = False,
     taken: bool = False,
 ) -> Signal:
@@ -35,6 +36,7 @@ def non_finite(
     ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
+    ``scaling``: not in the first so many rows without a finite one before.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
     row, so that its update was left out; ``taken``: only where they do not.
     """
@@ -51,22 +53,20 @@ def non_finite(
     every, stretch = wrong, _stretch(wrong)
     left_out = _left_out(rows, wrong, stretch)
     if skipped or taken:
-        wrong = wrong & (left_out == skipped)
+        wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= scaling))
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
     again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
     since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
     return Signal(
         certain=True,
         beyond=wrong,
-        onset=np.where(again, int(np.argmax(wrong)), stretch if skipped else own)
-        if len(wrong)
-        else own,
+        onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
         evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
-        facts={"count": np.cumsum(every).astype(np.float64)},
+        facts={"count": np.cumsum(every) * 1.0},
         silent=(after_finite or lasts) and never,
         forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
