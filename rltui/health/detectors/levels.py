@@ -223,6 +223,7 @@ def grown(
     floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
+    beside: bool = False,
     zero: float = 0.0,
     always: float = np.inf,
     times: float = 1.0,
@@ -231,7 +232,7 @@ def grown(
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it; with a ``level``: only above so many ``times`` the
+    is at least that, and never without it, nor ``beside`` none; with a ``level``: only above so many ``times`` the
     largest of that so far, sign dropped. What belongs at ``zero`` is measured from there. A value
     that a ``part`` of it is as large as, signs dropped, may be nothing else.
     """
@@ -244,6 +245,8 @@ def grown(
     beyond = x >= limit
     if least_second:
         beyond &= rows.other("second") >= least_second
+    if beside:
+        beyond &= np.isfinite(rows.other("second"))
     if "level" in rows.others and rows.count:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)
