@@ -87,8 +87,7 @@ def without_outcome(
     blind = _doubts().blind
     if not any(f.fires and f.rule == blind["rule"] for f in found):
         return tags
-    asked = {k for q in questions if q.title == blind["question"] for k in q.metrics}
-    keys = {key for metrics in asked for key in metrics.split("|")}
+    keys = {key for q in questions if q.id == blind["question"] for key in q.keys}
     hidden = {
         t: replace(j, level=Level.UNSURE, doubt=blind["words"])
         for t, j in tags.items()

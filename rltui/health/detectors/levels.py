@@ -232,9 +232,9 @@ def grown(
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it, nor ``beside`` none; with a ``level``: only above so many ``times`` the
-    largest of that so far, sign dropped. What belongs at ``zero`` is measured from there. A value
-    that a ``part`` of it is as large as, signs dropped, may be nothing else.
+    is at least that, and never without it; ``beside``: only with one. With a ``level``: only above
+    so many ``times`` the largest of that so far, sign dropped. What belongs at ``zero`` is measured
+    from there. A value that a ``part`` of it is as large as, signs dropped, may be nothing else.
     """
     x = rows.x - zero
     x = np.abs(x) if absolute else x
