@@ -2,13 +2,13 @@
 
 import random
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
-from rltui.catalogue import Catalogue, load_catalogue
+from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.catalogue.words import better, words_of
 from rltui.core.level import Direction, Level
@@ -54,46 +54,29 @@ def test_words_say_which_way_is_good(name: str, way: Direction | None) -> None:
     assert better(words_of(name)) is way
 
 
-def catch_alls(catalogue: Catalogue) -> list[tuple[str, str]]:
-    """Framework and begin of a tag that it takes for any figure of held-out data."""
-    found = [("generic", f"{head}/") for head in ("eval", "val", "test", "heldout", "dev")]
-    for framework in catalogue.dialects:
-        for entry in catalogue.entries(framework):
-            pattern = entry.pattern
-            free = not pattern.exact and not pattern.suffix and len(pattern.names) == 1
-            says = better(words_of(pattern.prefix)) or entry.changes.get("direction") in (UP, DOWN)
-            if free and not says and entry.metric.key == "val.score" and not entry.scenarios:
-                found.append((framework, pattern.prefix))
-    return found
-
-
-@pytest.mark.parametrize(("framework", "head"), catch_alls(CATALOGUE))
-def test_one_table_of_words_for_all_dialects(framework: str, head: str) -> None:
-    resolver = CATALOGUE.resolver(framework)
-    for name, way in (("judge_acc", UP), ("judge_fail_share", DOWN), ("zzz_share", None)):
-        info = resolver.resolve(head + name)
-        if way is None:
-            key = info.metric.key if info.metric else "val.other"
-            assert (key, info.direction) == ("val.other", Direction.NONE), info.tag
-        else:
-            assert info.direction is way, info.tag
-
-
 #: Wildcards of a pattern: a capture, anything, one character, one of a set.
 WILD = re.compile(r"\{\w+(:int)?.*?\}|\*|\?|\[(.)[^]]*\]")
 RISING = [v for r in load_rules() for v in r.variants if v.detector.rising]
 
 
-def judged_by_a_rise() -> Iterator[tuple[Choice, TagInfo]]:
-    """A tag for each entry of each dialect whose meaning has a direction and is read by a rule that
-    asks for a rise; `zz` stands for what is free in it."""
+@cache
+def judged_by_a_rise() -> list[tuple[Choice, TagInfo]]:
+    """Tags for each entry of each dialect whose meaning has a direction and is read by a rule that
+    asks for a rise: with a name that says nothing in place of what is free, and with others."""
+    out = []
     for framework in CATALOGUE.dialects:
-        for entry in CATALOGUE.entries(framework):
+        for entry, name in product(CATALOGUE.entries(framework), ("zz", "zz_acc", "zz_fail_share")):
             algorithm = entry.algorithms[0] if entry.algorithms else None
-            tag = WILD.sub(lambda m: m[2] or ("4" if m[1] else "zz"), entry.pattern.text)
+            tag = WILD.sub(lambda m, name=name: m[2] or ("4" if m[1] else name), entry.pattern.text)
             info = CATALOGUE.resolver(framework, algorithm).resolve(tag)
-            if info.direction in (UP, DOWN) and any(v.reads(info.key) is not None for v in RISING):
-                yield Choice(framework=framework, algorithm=algorithm), info
+            by_name = info.key == "val.score" and entry.changes.get("direction") not in (UP, DOWN)
+            by_name &= tag.endswith(name)
+            told = info.direction in (UP, DOWN) and (name == "zz" or by_name)
+            if told and any(variant.reads(info.key) is not None for variant in RISING):
+                out.append((Choice(framework=framework, algorithm=algorithm), info))
+    named = product(("eval", "val", "test", "heldout", "dev"), ("zz_acc", "zz_fail_share", "ppl"))
+    infos = map(CATALOGUE.resolver("generic").resolve, map("/".join, named))
+    return [*out, *((Choice(framework="generic"), info) for info in infos)]
 
 
 def test_no_name_contradicts_its_direction() -> None:
@@ -119,7 +102,7 @@ def found(choice: Choice, tags: Tags) -> list[Finding]:
 def test_what_gets_better_is_quiet_and_what_gets_worse_is_found() -> None:
     """One tag of each meaning, beside a sibling, without and with a reward that rises."""
     meanings = {
-        (i.key, i.direction, i.factor): (choice, i) for choice, i in reversed([*judged_by_a_rise()])
+        (i.key, i.direction, i.factor): (choice, i) for choice, i in reversed(judged_by_a_rise())
     }
     for choice, info in meanings.values():
         courses = [(0.3, 0.5, 0.8), (0.3, 0.8, 0.05)]
