@@ -14,6 +14,7 @@ from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers, sentences
 from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
+from rltui.facts.reward import first_tag
 from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
@@ -31,8 +32,8 @@ class _Odd(NamedTuple):
     words: str
     source: str
     when: Annotated[When, Keyed(read=read_when)] = When()
-    above: float | None = None
-    below: float | None = None
+    above: float = np.inf
+    below: float = -np.inf
     changed: float | None = None
     peaked: float | None = None
     flat: bool = False
@@ -56,7 +57,7 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
         return
     known, told = {move.tag for move in diagnosed_in(run).moves}, set[str]()
     for odd in _known().odd:
-        tag = next(iter(run.tags_of_metrics(("|".join(odd.metrics),))), None)
+        tag = first_tag(run, odd.metrics)
         if tag is None or tag in told or not odd.when.run_fits(run.recognition):
             continue
         # a plateau is found, and means less than usual
@@ -109,11 +110,10 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
         peak = f"{numbers.plain(values[row])} at {numbers.step(steps[row])}"
         return f"{peak}, {numbers.plain(now)} now" if is_peak else ""
     value = now if odd.moved is None else abs(now)
-    is_beyond = odd.above is not None and value > odd.above
-    is_beyond |= odd.below is not None and value < odd.below
+    is_beyond = value > odd.above or value < odd.below
     if odd.moved is None:
         return numbers.plain(now) if is_beyond else ""
-    is_beyond |= odd.above is None and odd.below is None
+    is_beyond |= np.isinf(odd.above) and np.isinf(odd.below)
     return course if is_beyond and _moved(start, now, odd.moved) else ""
 
 

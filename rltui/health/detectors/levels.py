@@ -114,7 +114,7 @@ def outside(
     )
 
 
-@detector(roles=("other",), facts=("middle",), higher=("by",))
+@detector(roles=("other",))
 def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) -> Signal:
     """All rows so far lie ``by`` or more above or below ``zero``, where the value belongs, while an
     ``other`` is exactly 0, and never without it. ``untrained``: only where the first row is of the

@@ -13,6 +13,9 @@ from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal,
 from rltui.health.detectors.trend import rises
 from rltui.health.detectors.windows import newest_of, steps_of
 
+#: Updates that the loss scaler of fp16 may skip at first: it halves its scale each time, and is at
+#: 1 after so many from 65536 (torch.amp.GradScaler).
+_SCALING = 16
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
@@ -26,7 +29,6 @@ def non_finite(
     after_finite: bool = False,
     lasts: bool = False,
     patience: int = 0,
-    scaling: int = 0,
     skipped: bool = False,
     taken: bool = False,
 ) -> Signal:
@@ -36,9 +38,9 @@ def non_finite(
     ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
-    ``scaling``: not in the first so many rows without a finite one before.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
-    row, so that its update was left out; ``taken``: only where they do not.
+    row, so that its update was left out; ``taken``: only where they do not. Neither before the
+    first finite row, for as long as a loss scaler may look for its scale.
     """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
@@ -53,7 +55,7 @@ def non_finite(
     every, stretch = wrong, _stretch(wrong)
     left_out = _left_out(rows, wrong, stretch)
     if skipped or taken:
-        wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= scaling))
+        wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
     again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
     since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
