@@ -252,8 +252,11 @@ def climbs(
             half = slice(look // 2, look)
             both = (rank_correlation(steps[part], x[part]) for part in (slice(look), half))
             grew = int(newest_of(x[:look] <= x[look - 1] / factor)[-1]) + 1
-            stays = not _moves(rows.other("sampled")[grew:look])
-            tied[look - 1 : following - 1] = min(both) if stays else np.nan
+            known = rows.other("sampled")[grew:look]
+            known = known[np.isfinite(known)]
+            policy = Rows(known, np.arange(len(known)))
+            moved = (rises(policy) | fell(policy).beyond).any()
+            tied[look - 1 : following - 1] = np.nan if moved else min(both)
             late, early = slice(look - EARLY, look), slice(look // 2, look // 2 + EARLY)
             went = steps[late].mean() - steps[early].mean()
             pace[look - 1 : following - 1] = (x[late].mean() - x[early].mean()) / went
@@ -269,13 +272,6 @@ def climbs(
                "correlation": tied, "pace": pace, "end": steps + left / pace},
         forgotten=np.ones(n, dtype=bool),
     )  # fmt: skip
-
-
-def _moves(x: FloatArray) -> bool:
-    """Whether values certainly rise or fall, once one is known."""
-    known = x[np.isfinite(x)]
-    rows = Rows(known, np.arange(len(known)))
-    return bool((rises(rows) | fell(rows).beyond).any())
 
 
 @detector(facts=("start", "change", "middle"), higher=("factor", "floor"))
