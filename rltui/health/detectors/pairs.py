@@ -264,10 +264,10 @@ def climbs(
     beyond = tied >= correlation
     left = (full if np.isfinite(full) else 2 * x) - x
     return Signal(
-        beyond=beyond,
-        statistic=tied,
-        threshold=constant(n, correlation),
-        name="rank correlation with the number of rows",
+        beyond,
+        tied,
+        constant(n, correlation),
+        "rank correlation with the number of rows",
         facts={"start": start, "change": part_of(x, start), "middle": rows.x,
                "correlation": tied, "pace": pace, "end": steps + left / pace},
         forgotten=np.ones(n, dtype=bool),

@@ -44,10 +44,10 @@ def non_finite(
     """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
-    if (after_finite or lasts) and len(wrong):
-        wrong &= np.maximum.accumulate(~wrong)
+    if after_finite or lasts:
+        wrong &= np.logical_or.accumulate(~wrong)
     if lasts:
-        back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
+        back = ~wrong & np.append(False, wrong)[:-1]
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
         wrong &= (np.cumsum(back) <= 1) | rare
     own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
@@ -56,18 +56,18 @@ def non_finite(
     left_out = _left_out(rows, wrong, stretch)
     if skipped or taken:
         wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
-    times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
+    times = np.cumsum(wrong & ~np.append(False, wrong)[:-1])
     again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
-    since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
+    since = np.maximum(newest_of(wrong) + 1, 1)
     return Signal(
+        wrong,
+        rows.x,
+        constant(rows.count, np.nan),
+        "non-finite values",
         certain=True,
-        beyond=wrong,
         onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
         evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
-        statistic=rows.x,
-        threshold=constant(rows.count, np.nan),
-        name="non-finite values",
         facts={"count": np.cumsum(every) * 1.0},
         silent=(after_finite or lasts) and never,
         forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
@@ -117,12 +117,12 @@ def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = 
         still &= ~rises(rows, "reward")
         if waits:
             still &= ~rises(Rows(-rows.x, rows.steps))
-    top = np.maximum.accumulate(size) if n else size
+    top = np.maximum.accumulate(size)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, top, np.nan),
-        threshold=constant(n, high),
-        name="highest so far",
+        still,
+        np.where(still, top, np.nan),
+        constant(n, high),
+        "highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
@@ -170,12 +170,12 @@ def unchanged(
     still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
     if after:
         still &= np.logical_or.accumulate(~still)
-    if at_once and n:
+    if at_once:
         large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
         still &= large[newest_of(~still)]
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
-    if lost > 0 and n:
+    if lost > 0:
         best, least = np.maximum.accumulate(rows.x), np.minimum.accumulate(rows.x)
         still &= (best - rows.x >= lost * (best - least)) & (best > least)
     other = rows.others.get("gradient")
@@ -190,7 +190,7 @@ def unchanged(
         threshold=constant(n, 1.0),
         name="rows of one value",
         facts={"count": count},
-        forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
+        forgotten=np.full(n, lost > 0),
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
         evidence=lambda: np.where(
             still, 1.0 if at_once else FAINT / _usual_stretch(still), _OTHER_ROW
@@ -201,9 +201,8 @@ def unchanged(
 def _usual_stretch(still: BoolArray) -> FloatArray:
     """(n,) how many rows an equal value usually lasted before the stretch that a row is in: a
     running mean is logged again until an episode ends."""
-    own = np.arange(len(still))
-    begins = np.maximum.accumulate(np.where(still, 0, own)) if len(own) else own
-    others = np.cumsum(~still)[begins] if len(own) else own
+    begins = np.maximum(newest_of(~still), 0)
+    others = np.cumsum(~still)[begins]
     return np.asarray(np.maximum(1.0, begins / np.maximum(others - 1, 1)))
 
 
