@@ -11,7 +11,7 @@ from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
 from rltui.health.badges import reading, too_few, within_range, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
-from rltui.health.harm import Success, success_of, tempered
+from rltui.health.harm import Success, confirmed, is_explained, success_of, tempered
 from rltui.health.judge import Outcome
 from rltui.health.judgement import limit_of
 from rltui.health.model import (
@@ -103,19 +103,30 @@ def make_report(
 
 
 def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
-    """The answers, those of technical signs milder where the run does well."""
-    said = [f for t, a in _each(answers) if t.rule.harm is Harm.OUTCOME and a.outcome
-            for f in a.outcome.findings]  # fmt: skip
-    success = success_of(run, infos, said)
-    if success is Success.UNKNOWN:
+    """The answers, those of technical signs milder where the run does well, those about success
+    worse where a sign agrees."""
+    firing = [
+        (task.rule.harm, finding)
+        for task, answer in _each(answers)
+        if answer.outcome
+        for finding in answer.outcome.findings
+        if finding.fires
+    ]
+    success = success_of(run, infos, (f for harm, f in firing if harm is Harm.OUTCOME))
+    explained = is_explained((harm, f.level) for harm, f in firing)
+
+    def weighed(task: Task, said: Outcome) -> Outcome:
+        is_outcome = task.rule.harm is Harm.OUTCOME and Level.BAD in task.variant.levels
+        if explained and is_outcome:
+            return confirmed(said)
+        return tempered(said, task.rule.harm, success)
+
+    if success is Success.UNKNOWN and not explained:
         return answers
     return [
         (
             task,
-            tuple(
-                a._replace(outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
-                for a in own
-            ),
+            tuple(a._replace(outcome=weighed(task, a.outcome)) if a.outcome else a for a in own),
         )
         for task, own in answers
     ]

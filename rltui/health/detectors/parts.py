@@ -161,7 +161,8 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
 
 
 def _fell(rows: Rows, role: str) -> BoolArray:
-    return progress.fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
+    earned = np.maximum(np.nan_to_num(rows.others[role]), 0.0)  # a penalty earns nothing
+    return progress.fell(Rows(earned, rows.steps)).beyond
 
 
 def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:

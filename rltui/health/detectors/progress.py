@@ -76,7 +76,8 @@ def never_rose(
     :func:`continues`, may have risen in that.
     """
     n = rows.count
-    certainty = np.where(stays(rows, "policy") | (not sure), SUSPECTED, SURE)
+    alone = SURE if equal else CERTAIN[0]
+    certainty = np.where(stays(rows, "policy") | (not sure), SUSPECTED, alone)
     begins = after_exploring(rows)
     found = np.full((GAINS, n), np.nan)
     least = int(3 * (SUSPECTED / GAIN) ** 2 / (1.0 + held_out))
@@ -92,7 +93,7 @@ def never_rose(
     risen = is_share(rows.x) & (late >= _SOLVED) & share
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= least_rise) & (change >= SUSPECTED * doubt)
-    beyond = (worst + certainty * error <= GAIN) & ~risen
+    beyond = (worst + certainty * error <= GAIN) & (size < SUSPECTED * error) & ~risen
     risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
@@ -201,7 +202,8 @@ def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """
     least = LEAST // (1 + held_out)
     key = "fell", sure, least
-    return rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
+    found = rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
+    return replace(found, beyond=found.beyond & (found.facts["won"] > 0)) if sure else found
 
 
 def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
