@@ -93,8 +93,9 @@ def never_rose(
     risen = is_share(rows.x) & (late >= _SOLVED) & share
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= least_rise) & (change >= SUSPECTED * doubt)
-    beyond = (worst + certainty * error <= GAIN) & (size < SUSPECTED * error) & ~risen
-    risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
+    likely = SUSPECTED * (HALF if sure else 1.0) * error
+    beyond = (worst + certainty * error <= GAIN) & (size < likely) & ~risen
+    risen |= ~(size < likely) | ~(worst + 0.5 * certainty * error <= GAIN)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
     beyond &= ((np.cumsum(rows.x != rows.x[:1]) == 0) == equal) & np.isfinite(late)
