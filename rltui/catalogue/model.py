@@ -241,6 +241,13 @@ class Question(NamedTuple):
 
     title: str
     metrics: tuple[str, ...]
+    id: str = ""
+    """For what is said of it elsewhere; "" where nothing is."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """All that it names."""
+        return frozenset("|".join(self.metrics).split("|"))
 
 
 class Environments(NamedTuple):

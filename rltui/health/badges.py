@@ -19,6 +19,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
+from rltui.health.detectors.signal import EARLY
 from rltui.health.judgement import is_outside, limit_of
 from rltui.health.limits import COURSE_ROWS
 from rltui.health.model import FewRows, Finding, Judgement, Limit
@@ -30,8 +31,6 @@ _NOW = 3
 _MOST = 256
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
-#: Rows whose median the newest row is compared with.
-_BEFORE = 10
 
 
 class _Doubts(NamedTuple):
@@ -87,8 +86,7 @@ def without_outcome(
     blind = _doubts().blind
     if not any(f.fires and f.rule == blind["rule"] for f in found):
         return tags
-    asked = {k for q in questions if q.title == blind["question"] for k in q.metrics}
-    keys = {key for metrics in asked for key in metrics.split("|")}
+    keys = {key for q in questions if q.id == blind["question"] for key in q.keys}
     hidden = {
         t: replace(j, level=Level.UNSURE, doubt=blind["words"])
         for t, j in tags.items()
@@ -121,7 +119,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         reason = f"the signal has vanished: {left:.1%} of its start"
     elif info.direction in _GAINS and _is_gain(info):
         up = _GAINS[info.direction]
-        recent = series.values[-1 - _BEFORE :].astype(np.float64)
+        recent = series.values[-1 - 2 * EARLY :].astype(np.float64)
         thinned = series.values[_places(series.count)].astype(np.float64)
         thinned = thinned[np.isfinite(thinned)]
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)

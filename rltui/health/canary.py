@@ -122,8 +122,7 @@ def _gaps(
     """Picks of the metrics that a run does not log those that it lacks."""
     common = {_kind(k) for t in plan if t.tags and not t.rule.seldom for k in t.variant.metrics}
     own = {_kind(k) for k in keys} - common
-    questions = [metrics for q in run.scenario.questions for metrics in q.metrics]
-    asked = {*run.scenario.reward, *"|".join(questions).split("|")}
+    asked = {*run.scenario.reward}.union(*(q.keys for q in run.scenario.questions))
     training = {(run.algorithm or "").lower(), run.scenario.id}
 
     def gaps(task: Task, symptom: Symptom, absent: Iterable[str]) -> list[str]:

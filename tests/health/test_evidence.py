@@ -24,7 +24,7 @@ from rltui.health.rules import load_rules
 from tests.health.drawn import READ, RULES, Logged, logged
 
 #: Detectors whose statistic is wrong when it is low; that of all others when it is high.
-LOW = {"below_start", "never_above", "never_fell", "never_rose", "parted"}
+LOW = {"always", "below_start", "never_fell", "never_rose", "parted"}
 #: Detectors that look either way: the side of the limit tells.
 EITHER = {"outside", "off_best"}
 SCENARIOS = ["llm-rl", "classic-rl", "sft", "preference", "reward-model", "generic"]

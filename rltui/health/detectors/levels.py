@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,6 @@ def outside(
     settles: bool = False,
     positive: bool = False,
     least_other: float = 0.0,
-    at_start: bool = False,
-    untrained: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -78,9 +77,7 @@ def outside(
     ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
     through zero, see :func:`_settled`; ``positive``: zero is not measured; ``least_other``: not
-    while the ``other``, sign dropped, is less than so many times the value; ``at_start``: in all
-    rows so far, while an ``other`` is exactly 0, and never without it; ``untrained``: only where
-    the first row is of the first step, before which there was no update.
+    while the ``other``, sign dropped, is less than so many times the value.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
@@ -90,10 +87,6 @@ def outside(
         beyond &= ~(np.abs(x) / length < per_unit)
     excused = np.abs(rows.other("other")) < least_other * np.abs(x)
     beyond &= ~excused & ((x > 0) | (not positive))
-    if at_start:
-        beyond = np.logical_and.accumulate(beyond & (rows.other("other") == 0))
-    if untrained:
-        beyond &= rows.steps[:1] <= 1
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -117,9 +110,19 @@ def outside(
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
-        onset=np.zeros(n, dtype=np.int64) if at_start else None,
         evidence=little if explained else None,
     )
+
+
+@detector(roles=("other",))
+def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) -> Signal:
+    """All rows so far lie ``by`` or more above or below ``zero``, where the value belongs, while an
+    ``other`` is exactly 0, and never without it. ``untrained``: only where the first row is of the
+    first step, before which there was no update."""
+    found = outside(rows, low=zero - by, high=zero + by)
+    beyond = np.logical_and.accumulate(found.beyond & (rows.other("other") == 0))
+    beyond &= (rows.steps[:1] <= 1) | (not untrained)
+    return replace(found, beyond=beyond, onset=np.zeros(rows.count, dtype=np.int64))
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
@@ -220,6 +223,7 @@ def grown(
     floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
+    beside: bool = False,
     zero: float = 0.0,
     always: float = np.inf,
     times: float = 1.0,
@@ -228,9 +232,9 @@ def grown(
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it; with a ``level``: only above so many ``times`` the
-    largest of that so far, sign dropped. What belongs at ``zero`` is measured from there. A value
-    that a ``part`` of it is as large as, signs dropped, may be nothing else.
+    is at least that, and never without it; ``beside``: only with one. With a ``level``: only above
+    so many ``times`` the largest of that so far, sign dropped. What belongs at ``zero`` is measured
+    from there. A value that a ``part`` of it is as large as, signs dropped, may be nothing else.
     """
     x = rows.x - zero
     x = np.abs(x) if absolute else x
@@ -241,6 +245,8 @@ def grown(
     beyond = x >= limit
     if least_second:
         beyond &= rows.other("second") >= least_second
+    if beside:
+        beyond &= np.isfinite(rows.other("second"))
     if "level" in rows.others and rows.count:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)

@@ -12,7 +12,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
 from rltui.health.detectors.levels import grown, part_of, relative
-from rltui.health.detectors.progress import fell, is_share, moved
+from rltui.health.detectors.progress import fell, is_share
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.trend import (
@@ -25,7 +25,7 @@ from rltui.health.detectors.trend import (
     no_longer_follows,
     rises,
 )
-from rltui.health.detectors.windows import looks, rolling_median, start_median
+from rltui.health.detectors.windows import looks, newest_of, rolling_median, start_median
 
 #: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
 _SMALL = 0.36
@@ -236,9 +236,12 @@ def climbs(
     ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
     where it is ``full``; and in that half, as in all rows, its rank correlation with their number
     is ``correlation`` or more, so that four fifths of its variance are a trend: it neither jumps
-    nor settles. Not once what is ``sampled`` has certainly moved: only a policy that changes does
-    that. ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit
-    twice as much."""
+    nor settles. Not where what is ``sampled`` has certainly moved since the value was a
+    ``factor``-th of that: only a policy that changes does that.
+
+    ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit twice as
+    much.
+    """
     n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]
@@ -248,14 +251,17 @@ def climbs(
         if far[look - 1 : following - 1].any():
             half = slice(look // 2, look)
             both = (rank_correlation(steps[part], x[part]) for part in (slice(look), half))
-            tied[look - 1 : following - 1] = min(both)
+            grew = int(newest_of(x[:look] <= x[look - 1] / factor)[-1]) + 1
+            known = rows.other("sampled")[grew:look]
+            known = known[np.isfinite(known)]
+            policy = Rows(known, np.arange(len(known)))
+            moved = (rises(policy) | fell(policy).beyond).any()
+            tied[look - 1 : following - 1] = np.nan if moved else min(both)
             late, early = slice(look - EARLY, look), slice(look // 2, look // 2 + EARLY)
             went = steps[late].mean() - steps[early].mean()
             pace[look - 1 : following - 1] = (x[late].mean() - x[early].mean()) / went
     tied[~far] = pace[~far] = np.nan
     beyond = tied >= correlation
-    if beyond.any():
-        beyond &= ~moved(rows, "sampled")
     left = (full if np.isfinite(full) else 2 * x) - x
     return Signal(
         beyond=beyond,

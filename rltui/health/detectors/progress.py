@@ -177,14 +177,6 @@ def stays(rows: Rows, role: str) -> BoolArray:
     return still
 
 
-def moved(rows: Rows, role: str) -> BoolArray:
-    """(n,) whether another metric has certainly risen or fallen so far; never without it."""
-    if role not in rows.others:
-        return np.zeros(rows.count, dtype=bool)
-    found: BoolArray = rises(rows, role) | fell(beside(rows, role)).beyond
-    return np.logical_or.accumulate(found)
-
-
 @detector(
     anew=True,
     rising=True,

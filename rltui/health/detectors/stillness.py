@@ -13,6 +13,9 @@ from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal,
 from rltui.health.detectors.trend import rises
 from rltui.health.detectors.windows import newest_of, steps_of
 
+#: Updates that the loss scaler of fp16 may skip at first: it halves its scale each time, and is at
+#: 1 after so many from 65536 (torch.amp.GradScaler).
+_SCALING = 16
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
@@ -36,7 +39,8 @@ def non_finite(
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
-    row, so that its update was left out; ``taken``: only where they do not.
+    row, so that its update was left out; ``taken``: only where they do not. Neither before the
+    first finite row, for as long as a loss scaler may look for its scale.
     """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
@@ -51,22 +55,20 @@ def non_finite(
     every, stretch = wrong, _stretch(wrong)
     left_out = _left_out(rows, wrong, stretch)
     if skipped or taken:
-        wrong = wrong & (left_out == skipped)
+        wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
     again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
     since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
     return Signal(
         certain=True,
         beyond=wrong,
-        onset=np.where(again, int(np.argmax(wrong)), stretch if skipped else own)
-        if len(wrong)
-        else own,
+        onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
         evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
-        facts={"count": np.cumsum(every).astype(np.float64)},
+        facts={"count": np.cumsum(every) * 1.0},
         silent=(after_finite or lasts) and never,
         forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
@@ -104,24 +106,22 @@ def never_finite(rows: Rows) -> Signal:
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def never_above(
-    rows: Rows, *, limit: float = 0.0, under: bool = False, waits: bool = False
-) -> Signal:
-    """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
-    ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
-    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
-    over."""
+def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = False) -> Signal:
+    """All rows so far lie between ``low`` and ``high``, sign dropped; not while a ``reward`` has
+    certainly risen: what is measured after a single update per batch is zero by its definition. A
+    zero counts as what its decimals may hide. ``waits``: it ends by itself; not while the rows
+    certainly fall, and forgotten once it is over."""
     n, size = rows.count, np.abs(rows.x)
-    top = np.maximum.accumulate(size) if n else size
-    still = top + rows.hidden <= limit
-    if under:
-        still = np.logical_and.accumulate(size >= limit)
+    still = np.logical_and.accumulate((size >= low) & (size + rows.hidden <= high))
     if still.any():
         still &= ~rises(rows, "reward")
+        if waits:
+            still &= ~rises(Rows(-rows.x, rows.steps))
+    top = np.maximum.accumulate(size) if n else size
     return Signal(
         beyond=still,
         statistic=np.where(still, top, np.nan),
-        threshold=constant(n, limit),
+        threshold=constant(n, high),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
