@@ -62,7 +62,7 @@ def never_rose(
     """The last third is no better than the first: higher by less than 0.8 standard deviations of
     all rows, with 2 standard errors, and by less than 2 of these; ``sure``: with 4, 3 where all
     rows are the same, by less than one, and nothing speaks for any rise, however small, by 2; 2
-    suffice beside a ``policy`` that :func:`stays` as it is. Once that is certain, it holds until the
+    suffice beside a ``policy`` that :func:`stays`. Once that is certain, it holds until the
     last third is higher by 2 standard errors, however little that is, or with half as many as at
     first no longer short of the gain.
 
