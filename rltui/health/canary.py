@@ -61,7 +61,10 @@ def knowledge() -> Knowledge:
 
 
 def _measure(task: Task) -> Measure:
-    return knowledge().measure[task.variant.detector.name]
+    known = knowledge().measure
+    return next(
+        (known[r] for r in task.variant.roles if r in known), known[task.variant.detector.name]
+    )
 
 
 class Failure(NamedTuple):
@@ -143,7 +146,8 @@ def _kind(key: str) -> str:
 def _absent(task: Task) -> tuple[str, ...]:
     """The metrics that a task needs beside its tags and does not have, any of which would do."""
     alone = {*task.tags} if len(task.tags) == 1 else set()
-    for need in knowledge().needs.get(task.variant.detector.name, ()):
+    needs = knowledge().needs
+    for need in (*needs["any"], *needs.get(task.variant.detector.name, ())):
         roles = [r for r in need.split("|") if r in task.variant.roles]
         here = {t for r, t in task.roles.items() if {r, f"{r.split()[0]}*"} & {*roles}}
         if roles and not here - alone:

@@ -102,10 +102,10 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         return np.asarray(now / (1 - now) / (then / (1 - then)))
 
     return Signal(
-        beyond=beyond,
-        statistic=out,
-        threshold=limit,
-        name="share of the variance of all parts",
+        beyond,
+        out,
+        limit,
+        "share of the variance of all parts",
         facts={"start": start, "share": out},
         evidence=(lambda: np.nan_to_num(relative(since_start(out), since_start(limit), beyond)))
         if spreads
@@ -145,11 +145,11 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
             lost &= ~stands
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     return Signal(
+        beyond,
+        part,
+        constant(n, share),
+        "share of the rise",
         certain=True,
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the rise",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
         facts={"start": start, "late": late, "share": part, "was": was, "reached": reached},

@@ -92,10 +92,10 @@ def never_finite(rows: Rows) -> Signal:
     """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
     never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
     return Signal(
-        beyond=never,
-        statistic=rows.x,
-        threshold=constant(n, np.nan),
-        name="rows without a number",
+        never,
+        rows.x,
+        constant(n, np.nan),
+        "rows without a number",
         facts={"count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
@@ -119,10 +119,10 @@ def never_above(
     if still.any():
         still &= ~rises(rows, "reward")
     return Signal(
-        beyond=still,
-        statistic=np.where(still, top, np.nan),
-        threshold=constant(n, limit),
-        name="highest so far",
+        still,
+        np.where(still, top, np.nan),
+        constant(n, limit),
+        "highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
@@ -185,10 +185,10 @@ def unchanged(
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, count, np.nan),
-        threshold=constant(n, 1.0),
-        name="rows of one value",
+        still,
+        np.where(still, count, np.nan),
+        constant(n, 1.0),
+        "rows of one value",
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
