@@ -261,13 +261,11 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("start", "share", "most"), higher=("factor",))
+@detector(facts=("start", "share", "most"), higher=("factor",))
 def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
-    """The share of a ``total`` is ``share`` or more, and what it leaves has shrunk to one
-    ``factor``-th since the start: nothing takes over that had nearly all from the start."""
-    total = rows.other("total")
-    part = np.where(total > 0, rows.x / total, 0.0)
-    part = np.nan_to_num(np.minimum(part, 1.0))
+    """It is a share, of ``share`` or more, and what it leaves has shrunk to one ``factor``-th since
+    the start: nothing takes over that had nearly all from the start."""
+    part = np.minimum(rows.x, 1.0)
     start = start_median(part, EARLY)
     limit = np.maximum(share, 1.0 - (1.0 - start) / factor)
     judged = start < 0.5 * (1.0 + share)
@@ -316,7 +314,7 @@ def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
 
 
 @detector(
-    roles=("low", "high", "spread", "reach", "worse"),
+    roles=("low", "high", "spread", "reach"),
     facts=("usual", "beyond", "middle"),
     reference=True,
 )
@@ -330,24 +328,19 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
     has no rows. Two runs of one configuration differ by their seeds, hence both margins.
     """
     middle = rows.median(EARLY)
-    low, high, spread, reach, worse = (
-        rows.other(role) for role in ("low", "high", "spread", "reach", "worse")
-    )
+    low, high, spread, reach = (rows.other(r) for r in ("low", "high", "spread", "reach"))
     band = spreads * spread + reach_share * reach
-    below = np.where(worse <= 0, low - middle, -np.inf)
-    above = np.where(worse >= 0, middle - high, -np.inf)
+    below, above = low - middle, middle - high
     distance = np.maximum(np.maximum(below, above), 0.0)
-    beyond = (distance > band) & np.isfinite(band)
-    share = np.where(band > 0, distance / band, np.where(distance > 0, np.inf, 0.0))
-    known = np.isfinite(band)
+    share = distance / band
     return Signal(
-        beyond,
-        np.where(known, share, np.nan),
-        np.where(known, 1.0, np.nan),
+        distance > band,
+        share,
+        constant(rows.count, 1.0),
         "distance from the reference in bands",
-        low=np.where(known & (worse <= 0), low - band, np.nan),
-        high=np.where(known & (worse >= 0), high + band, np.nan),
+        low=low - band,
+        high=high + band,
         window=EARLY,
         facts={"usual": np.where(below > above, low, high), "beyond": share, "middle": middle},
-        silent=not known.any(),
+        silent=bool(np.isnan(band).all()),
     )

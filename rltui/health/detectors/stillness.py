@@ -90,17 +90,8 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
 def never_finite(rows: Rows) -> Signal:
     """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
-    never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
-    return Signal(
-        never,
-        rows.x,
-        constant(n, np.nan),
-        "rows without a number",
-        facts={"count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
-        evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
-    )
+    never = np.logical_and.accumulate(~np.isfinite(rows.x))
+    return _so_far(never, rows.x, np.nan, "rows without a number", waits=True)
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
@@ -111,18 +102,22 @@ def never_above(
     ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
     definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
     over."""
-    n, size = rows.count, np.abs(rows.x)
-    top = np.maximum.accumulate(size) if n else size
-    still = top + rows.hidden <= limit
-    if under:
-        still = np.logical_and.accumulate(size >= limit)
+    size = np.abs(rows.x)
+    top = np.maximum.accumulate(size)
+    still = np.logical_and.accumulate(size >= limit) if under else top + rows.hidden <= limit
     if still.any():
         still &= ~rises(rows, "reward")
+    return _so_far(still, top, limit, "highest so far", waits=waits)
+
+
+def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits: bool) -> Signal:
+    """It has held from the first row on; ``waits``: forgotten once it is over."""
+    n = len(still)
     return Signal(
         still,
-        np.where(still, top, np.nan),
+        top,
         constant(n, limit),
-        "highest so far",
+        name,
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
