@@ -9,8 +9,6 @@ Row i of every answer depends on rows up to i only. Rows add up as evidence
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -41,19 +39,11 @@ from rltui.health.detectors.windows import (
 _FEW = 3
 
 
-def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
-    low, high = rows.extremes()
-    if given["absolute"]:
-        low, high = min(abs(low), abs(high)) if low * high > 0 else 0.0, max(abs(low), abs(high))
-    return bool(high >= given["high"] or low <= given["low"])
-
-
 @detector(
     roles=("length", "error", "other"),
     facts=("middle",),
     higher=("high",),
     lower=("low",),
-    possible=_may_be_outside,
 )
 def outside(
     rows: Rows,
