@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Infos, Question
@@ -71,7 +71,8 @@ def make_report(
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit, findings)
     vital = tuple(key for question in questions for key in question.metrics)
-    diagnosed = _diagnosed(run, infos, findings, tags, vital, kinds)
+    stories = partial(_diagnosed, run, infos, vital, kinds)
+    diagnosed = stories(findings, tags)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
     rows = 0
@@ -99,6 +100,7 @@ def make_report(
         calm=calm,
         few_rows=few if judged else None,
         unblamed=unblamed,
+        stories=stories,
     )
 
 
@@ -153,10 +155,10 @@ def _unticked(judgement: Judgement, rows: int) -> Judgement:
 def _diagnosed(
     run: RunData,
     infos: Infos,
-    findings: Iterable[Finding],
-    tags: Mapping[str, Judgement],
     vital: tuple[str, ...],
     kinds: frozenset[str],
+    findings: Iterable[Finding],
+    tags: Mapping[str, Judgement],
 ) -> Diagnosed:
     """The stories of the tags on the main axis: steps of another one have no order with them."""
     elsewhere = run.off_axis

@@ -108,9 +108,10 @@ def test_only_levels_change(values: Logged) -> None:
     rising = {**values, "reward.mean": np.linspace(0.0, 9.0, 120)}
     kinds = {r.id: r.harm for r in RULES}
     plain, mild = (judge(rising, harm=h) for h in (Harm.COST, None))
-    same = {(f.rule, f.tag, f.since_step, f.state): f for f in plain.findings}
+    same = {(f.rule, f.title, f.tag, f.since_step, f.state): f for f in plain.findings}
     for finding in mild.findings:
-        known = same.get((finding.rule, finding.tag, finding.since_step, finding.state))
+        place = finding.rule, finding.title, finding.tag, finding.since_step, finding.state
+        known = same.get(place)
         if known is not None and finding.level is not known.level:
             levels = known.level, finding.level
             if kinds[finding.rule] is Harm.OUTCOME:

@@ -12,20 +12,14 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors import progress, trend
-from rltui.health.detectors.levels import relative
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, steps_of
 
 #: A weighted sum of the parts is the total where it leaves less of its variance than this.
 _UNEXPLAINED = 0.1
-#: Beside the largest eigenvalue: two parts that always move together cannot be told apart. A share
-#: that is nearer to 0 or to 1 is one of them.
-_SINGULAR = 1e-9
-#: The share of the rows that show what was usual at the start, and the fewest that show a spread.
-_START, _LEAST = 4, 8
-#: The share of its rise that a mean may lose by chance and still rise.
-_KEPT = 0.25
+#: The share of the rows that show what was usual at the start.
+_START = 4
 
 
 def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
@@ -37,13 +31,13 @@ def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
     rows = np.where(known, rows, 0.0)
     weights, squares, begin = np.ones((k, n)), np.zeros((k + 1, k + 1)), 0
     counts, sums = np.cumsum(known), np.cumsum(rows[-1])
-    for look, following in looks(_LEAST, n):
+    for look, following in looks(trend.PARTS, n):
         new, begin = rows[:, begin:look], look
         squares += new @ new.T
         count = int(counts[look - 1])
         if count <= 2 * k:
             continue
-        found = np.linalg.lstsq(squares[:k, :k], squares[:k, k], rcond=_SINGULAR)[0]
+        found = np.linalg.lstsq(squares[:k, :k], squares[:k, k], rcond=trend.EQUAL)[0]
         spread = squares[k, k] - sums[look - 1] ** 2 / count
         if squares[k, k] - float(found @ squares[:k, k]) <= _UNEXPLAINED * spread:
             weights[:, look - 1 : following - 1] = found[:, None]
@@ -63,10 +57,10 @@ def _weights(rows: Rows) -> FloatArray:
 
 
 @detector(roles=("reward", "part*"), facts=("start", "share"), higher=("share",))
-def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False) -> Signal:
+def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     """A part has ``share`` of the variance of all parts in the newest half of the rows, certainly,
-    and what it leaves to the others has shrunk to one ``factor``-th since the first quarter, while
-    its own variance grew: nothing takes over that had nearly all from the start.
+    and what it leaves to the others has halved since the first quarter, while its own variance
+    grew: nothing takes over that had nearly all from the start.
 
     Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
     is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
@@ -81,8 +75,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         scatter = x if spreads else np.array([steps_of(part) for part in x])
         total = np.concatenate([np.zeros((len(x), 1)), np.cumsum(scatter**2, axis=1)], axis=1)
         count = np.arange(1, n + 1)
-        half = count - np.maximum(1, count // _LEAST) if spreads else count // 2
-        first = np.maximum(_LEAST, count // _START)
+        half = count - np.maximum(1, count // trend.PARTS) if spreads else count // 2
+        first = np.maximum(trend.PARTS, count // _START)
         first = np.minimum(first, count)
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
@@ -92,24 +86,16 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
         certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
         grew = late[0] / (count - half) > early[0] / first * np.exp(error)
-    limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
-    beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
-    beyond &= np.arange(n) >= 2 * _LEAST
-
-    def since_start(part: FloatArray) -> FloatArray:
-        """By what its odds against the others have grown."""
-        now, then = (np.clip(share, _SINGULAR, 1 - _SINGULAR) for share in (part, start))
-        return np.asarray(now / (1 - now) / (then / (1 - then)))
+    limit = np.fmax(share, 1.0 - trend.HALF * (1.0 - start))
+    beyond = (certain >= share) & (out >= limit) & (start < 1.0 - trend.HALF**2) & grew
+    beyond &= np.arange(n) >= 2 * trend.PARTS
 
     return Signal(
-        beyond=beyond,
-        statistic=out,
-        threshold=limit,
-        name="share of the variance of all parts",
+        beyond,
+        out,
+        limit,
+        "share of the variance of all parts",
         facts={"start": start, "share": out},
-        evidence=(lambda: np.nan_to_num(relative(since_start(out), since_start(limit), beyond)))
-        if spreads
-        else None,
         silent=not others,
     )
 
@@ -145,11 +131,11 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
             lost &= ~stands
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     return Signal(
+        beyond,
+        part,
+        constant(n, share),
+        "share of the rise",
         certain=True,
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the rise",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
         facts={"start": start, "late": late, "share": part, "was": was, "reached": reached},
@@ -212,9 +198,9 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
         was, reached, *_ = trend.gains_of(all_of, "reward")
         known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
         count = np.arange(1, n + 1)
-        size = np.minimum(count, np.maximum(_LEAST, count // _LEAST))
+        size = np.minimum(count, np.maximum(trend.PARTS, count // trend.PARTS))
         newest = (known[count] - known[count - size]) / size
-        keeps = newest >= reached - _KEPT * (reached - was)
+        keeps = newest >= reached - trend.HALF * (reached - was)
         beyond = signal.beyond & trend.rises(all_of, "reward") & keeps
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import wraps
 from typing import Any, NamedTuple, get_type_hints
 
@@ -37,11 +37,11 @@ class Detector:
     name: str
     run: Callable[..., Signal]
     parameters: Mapping[str, Parameter]
-    roles: tuple[str, ...]
+    roles: tuple[str, ...] = ()
     """Other metrics that it can use."""
-    facts: tuple[str, ...]
+    facts: tuple[str, ...] = ()
     """Numbers that the templates of a rule may name."""
-    all_rows: bool
+    all_rows: bool = False
     """Whether it takes non-finite rows, too."""
     reference: bool = False
     """Whether it compares with a reference run: its roles come from there."""
@@ -89,29 +89,19 @@ DETECTORS: dict[str, Detector] = {}
 
 
 def detector(
-    *,
-    roles: tuple[str, ...] = (),
-    facts: tuple[str, ...] = (),
-    all_rows: bool = False,
-    reference: bool = False,
-    exact: bool = False,
-    finite_is_quiet: bool = False,
-    anew: bool = False,
-    rising: bool = False,
-    higher: tuple[str, ...] = (),
-    lower: tuple[str, ...] = (),
-    possible: Condition | None = None,
+    *, higher: tuple[str, ...] = (), lower: tuple[str, ...] = (), **traits: Any
 ) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
     """Register a function as a detector under its own name. ``higher`` and ``lower``: parameters
-    that make it stricter the higher or lower they are. ``possible``: see :class:`Detector`.
+    that make it stricter the higher or lower they are. ``traits``: fields of :class:`Detector`.
 
     While it runs, numpy does not warn of what is or becomes not finite: it stands for no answer."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
+        @np.errstate(**_QUIET)
         @wraps(function)
         def quiet(rows: Rows, **given: Any) -> Signal:
-            with np.errstate(**_QUIET):
-                return function(rows, **given)
+            found = function(rows, **given)
+            return replace(found, low=None, high=None) if rows.made else found
 
         hints = get_type_hints(function)
         parameters = {
@@ -120,9 +110,8 @@ def detector(
             if p.kind is p.KEYWORD_ONLY
         }
         strict = {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)}
-        given = (roles, facts, all_rows, reference, exact, finite_is_quiet, anew, rising, strict)
         name = function.__name__
-        DETECTORS[name] = Detector(name, quiet, parameters, *given, possible)
+        DETECTORS[name] = Detector(name, quiet, parameters, strict=strict, **traits)
         return quiet
 
     return register

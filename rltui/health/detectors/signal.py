@@ -58,6 +58,8 @@ class Rows:
     hidden: float = 0.0
     """Largest value that a zero may hide: half a unit of the last decimal, where the log has
     few."""
+    made: bool = False
+    """Whether ``x`` is made of several metrics: no limit of it is one of the tag."""
 
     @property
     def count(self) -> int:

@@ -92,17 +92,8 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
 def never_finite(rows: Rows) -> Signal:
     """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
-    never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
-    return Signal(
-        beyond=never,
-        statistic=rows.x,
-        threshold=constant(n, np.nan),
-        name="rows without a number",
-        facts={"count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
-        evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
-    )
+    never = np.logical_and.accumulate(~np.isfinite(rows.x))
+    return _so_far(never, rows.x, np.nan, "rows without a number", waits=True)
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
@@ -111,18 +102,24 @@ def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = 
     certainly risen: what is measured after a single update per batch is zero by its definition. A
     zero counts as what its decimals may hide. ``waits``: it ends by itself; not while the rows
     certainly fall, and forgotten once it is over."""
-    n, size = rows.count, np.abs(rows.x)
+    size = np.abs(rows.x)
     still = np.logical_and.accumulate((size >= low) & (size + rows.hidden <= high))
     if still.any():
         still &= ~rises(rows, "reward")
         if waits:
             still &= ~rises(Rows(-rows.x, rows.steps))
-    top = np.maximum.accumulate(size) if n else size
+    top = np.where(still, np.maximum.accumulate(size), np.nan)
+    return _so_far(still, top, high, "highest so far", waits=waits)
+
+
+def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits: bool) -> Signal:
+    """It has held from the first row on; ``waits``: forgotten once it is over."""
+    n = len(still)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, top, np.nan),
-        threshold=constant(n, high),
-        name="highest so far",
+        still,
+        top,
+        constant(n, limit),
+        name,
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
@@ -185,10 +182,10 @@ def unchanged(
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, count, np.nan),
-        threshold=constant(n, 1.0),
-        name="rows of one value",
+        still,
+        np.where(still, count, np.nan),
+        constant(n, 1.0),
+        "rows of one value",
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
