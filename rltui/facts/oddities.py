@@ -113,18 +113,10 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
     is_beyond = value > odd.above or value < odd.below
     if odd.moved is None:
         return numbers.plain(now) if is_beyond else ""
-    is_beyond |= np.isinf(odd.above) and np.isinf(odd.below)
-    return course if is_beyond and _moved(start, now, odd.moved) else ""
-
-
-def _moved(start: float, now: float, direction: Direction) -> bool:
-    """Whether a value has grown (up) or shrunk (down) from its start by more than values of healthy
-    runs do, by its size."""
     from rltui.health.parameters import healthy  # not before the first paint
 
-    factor = healthy().limits[0].watch
-    if not start or not now:
-        return False
-    grown = abs(now / start)
-    grew, shrank = grown >= factor, grown <= 1 / factor
-    return (grew and direction is not Direction.DOWN) or (shrank and direction is not Direction.UP)
+    is_beyond |= np.isinf(odd.above) and np.isinf(odd.below)
+    grown, factor = abs(now / start) if start and now else 1.0, healthy().limits[0].watch
+    ways = {Direction.UP: (0.0, factor), Direction.DOWN: (1 / factor, np.inf)}
+    low, high = ways.get(odd.moved, (1 / factor, factor))
+    return course if is_beyond and not low < grown < high else ""

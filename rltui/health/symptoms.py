@@ -144,6 +144,8 @@ class Symptom(NamedTuple):
     words: tuple[Wording, ...] = ()
     fact: str = ""
     """Fact about a run that has it, for the words of others."""
+    unless: tuple[str, ...] = ()
+    """Metric keys; the fact is none where one of them has risen."""
 
     def worded(self, kinds: Collection[str]) -> Symptom:
         """The symptom in the words for a run of these kinds."""
