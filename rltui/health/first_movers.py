@@ -13,12 +13,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.medians import SIGMAS, median
 from rltui.health.limits import movement
 from rltui.health.model import Judgement, Move
 from rltui.store import Series
-
-#: 1.4826 makes the median absolute deviation an estimate of sigma for a normal distribution.
-_MAD = 1.4826
 
 
 def moved_first(
@@ -68,7 +66,7 @@ def has_gained(series: Series) -> bool:
     first, last = series.values[: limits.usual_least], series.values[-limits.usual_rows :]
     if series.count < limits.usual_least + limits.usual_rows:
         return False
-    return bool(np.mean(last > _median(first.tolist())) >= agreeing)
+    return bool(np.mean(last > median(first)) >= agreeing)
 
 
 def _is_trifle(move: Move, judgement: Judgement) -> bool:
@@ -137,11 +135,11 @@ def _move(series: Series, step: int) -> Move | None:
     usual = values[:begin]
     if len(usual) < limits.usual_least or begin >= len(values):
         return None
-    centre = _median(usual.tolist())
+    centre = median(usual)
     distance = np.abs(values[begin:] - centre)
     if float(distance.max()) <= limits.share * abs(centre):
         return None
-    spread = _MAD * _median(np.abs(usual - centre).tolist())
+    spread = SIGMAS * median(np.abs(usual - centre))
     drift = float(np.abs(usual[1:] - usual[:-1]).max()) if len(usual) > 1 else 0.0
     limit = max(limits.sigmas * spread, limits.share * abs(centre), limits.drifts * drift)
     far = np.flatnonzero(distance > limit)
@@ -152,9 +150,3 @@ def _move(series: Series, step: int) -> Move | None:
     farthest = after[int(np.argmax(np.abs(after - centre)))]
 
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(farthest))
-
-
-def _median(values: list[float]) -> float:
-    """The median of a few values: NumPy's takes ten times as long for them."""
-    ordered, half = sorted(values), len(values) // 2
-    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2

@@ -61,8 +61,8 @@ def judgement(case: Evaluation, level: Level) -> Judgement:
     mild = _limit(case, first, _limits(case, first))
     if stricter:  # not by the parameter that usually is the threshold
         threshold = finite(case.signals[first].threshold[-1])
-        strict = mild.numbers.keys() & variant.detector.strict.keys()
-        mild = mild._replace(numbers={**mild.numbers, **dict.fromkeys(strict, threshold)})
+        given = mild.numbers.keys() & variant.detector.parameters.keys()
+        mild = mild._replace(numbers={**mild.numbers, **dict.fromkeys(given, threshold)})
     limits = [mild]
     if first is Level.WATCH and Level.BAD in variant.levels:
         beyond = _beyond(_limits(case, first), _limits(case, Level.BAD))
@@ -93,12 +93,6 @@ def limit_of(info: TagInfo, level: Level, low: float | None, high: float | None)
     if info.direction is Direction.DOWN and low and low == -(high or 0.0):
         shown[0] = None
     return Limit(level, *info.logged_limits(low, high), (shown[0], shown[1]), info.unit)
-
-
-def draws_limits(signal: Signal) -> bool:
-    """Whether the newest row has a limit to show."""
-    sides = (s for s in (signal.low, signal.high) if s is not None and len(s))
-    return any(math.isfinite(side[-1]) for side in sides)
 
 
 def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:

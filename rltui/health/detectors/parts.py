@@ -56,7 +56,7 @@ def _weights(rows: Rows) -> FloatArray:
     return fitted_weights(rows.others["reward"], parts)
 
 
-@detector(roles=("reward", "part*"), facts=("start", "share"), higher=("share",))
+@detector(roles=("reward", "part*"), facts=("start", "share"))
 def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     """A part has ``share`` of the variance of all parts in the newest half of the rows, certainly,
     and what it leaves to the others has halved since the first quarter, while its own variance
@@ -103,7 +103,6 @@ def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
 @detector(
     roles=("reward", "success", "part*"),
     facts=("start", "late", "share", "reached", "was"),
-    higher=("share",),
 )
 def buys_rise(rows: Rows, *, share: float) -> Signal:
     """A part makes ``share`` of the certain rise of the ``reward`` from the first to the last third
@@ -178,7 +177,6 @@ def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
     roles=("reward", "part*"),
     possible=_may_have_fallen_behind,
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
-    higher=("sure",),
 )
 def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while

@@ -186,7 +186,6 @@ def moved(rows: Rows, role: str) -> BoolArray:
     anew=True,
     rising=True,
     facts=("best", "least", "lost", "middle", "count", "won"),
-    higher=("sure",),
 )
 def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from

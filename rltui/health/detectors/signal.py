@@ -20,6 +20,8 @@ T = TypeVar("T")
 CERTAIN = (4.0, 6.0)
 #: Rows at the beginning by which later ones are measured.
 EARLY = 5
+#: Rows of a median that is no single lucky row.
+FEW = 3
 #: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
 FAR = (1.0, 5.0)
 #: What a row is worth that says little: it would often be so by chance.
