@@ -100,35 +100,24 @@ def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     )
 
 
-@detector(
-    roles=("reward", "success", "part*"),
-    facts=("start", "late", "share", "reached", "was"),
-)
+@detector(roles=("reward", "part*"), facts=("start", "late", "share"))
 def buys_rise(rows: Rows, *, share: float) -> Signal:
     """A part makes ``share`` of the certain rise of the ``reward`` from the first to the last third
-    of the rows, by its weight in it, while ``success`` certainly did not rise, as in
-    :func:`parted`, or another part has lost half of its range, as in :func:`fell`.
+    of the rows, by its weight in it, while another part has lost half of its range, as in
+    :func:`fell`.
 
     Never without a ``reward`` and another part.
     """
     n, others = rows.count, _siblings(rows)
     start, late, *_ = trend.gains(rows)
     part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
-    was, reached = constant(n, np.nan), constant(n, np.nan)
-    lost = beyond.copy()
     if others and "reward" in rows.others:
         before, after, *_ = trend.gains_of(rows, "reward")
-        part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
-        part = part / (after - before)
-        beyond = trend.rises(rows, "reward") & (part >= share)
+        part = _weights(rows)[0] * (late - start) / (after - before)
+        beyond = trend.rises(rows, "reward") & trend.rises(rows) & (part >= share)
         if beyond.any():
-            beyond &= trend.rises(rows)
-            stands, was, reached = _stands(rows)
-            for role in others:
-                lost |= rows.once_of(role, "fell", partial(_fell, rows, role))
-            beyond &= stands | lost
-            lost &= ~stands
-    was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
+            lost = [rows.once_of(role, "fell", partial(_fell, rows, role)) for role in others]
+            beyond &= np.logical_or.reduce(lost)
     return Signal(
         beyond,
         part,
@@ -137,33 +126,12 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
         certain=True,
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "share": part, "was": was, "reached": reached},
-        notes=(
-            (beyond & lost, "another part has lost half of what it earned"),
-            (beyond & ~lost, "success {was} → {reached}"),
-        ),
+        facts={"start": start, "late": late, "share": part},
     )
 
 
 def _fell(rows: Rows, role: str) -> BoolArray:
     return progress.fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
-
-
-def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """(n,) whether ``success`` certainly did not rise; and its means in the first and last third.
-    Scores that never moved at all may not be measured."""
-    n = rows.count
-    if "success" not in rows.others:
-        return np.zeros(n, dtype=bool), constant(n, np.nan), constant(n, np.nan)
-    x = rows.others["success"]
-    before = np.cumsum(np.isfinite(x)) == 0  # the first evaluation: as good as its first value
-    x = np.nan_to_num(np.where(before, x[np.isfinite(x)][:1].sum(), x))
-    was, reached, spread, size, error, *_ = trend.gains(Rows(x, rows.steps))
-    # a row of a held-out score is worth two, and values that are held look like less than they are
-    held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
-    error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    low = trend.is_short(size, error) | (size <= -trend.GAIN)
-    return low & (was != reached) & (spread > 0), was, reached
 
 
 def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
