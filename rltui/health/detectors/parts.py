@@ -3,10 +3,8 @@ contract as in ``levels``. Each tag of the role ``part*`` is one of the others."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -134,21 +132,15 @@ def _fell(rows: Rows, role: str) -> BoolArray:
     return progress.fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
 
 
-def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
-    alone = not _siblings(rows) or "reward" not in rows.others
-    return alone or bool(trend.rises(rows, "reward").any())
-
-
 @detector(
     anew=True,
     rising=True,
     roles=("reward", "part*"),
-    possible=_may_have_fallen_behind,
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
 )
 def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while
-    the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
+    the ``reward`` of all certainly rose and did not fall; where that is not logged, the mean
     of all of them. Never without another one, and none once it is made good.
     """
     signal = progress.fell(rows, sure=sure, held_out=held_out)
@@ -161,12 +153,7 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
         was, reached, *_ = trend.gains_of(all_of, "reward")
-        known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
-        count = np.arange(1, n + 1)
-        size = np.minimum(count, np.maximum(trend.PARTS, count // trend.PARTS))
-        newest = (known[count] - known[count - size]) / size
-        keeps = newest >= reached - trend.HALF * (reached - was)
-        beyond = signal.beyond & trend.rises(all_of, "reward") & keeps
+        beyond = signal.beyond & trend.rises(all_of, "reward") & ~_fell(all_of, "reward")
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)

@@ -77,10 +77,6 @@ class Rows:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
         return self.once(("median", window), lambda: rolling_median(self.x, window))
 
-    def extremes(self) -> tuple[float, float]:
-        """Lowest and highest of all values, of which there is one at least."""
-        return self.once("extremes", lambda: (float(self.x.min()), float(self.x.max())))
-
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Result of ``compute`` on ``x`` alone, computed once per ``key``; not to be changed."""
         return _once(self.kept, key, compute)
