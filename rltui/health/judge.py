@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
-from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
+from rltui.health.judgement import Evaluation, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
@@ -173,12 +172,9 @@ def judge(
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if not count:
         return Outcome(False, (), _UNJUDGED)
-    detector = variant.detector
-    if not variant.badge_ok and not any(
-        map(partial(detector.may_find, rows), variant.levels.values())
-    ):
-        return Outcome(True, (), Judgement(Level.OK))
     signals = _signals(variant, rows)
+    if not signals:
+        return Outcome(True, (), Judgement(Level.OK))
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED)
     is_past = not math.isfinite(series.values[-1])
@@ -195,20 +191,14 @@ def judge(
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
-    """The answers of the detector for each level; without that for the worse one where the milder
-    one found nothing and shows no limit, and this one can find nothing."""
-    detector, out = variant.detector, dict[Level, Signal]()
-    for level, parameters in sorted(variant.levels.items()):
-        mild = out.get(Level.WATCH)
-        if mild is not None and not mild.silent and not mild.beyond.any():
-            shown = variant.badge_ok and draws_limits(mild)
-            if not shown and (
-                detector.is_stricter(parameters, variant.levels[Level.WATCH])
-                or not detector.may_find(rows, parameters)
-            ):
-                continue
-        out[level] = detector.run(rows, **parameters)
-    return out
+    """The answers of the detector for each level; without those that can find nothing, where no
+    limit is shown."""
+    detector = variant.detector
+    return {
+        level: detector.run(rows, **parameters)
+        for level, parameters in sorted(variant.levels.items())
+        if variant.badge_ok or detector.may_find(rows, parameters)
+    }
 
 
 def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:

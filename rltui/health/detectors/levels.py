@@ -21,6 +21,7 @@ from rltui.health.detectors.signal import (
     EARLY,
     FAINT,
     FAR,
+    FEW,
     NOTHING,
     Rows,
     Signal,
@@ -36,15 +37,10 @@ from rltui.health.detectors.windows import (
     steps_of,
 )
 
-#: Rows of a median that is no single lucky row.
-_FEW = 3
-
 
 @detector(
     roles=("length", "error", "other"),
     facts=("middle",),
-    higher=("high",),
-    lower=("low",),
 )
 def outside(
     rows: Rows,
@@ -116,7 +112,7 @@ def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) 
     return replace(found, beyond=beyond, onset=np.zeros(rows.count, dtype=np.int64))
 
 
-@detector(facts=("share",), higher=("high",))
+@detector(facts=("share",))
 def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -> Signal:
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
     such row counts, and each other one takes away so much that half of that share breaks even.
@@ -189,7 +185,6 @@ def stays_low(rows: Rows) -> BoolArray:
 @detector(
     roles=("second", "level", "part", "other"),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "least_second", "always", "times"),
 )
 def grown(
     rows: Rows,
@@ -243,7 +238,7 @@ def grown(
     )
 
 
-@detector(roles=("bottom",), facts=("start", "share", "middle"), lower=("share",))
+@detector(roles=("bottom",), facts=("start", "share", "middle"))
 def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     """The value is under ``share`` of its start: the highest median of three among the first rows,
     so that a collapse within them is measured by what was before.
@@ -294,9 +289,9 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
 
 def _start(x: FloatArray) -> FloatArray:
     """Highest median of three of the first rows, of those seen so far."""
-    middle: FloatArray = rolling_median(x, _FEW)
+    middle: FloatArray = rolling_median(x, FEW)
     top: FloatArray = middle.copy()
-    top[_FEW - 1 :] = np.maximum.accumulate(middle[_FEW - 1 :])
+    top[FEW - 1 :] = np.maximum.accumulate(middle[FEW - 1 :])
     top[EARLY:] = top[EARLY - 1 : EARLY]
     return top
 
@@ -360,13 +355,13 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     pick = min if upwards else max
     for look, following in looks(1, len(x)):
         own = (median(x[:look]), median(x[look // 2 : look]))
-        if look >= _FEW:
+        if look >= FEW:
             best = pick(best, *own)
         out[look - 1 : following - 1] = best if np.isfinite(best) else own[0]
     return out
 
 
-@detector(roles=("spread",), facts=("usual", "factor"), higher=("factor",))
+@detector(roles=("spread",), facts=("usual", "factor"))
 def spike(rows: Rows, *, factor: float) -> Signal:
     """A row is ``factor`` times the usual: the median of the newest rows before it, measured anew
     when the log has grown by three tenths.
@@ -382,7 +377,7 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     usual = rows.once(("usual", spread is None), lambda: _usual(x_of))
     limit = factor * usual
     hit = x >= limit
-    held, origin = latched(hit, rows.median(_FEW), 0.5 * limit)
+    held, origin = latched(hit, rows.median(FEW), 0.5 * limit)
     usual, limit = usual[origin], limit[origin]
     part = np.where(usual > 0, x / usual, np.nan)
     threshold = np.where(usual > 0, limit / usual, np.nan)

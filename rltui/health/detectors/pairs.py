@@ -91,9 +91,7 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
-@detector(
-    roles=("length",), facts=("correlation", "share", "start"), higher=("correlation", "moved")
-)
+@detector(roles=("length",), facts=("correlation", "share", "start"))
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
     start, or the ``moved``-th part.
@@ -153,7 +151,7 @@ def _spread_of_ranks(count: int) -> float:
     return float(np.arange(1.0, count + 1).std())
 
 
-@detector(roles=("other",), facts=("middle", "behind"), higher=("gap",))
+@detector(roles=("other",), facts=("middle", "behind"))
 def behind(rows: Rows, *, gap: float) -> Signal:
     """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
     nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
@@ -182,7 +180,6 @@ def behind(rows: Rows, *, gap: float) -> Signal:
 @detector(
     roles=("sampled",),
     facts=("start", "change", "middle", "correlation", "pace", "end"),
-    higher=("factor", "floor", "correlation"),
 )
 def climbs(
     rows: Rows,
@@ -234,7 +231,7 @@ def climbs(
     )  # fmt: skip
 
 
-@detector(facts=("start", "after"), higher=("times", "share"))
+@detector(facts=("start", "after"))
 def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
     """The first rows after the newest restart are below the last ones before it, by ``times`` the
     usual difference of neighbours and ``share`` of the range until then. It is over where the rows
@@ -267,7 +264,7 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
     )
 
 
-@detector(facts=("start", "share", "most"), higher=("factor",))
+@detector(facts=("start", "share", "most"))
 def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     """It is a share, of ``share`` or more, and what it leaves has shrunk to one ``factor``-th since
     the start: nothing takes over that had nearly all from the start."""
@@ -284,7 +281,7 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"), higher=("share",))
+@detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"))
 def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
     """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
     all, or of a ``total``, by what they are above it. Two at least, a tenth of the rows at most,

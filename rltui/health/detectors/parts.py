@@ -3,10 +3,8 @@ contract as in ``levels``. Each tag of the role ``part*`` is one of the others."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +54,7 @@ def _weights(rows: Rows) -> FloatArray:
     return fitted_weights(rows.others["reward"], parts)
 
 
-@detector(roles=("reward", "part*"), facts=("start", "share"), higher=("share",))
+@detector(roles=("reward", "part*"), facts=("start", "share"))
 def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     """A part has ``share`` of the variance of all parts in the newest half of the rows, certainly,
     and what it leaves to the others has halved since the first quarter, while its own variance
@@ -100,36 +98,24 @@ def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     )
 
 
-@detector(
-    roles=("reward", "success", "part*"),
-    facts=("start", "late", "share", "reached", "was"),
-    higher=("share",),
-)
+@detector(roles=("reward", "part*"), facts=("start", "late", "share"))
 def buys_rise(rows: Rows, *, share: float) -> Signal:
     """A part makes ``share`` of the certain rise of the ``reward`` from the first to the last third
-    of the rows, by its weight in it, while ``success`` certainly did not rise, as in
-    :func:`parted`, or another part has lost half of its range, as in :func:`fell`.
+    of the rows, by its weight in it, while another part has lost half of its range, as in
+    :func:`fell`.
 
     Never without a ``reward`` and another part.
     """
     n, others = rows.count, _siblings(rows)
     start, late, *_ = trend.gains(rows)
     part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
-    was, reached = constant(n, np.nan), constant(n, np.nan)
-    lost = beyond.copy()
     if others and "reward" in rows.others:
         before, after, *_ = trend.gains_of(rows, "reward")
-        part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
-        part = part / (after - before)
-        beyond = trend.rises(rows, "reward") & (part >= share)
+        part = _weights(rows)[0] * (late - start) / (after - before)
+        beyond = trend.rises(rows, "reward") & trend.rises(rows) & (part >= share)
         if beyond.any():
-            beyond &= trend.rises(rows)
-            stands, was, reached = _stands(rows)
-            for role in others:
-                lost |= rows.once_of(role, "fell", partial(_fell, rows, role))
-            beyond &= stands | lost
-            lost &= ~stands
-    was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
+            lost = [rows.once_of(role, "fell", partial(_fell, rows, role)) for role in others]
+            beyond &= np.logical_or.reduce(lost)
     return Signal(
         beyond,
         part,
@@ -138,11 +124,7 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
         certain=True,
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "share": part, "was": was, "reached": reached},
-        notes=(
-            (beyond & lost, "another part has lost half of what it earned"),
-            (beyond & ~lost, "success {was} → {reached}"),
-        ),
+        facts={"start": start, "late": late, "share": part},
     )
 
 
@@ -151,39 +133,15 @@ def _fell(rows: Rows, role: str) -> BoolArray:
     return progress.fell(Rows(earned, rows.steps)).beyond
 
 
-def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """(n,) whether ``success`` certainly did not rise; and its means in the first and last third.
-    Scores that never moved at all may not be measured."""
-    n = rows.count
-    if "success" not in rows.others:
-        return np.zeros(n, dtype=bool), constant(n, np.nan), constant(n, np.nan)
-    x = rows.others["success"]
-    before = np.cumsum(np.isfinite(x)) == 0  # the first evaluation: as good as its first value
-    x = np.nan_to_num(np.where(before, x[np.isfinite(x)][:1].sum(), x))
-    was, reached, spread, size, error, *_ = trend.gains(Rows(x, rows.steps))
-    # a row of a held-out score is worth two, and values that are held look like less than they are
-    held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
-    error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    low = trend.is_short(size, error) | (size <= -trend.GAIN)
-    return low & (was != reached) & (spread > 0), was, reached
-
-
-def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
-    alone = not _siblings(rows) or "reward" not in rows.others
-    return alone or bool(trend.rises(rows, "reward").any())
-
-
 @detector(
     anew=True,
     rising=True,
     roles=("reward", "part*"),
-    possible=_may_have_fallen_behind,
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
-    higher=("sure",),
 )
 def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while
-    the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
+    the ``reward`` of all certainly rose and did not fall; where that is not logged, the mean
     of all of them. Never without another one, and none once it is made good.
     """
     signal = progress.fell(rows, sure=sure, held_out=held_out)
@@ -196,12 +154,7 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
         was, reached, *_ = trend.gains_of(all_of, "reward")
-        known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
-        count = np.arange(1, n + 1)
-        size = np.minimum(count, np.maximum(trend.PARTS, count // trend.PARTS))
-        newest = (known[count] - known[count - size]) / size
-        keeps = newest >= reached - trend.HALF * (reached - was)
-        beyond = signal.beyond & trend.rises(all_of, "reward") & keeps
+        beyond = signal.beyond & trend.rises(all_of, "reward") & ~_fell(all_of, "reward")
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)

@@ -181,7 +181,6 @@ def stays(rows: Rows, role: str) -> BoolArray:
     anew=True,
     rising=True,
     facts=("best", "least", "lost", "middle", "count", "won"),
-    higher=("sure",),
 )
 def fell(
     rows: Rows, *, sure: bool = False, held_out: bool = False, untrained: bool = False

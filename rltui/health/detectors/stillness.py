@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
@@ -138,13 +135,7 @@ def _equal(rows: Rows) -> BoolArray:
     return rows.once("equal", compute)
 
 
-def _may_be_unchanged(rows: Rows, given: Mapping[str, Any]) -> bool:
-    if np.isfinite(given["most"]):
-        return rows.extremes()[0] <= float(given["most"])
-    return bool(_equal(rows).any())
-
-
-@detector(roles=("gradient",), facts=("count",), exact=True, possible=_may_be_unchanged)
+@detector(roles=("gradient",), facts=("count",), exact=True)
 def unchanged(
     rows: Rows,
     *,
