@@ -154,8 +154,8 @@ def _spread_of_ranks(count: int) -> float:
 @detector(roles=("other",), facts=("middle", "behind"))
 def behind(rows: Rows, *, gap: float) -> Signal:
     """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
-    nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
-    it seems to gain take little away, as it will where it varies."""
+    nothing: its own mean over these is hardly higher than over the quarter before. Means of a few
+    rows say little; rows at which it seems to gain take little away, as it will where it varies."""
     n, x = rows.count, rows.x
     other = rows.other("other")
     count = np.arange(1, n + 1)
@@ -172,7 +172,9 @@ def behind(rows: Rows, *, gap: float) -> Signal:
         constant(n, gap),
         "gap",
         facts={"middle": x, "behind": other},
-        evidence=lambda: np.where(beyond, 1.0, np.where(apart, -FAINT, -1.0)),
+        evidence=lambda: np.where(
+            beyond, np.minimum(1.0, quarter / EARLY), np.where(apart, -FAINT, -1.0)
+        ),
         forgotten=np.ones(n, dtype=bool),
     )
 

@@ -28,11 +28,14 @@ def non_finite(
     patience: int = 0,
     skipped: bool = False,
     taken: bool = False,
+    infinite: bool = False,
 ) -> Signal:
-    """NaN or infinite. What comes a third time comes again and again: it is over once it stays
-    away for three times as long as it usually did, else at the first finite row.
+    """NaN or infinite. It is over after as many finite rows as the last stretch had others; what
+    comes a third time comes again and again, until it stays away for three times as long as it
+    usually did.
 
-    ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
+    ``after_finite``: only after a finite value was seen; silent until then; ``infinite``: rows that
+    are infinite count before, too: what is not measured is NaN. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
@@ -40,9 +43,8 @@ def non_finite(
     first finite row, for as long as a loss scaler may look for its scale.
     """
     wrong = ~np.isfinite(rows.x)
-    never = bool(wrong.all())
     if (after_finite or lasts) and len(wrong):
-        wrong &= np.maximum.accumulate(~wrong)
+        wrong &= np.maximum.accumulate(~wrong) | (np.isinf(rows.x) & infinite)
     if lasts:
         back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
@@ -54,19 +56,20 @@ def non_finite(
     if skipped or taken:
         wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
-    again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
-    since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
+    again, sure = (times > 2) & (not skipped), CERTAIN[1]
+    newest = np.maximum(newest_of(wrong), 0)
+    lasted = np.where(again, 3 * (newest + 1) / times, newest - stretch[newest] + 1.0)
     return Signal(
         certain=True,
         beyond=wrong,
         onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
-        evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
+        evidence=lambda: np.where(wrong, sure, -sure / lasted),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
         facts={"count": np.cumsum(every) * 1.0},
-        silent=(after_finite or lasts) and never,
+        silent=(after_finite or lasts) and not (np.isfinite(rows.x) | wrong).any(),
         forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
 
