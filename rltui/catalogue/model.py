@@ -368,8 +368,6 @@ class Scope(NamedTuple):
     clip_level: str = ""
     """Whether a token or a whole sequence is clipped."""
     clip_range: str = ""
-    dual_clip: str = ""
-    """Where the second, lower clip acts."""
     kl_estimator: str = ""
     """How the KL to the reference is estimated."""
     weight_level: str = ""

@@ -19,14 +19,12 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
-from rltui.health.detectors.signal import EARLY
+from rltui.health.detectors.signal import FEW
 from rltui.health.judgement import is_outside, limit_of
 from rltui.health.limits import COURSE_ROWS
 from rltui.health.model import FewRows, Finding, Judgement, Limit
 from rltui.store import Series
 
-#: Rows whose median is the present level.
-_NOW = 3
 #: Rows that are read, evenly over the run: the cost does not grow with it.
 _MOST = 256
 #: By which values are multiplied to rise where they get better.
@@ -65,7 +63,7 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     if judgement.level >= Level.WATCH or not series.count:
         return judgement
     # one value is enough where no rule allows for it
-    newest = median(series.values[-(_NOW if judgement.rules else 1) :])
+    newest = median(series.values[-(FEW if judgement.rules else 1) :])
     unmeasured = newest == 0 and info.metric is not None and bool(info.metric.zero)
     published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
     is_beyond = is_outside(newest, published.low, published.high) and not unmeasured
@@ -107,7 +105,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         return "the newest value is not finite"
     if judgement.pending:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
-    newest = sorted(series.values[-_NOW:].tolist())
+    newest = sorted(series.values[-FEW:].tolist())
     now = newest[len(newest) // 2] * info.sign
     chance, left = _doubts().chance.get(info.key), vanished(info, series)
     reason = ""
@@ -119,7 +117,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         reason = f"the signal has vanished: {left:.1%} of its start"
     elif info.direction in _GAINS and _is_gain(info):
         up = _GAINS[info.direction]
-        recent = series.values[-1 - 2 * EARLY :].astype(np.float64)
+        recent = series.values[-1 - COURSE_ROWS :].astype(np.float64)
         thinned = series.values[_places(series.count)].astype(np.float64)
         thinned = thinned[np.isfinite(thinned)]
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
@@ -162,7 +160,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
         count = series.rows_until(until)
     start, now = (
         np.abs(series.values[:COURSE_ROWS]),
-        np.abs(series.values[max(0, count - _NOW) : count]),
+        np.abs(series.values[max(0, count - FEW) : count]),
     )
     if count < 2 * COURSE_ROWS or not (np.isfinite(start).all() and np.isfinite(now).all()):
         return None
@@ -182,7 +180,7 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     last of ``recent`` (m,) much of it at once."""
     if len(values) < COURSE_ROWS:
         return ""
-    start = median(values[: max(_NOW, len(values) // 10)])
+    start = median(values[: max(FEW, len(values) // 10)])
     # np.quantile takes fifty times as long for few values
     best = float(np.interp(0.9 * (len(values) - 1), np.arange(len(values)), np.sort(values)))
     noise = median(np.abs(np.diff(values)))

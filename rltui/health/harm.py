@@ -102,6 +102,32 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
     return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
 
 
+#: Signs that tell why nothing is gained, however mild they are.
+_REASONS = (Harm.FATAL, Harm.EXHAUSTED)
+#: Harm that is no reason why nothing is gained.
+_BESIDE = (Harm.OUTCOME, Harm.COST, Harm.MINOR)
+
+
+def is_explained(firing: Iterable[tuple[Harm, Level]]) -> bool:
+    """Whether something that fires, but for success itself, tells why success is missing."""
+    return any(
+        harm in _REASONS or (level is Level.BAD and harm not in _BESIDE) for harm, level in firing
+    )
+
+
+def confirmed(said: Outcome) -> Outcome:
+    """The answer about missing success where another question agrees: no longer a suspicion."""
+    findings = tuple(_worse(f) if f.fires else f for f in said.findings)
+    if not any(f.fires for f in findings):
+        return said
+    return said._replace(findings=findings, judgement=replace(said.judgement, level=Level.BAD))
+
+
+def _worse(finding: Finding) -> Finding:
+    evidence = replace(finding.evidence, worst=Level.BAD)
+    return finding._replace(level=Level.BAD, evidence=evidence)
+
+
 def _milder(finding: Finding) -> Finding:
     """The finding as one of WATCH at most, with the limit of that level."""
     evidence = finding.evidence

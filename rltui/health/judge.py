@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,9 +14,9 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
+from rltui.health.detectors.signal import CALM, FAINT, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
-from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
+from rltui.health.judgement import Evaluation, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
@@ -53,23 +52,26 @@ class Span(NamedTuple):
 
 
 def spans(
-    weight: FloatArray, certainty: float, share: float = 0.0, *, event: bool = False
+    weight: FloatArray, certainty: float, share: float = 0.0, *, single: bool = False
 ) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
     Page's cumulative sum of ``weight`` (n,), which is positive where a row is beyond the limit: an
     episode is certain at the row at which the sum reaches ``certainty`` and ``share`` of the rows
-    so far, began where it left zero, and is over when it is back there. It never exceeds twice
-    what is certain, of an ``event`` that: what has lasted long ends no later than what has just
-    become certain.
+    so far, began where it left zero, and is over when it is back there. Once certain, rows inside
+    take away little: what is sick has such rows, too. But as the sum never exceeds twice what is
+    certain, what has lasted long ends no later than what has just begun to last. Where a ``single``
+    row speaks for itself, it never exceeds what is certain, and each row counts in full.
     """
-    n, most = len(weight), 1.0 if event else 2.0
+    n, most, calm = (len(weight), 1.0, 1.0) if single else (len(weight), 2.0, FAINT)
     if not (weight > 0).any():
         return []
-    need = np.maximum(certainty, share * np.arange(1, n + 1)) - _ROUNDING
+    need = np.maximum(certainty, share * np.arange(1, n + 1))
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [n]])
-    total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -most * need[-1], most * need[-1]))])
+    limit = most * need[-1]
+    need -= _ROUNDING
+    total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -limit / calm, limit))])
     sums, needs = total[bounds].tolist(), need[bounds - 1].tolist()
     rises = bool(weight[0] > 0)
     out: list[Span] = []
@@ -85,8 +87,8 @@ def spans(
             worth = max(worth, reached)
             level, last = min(reached, most * needs[at + 1]), end - 1
         elif level > 0.0:
-            level += sums[at + 1] - sums[at]
-            if level <= 0.0:
+            level += (sums[at + 1] - sums[at]) * (calm if sure >= 0 else 1.0)
+            if level <= _ROUNDING:
                 if sure >= 0:
                     out.append(Span(first, sure, last, False, worth))
                 level = 0.0
@@ -112,7 +114,7 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
 def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
     single = signal.certain or signal.event
     share = 0.0 if single else SHARE[level]
-    return spans(weight, CERTAIN[level], share, event=signal.event)
+    return spans(weight, CERTAIN[level], share, single=single)
 
 
 def _weight(signal: Signal) -> FloatArray:
@@ -173,12 +175,9 @@ def judge(
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if not count:
         return Outcome(False, (), _UNJUDGED)
-    detector = variant.detector
-    if not variant.badge_ok and not any(
-        map(partial(detector.may_find, rows), variant.levels.values())
-    ):
-        return Outcome(True, (), Judgement(Level.OK))
     signals = _signals(variant, rows)
+    if not signals:
+        return Outcome(True, (), Judgement(Level.OK))
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED)
     is_past = not math.isfinite(series.values[-1])
@@ -195,20 +194,14 @@ def judge(
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
-    """The answers of the detector for each level; without that for the worse one where the milder
-    one found nothing and shows no limit, and this one can find nothing."""
-    detector, out = variant.detector, dict[Level, Signal]()
-    for level, parameters in sorted(variant.levels.items()):
-        mild = out.get(Level.WATCH)
-        if mild is not None and not mild.silent and not mild.beyond.any():
-            shown = variant.badge_ok and draws_limits(mild)
-            if not shown and (
-                detector.is_stricter(parameters, variant.levels[Level.WATCH])
-                or not detector.may_find(rows, parameters)
-            ):
-                continue
-        out[level] = detector.run(rows, **parameters)
-    return out
+    """The answers of the detector for each level; without those that can find nothing, where no
+    limit is shown."""
+    detector = variant.detector
+    return {
+        level: detector.run(rows, **parameters)
+        for level, parameters in sorted(variant.levels.items())
+        if variant.badge_ok or detector.may_find(rows, parameters)
+    }
 
 
 def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:

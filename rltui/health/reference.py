@@ -29,9 +29,6 @@ _SHARE = 0.1
 #: Places of a course: as fine as any screen, and smoothing stays cheap for long runs.
 _MOST_BLOCKS = 512
 
-#: How far a metric may go unnoticed: where up is good only a low value is worse, ...
-_WORSE = {Direction.UP: -1.0, Direction.DOWN: 1.0}
-
 
 class Alignment(str, Enum):
     """Axis on which rows of different runs are comparable."""
@@ -90,9 +87,8 @@ class Reference:
         """The reference at each row (n,) of a tag of another run, as roles of a detector.
 
         ``low`` and ``high``: where it was about there; ``spread``: of its rows around its course
-        (one standard deviation); ``reach``: from its least to its highest; ``worse``: -1 where
-        only a low value is worse, 1 where only a high one is, else 0. Empty when the reference
-        has no such metric; NaN where it has not been.
+        (one standard deviation); ``reach``: from its least to its highest. A side that is better
+        is open. Empty when the reference has no such metric; NaN where it has not been.
         """
         info, series = infos[tag], run.series(tag)
         if info.metric is None or series.count == 0 or run is self.run:
@@ -105,11 +101,10 @@ class Reference:
         known = (places >= course.place[0]) & (places <= course.place[-1])
         low, high = course.at(places)
         numbers = {
-            "low": low,
-            "high": high,
+            "low": low if info.direction is not Direction.DOWN else low - np.inf,
+            "high": high if info.direction is not Direction.UP else high + np.inf,
             "spread": np.full(len(places), course.spread),
             "reach": np.full(len(places), course.reach),
-            "worse": np.full(len(places), _WORSE.get(info.direction, 0.0)),
         }
         return {role: np.where(known, x, np.nan) for role, x in numbers.items()}
 

@@ -186,9 +186,7 @@ class Symptom(NamedTuple):
         return not self.logged or any(_matches(key, self.logged) for key in keys)
 
     def can_explain(self, other: Symptom) -> bool:
-        """Whether this symptom can bring the other one about."""
-        if self.order >= other.order:
-            return False
+        """Whether this symptom can bring about another one, which is behind it in the order."""
         return other.id in self.explains or "*" in self.explains
 
 

@@ -89,6 +89,13 @@ def test_a_finding_about_success_outweighs_a_rise() -> None:
         assert {f.rule: f.level for f in found}["kl_blowup"] is level
 
 
+@pytest.mark.parametrize(("share", "level"), [("0.2x40", Level.WATCH), ("0.6x40", Level.BAD)])
+def test_a_lack_of_gain_is_bad_sooner_where_a_sign_tells_why(share: str, level: Level) -> None:
+    series = parsed({"reward.mean": "0.5~0.2x40", "reward.zero_std_frac": share})
+    found = Engine(RULES).evaluate(*case_run(series), 0.0).firing()
+    assert {f.rule: f.level for f in found}["reward_flat_no_learning"] is level
+
+
 def test_an_episode_that_is_over_was_no_worse_either() -> None:
     report = judge({"kl.old_new": "0.01x40 2x20 0.01x60", "reward.mean": RISES}, "kl_blowup")
     assert {(f.level, f.evidence.worst) for f in report.findings} == {(Level.WATCH, Level.WATCH)}
@@ -96,17 +103,22 @@ def test_an_episode_that_is_over_was_no_worse_either() -> None:
 
 
 @given(values=logged())
-def test_only_levels_of_signs_change_and_only_to_watch(values: Logged) -> None:
-    """Rules that are all taken for costs are not tempered: beside them, what changed is told."""
+def test_only_levels_change(values: Logged) -> None:
+    """Rules that are all taken for costs are not weighed: beside them, what changed is told."""
     rising = {**values, "reward.mean": np.linspace(0.0, 9.0, 120)}
     kinds = {r.id: r.harm for r in RULES}
     plain, mild = (judge(rising, harm=h) for h in (Harm.COST, None))
-    same = {(f.rule, f.tag, f.since_step, f.state): f for f in plain.findings}
+    same = {(f.rule, f.title, f.tag, f.since_step, f.state): f for f in plain.findings}
     for finding in mild.findings:
-        known = same.get((finding.rule, finding.tag, finding.since_step, finding.state))
+        place = finding.rule, finding.title, finding.tag, finding.since_step, finding.state
+        known = same.get(place)
         if known is not None and finding.level is not known.level:
-            assert (known.level, finding.level) == (Level.BAD, Level.WATCH)
-            assert kinds[finding.rule] in {Harm.SIGN, Harm.EXHAUSTED}
+            levels = known.level, finding.level
+            if kinds[finding.rule] is Harm.OUTCOME:
+                assert levels == (Level.WATCH, Level.BAD)
+            else:
+                assert levels == (Level.BAD, Level.WATCH)
+                assert kinds[finding.rule] in {Harm.SIGN, Harm.EXHAUSTED}
 
 
 def test_the_measures_of_success_are_metrics_of_the_catalogue() -> None:

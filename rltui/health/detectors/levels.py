@@ -9,9 +9,7 @@ Row i of every answer depends on rows up to i only. Rows add up as evidence
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -23,11 +21,13 @@ from rltui.health.detectors.signal import (
     EARLY,
     FAINT,
     FAR,
+    FEW,
     NOTHING,
     Rows,
     Signal,
     constant,
 )
+from rltui.health.detectors.trend import GAIN, gains, is_short
 from rltui.health.detectors.windows import (
     latched,
     looks,
@@ -37,23 +37,10 @@ from rltui.health.detectors.windows import (
     steps_of,
 )
 
-#: Rows of a median that is no single lucky row.
-_FEW = 3
-
-
-def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
-    low, high = rows.extremes()
-    if given["absolute"]:
-        low, high = min(abs(low), abs(high)) if low * high > 0 else 0.0, max(abs(low), abs(high))
-    return bool(high >= given["high"] or low <= given["low"])
-
 
 @detector(
     roles=("length", "error", "other"),
     facts=("middle",),
-    higher=("high",),
-    lower=("low",),
-    possible=_may_be_outside,
 )
 def outside(
     rows: Rows,
@@ -100,10 +87,10 @@ def outside(
         return np.where(beyond, FAINT, np.where(x <= low, 0.0, -inside))
 
     return Signal(
-        beyond=beyond,
-        statistic=x,
-        threshold=threshold,
-        name="value",
+        beyond,
+        x,
+        threshold,
+        "value",
         low=np.where(rows.x < 0, np.nan, low)
         if absolute and np.isinf(high)
         else constant(n, -high if absolute else low),
@@ -125,29 +112,7 @@ def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) 
     return replace(found, beyond=beyond, onset=np.zeros(rows.count, dtype=np.int64))
 
 
-@detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
-def quotient(rows: Rows, *, high: float) -> Signal:
-    """The value is ``high`` times an ``other`` one, signs dropped; where its ``spread`` is larger
-    than that other one, times the spread. Never without an ``other``."""
-    n = rows.count
-    size = constant(n, np.nan)
-    if "other" in rows.others:
-        known = [np.abs(rows.others[r]) for r in ("other", "spread") if r in rows.others]
-        size = np.fmax.reduce(known)
-    part = np.where(size > 0, np.abs(rows.x) / size, np.nan)
-    beyond = part >= high
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, high),
-        name="quotient",
-        low=np.where(np.minimum.accumulate(rows.x) < 0, -high * size, np.nan),
-        high=high * size,
-        facts={"middle": rows.x, "size": size, "share": part},
-    )
-
-
-@detector(facts=("share",), higher=("high",))
+@detector(facts=("share",))
 def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -> Signal:
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
     such row counts, and each other one takes away so much that half of that share breaks even.
@@ -166,10 +131,10 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     part = (total[count] - total[count // 2]) / (count - count // 2)
     beyond = hit & ((part >= high) | at_top)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, high),
-        name="share of the newest half of the rows",
+        beyond,
+        part,
+        constant(n, high),
+        "share of the newest half of the rows",
         facts={"share": part},
         forgotten=np.full(n, at_top),
         evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
@@ -178,7 +143,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
 
 def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
     """x / base, NaN where there is no base."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         return np.where(base > 0, x / base, np.nan)
 
 
@@ -192,7 +157,7 @@ def relative(
     A row is worth as much as it can tell one from the other: where single rows scatter as widely
     as both are apart, it takes many. An ``event`` is no estimate and speaks for itself.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         twos = np.log2(np.maximum(part, 0.0))
         distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
         side = np.sign(distance)
@@ -211,10 +176,15 @@ def relative(
     return np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 
+def stays_low(rows: Rows) -> BoolArray:
+    """(n,) whether the last third of the rows is certainly no higher than the first, or lower."""
+    _, _, spread, size, error, *_ = gains(rows)
+    return np.asarray((spread > 0) & (is_short(size, error) | (size <= -GAIN)))
+
+
 @detector(
-    roles=("second", "level", "part"),
+    roles=("second", "level", "part", "other"),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "least_second", "always", "times"),
 )
 def grown(
     rows: Rows,
@@ -227,6 +197,7 @@ def grown(
     zero: float = 0.0,
     always: float = np.inf,
     times: float = 1.0,
+    stands: bool = False,
 ) -> Signal:
     """The value is ``factor`` times that of the start, and above ``floor``; or above ``always``,
     whatever its start.
@@ -235,6 +206,7 @@ def grown(
     is at least that, and never without it; ``beside``: only with one. With a ``level``: only above
     so many ``times`` the largest of that so far, sign dropped. What belongs at ``zero`` is measured
     from there. A value that a ``part`` of it is as large as, signs dropped, may be nothing else.
+    ``stands``: only while an ``other`` that should fall, its sign dropped, certainly did not.
     """
     x = rows.x - zero
     x = np.abs(x) if absolute else x
@@ -250,13 +222,15 @@ def grown(
     if "level" in rows.others and rows.count:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)
+    if stands:
+        beyond &= stays_low(Rows(-np.abs(np.nan_to_num(rows.other("other"))), rows.steps))
     base = np.maximum(start, floor / factor)
     base = np.fmin(base, always / factor)
     return Signal(
-        beyond=beyond,
-        statistic=x,
-        threshold=limit,
-        name="value",
+        beyond,
+        x,
+        limit,
+        "value",
         low=zero - limit if absolute else None,
         high=zero + limit,
         facts={"start": start_median(rows.x, EARLY), "change": part_of(x, start), "middle": rows.x},
@@ -264,7 +238,7 @@ def grown(
     )
 
 
-@detector(roles=("bottom",), facts=("start", "share", "middle"), lower=("share",))
+@detector(roles=("bottom",), facts=("start", "share", "middle"))
 def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     """The value is under ``share`` of its start: the highest median of three among the first rows,
     so that a collapse within them is measured by what was before.
@@ -290,10 +264,10 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     part = part_of(x, base)
     negative = (x < 0) & (unit > 0)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=np.where(judged, share, np.nan),
-        name="share of start",
+        beyond,
+        part,
+        np.where(judged, share, np.nan),
+        "share of start",
         low=share * base + bottom,
         facts={"start": start + bottom, "share": part, "middle": rows.x},
         evidence=lambda: np.where(negative, -np.inf, relative(part, share, beyond)),
@@ -315,9 +289,9 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
 
 def _start(x: FloatArray) -> FloatArray:
     """Highest median of three of the first rows, of those seen so far."""
-    middle: FloatArray = rolling_median(x, _FEW)
+    middle: FloatArray = rolling_median(x, FEW)
     top: FloatArray = middle.copy()
-    top[_FEW - 1 :] = np.maximum.accumulate(middle[_FEW - 1 :])
+    top[FEW - 1 :] = np.maximum.accumulate(middle[FEW - 1 :])
     top[EARLY:] = top[EARLY - 1 : EARLY]
     return top
 
@@ -360,10 +334,10 @@ def off_best(
         beyond &= rows.other("second") >= least_second
     part = part_of(x / growth, base)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, factor),
-        name="multiple of the best",
+        beyond,
+        part,
+        constant(n, factor),
+        "multiple of the best",
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
@@ -381,13 +355,13 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     pick = min if upwards else max
     for look, following in looks(1, len(x)):
         own = (median(x[:look]), median(x[look // 2 : look]))
-        if look >= _FEW:
+        if look >= FEW:
             best = pick(best, *own)
         out[look - 1 : following - 1] = best if np.isfinite(best) else own[0]
     return out
 
 
-@detector(roles=("spread",), facts=("usual", "factor"), higher=("factor",))
+@detector(roles=("spread",), facts=("usual", "factor"))
 def spike(rows: Rows, *, factor: float) -> Signal:
     """A row is ``factor`` times the usual: the median of the newest rows before it, measured anew
     when the log has grown by three tenths.
@@ -403,16 +377,16 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     usual = rows.once(("usual", spread is None), lambda: _usual(x_of))
     limit = factor * usual
     hit = x >= limit
-    held, origin = latched(hit, rows.median(_FEW), 0.5 * limit)
+    held, origin = latched(hit, rows.median(FEW), 0.5 * limit)
     usual, limit = usual[origin], limit[origin]
     part = np.where(usual > 0, x / usual, np.nan)
     threshold = np.where(usual > 0, limit / usual, np.nan)
     beyond = held & (x >= limit)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=threshold,
-        name="multiple of the median of the rows before",
+        beyond,
+        part,
+        threshold,
+        "multiple of the median of the rows before",
         high=limit,
         facts={"usual": usual, "factor": part},
         event=True,

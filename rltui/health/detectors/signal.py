@@ -20,6 +20,8 @@ T = TypeVar("T")
 CERTAIN = (4.0, 6.0)
 #: Rows at the beginning by which later ones are measured.
 EARLY = 5
+#: Rows of a median that is no single lucky row.
+FEW = 3
 #: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
 FAR = (1.0, 5.0)
 #: What a row is worth that says little: it would often be so by chance.
@@ -58,6 +60,8 @@ class Rows:
     hidden: float = 0.0
     """Largest value that a zero may hide: half a unit of the last decimal, where the log has
     few."""
+    made: bool = False
+    """Whether ``x`` is made of several metrics: no limit of it is one of the tag."""
 
     @property
     def count(self) -> int:
@@ -72,10 +76,6 @@ class Rows:
     def median(self, window: int) -> FloatArray:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
         return self.once(("median", window), lambda: rolling_median(self.x, window))
-
-    def extremes(self) -> tuple[float, float]:
-        """Lowest and highest of all values, of which there is one at least."""
-        return self.once("extremes", lambda: (float(self.x.min()), float(self.x.max())))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Result of ``compute`` on ``x`` alone, computed once per ``key``; not to be changed."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
@@ -31,11 +28,14 @@ def non_finite(
     patience: int = 0,
     skipped: bool = False,
     taken: bool = False,
+    infinite: bool = False,
 ) -> Signal:
-    """NaN or infinite. What comes a third time comes again and again: it is over once it stays
-    away for three times as long as it usually did, else at the first finite row.
+    """NaN or infinite. It is over after as many finite rows as the last stretch had others; what
+    comes a third time comes again and again, until it stays away for three times as long as it
+    usually did.
 
-    ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
+    ``after_finite``: only after a finite value was seen; silent until then; ``infinite``: rows that
+    are infinite count before, too: what is not measured is NaN. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
@@ -43,9 +43,8 @@ def non_finite(
     first finite row, for as long as a loss scaler may look for its scale.
     """
     wrong = ~np.isfinite(rows.x)
-    never = bool(wrong.all())
     if after_finite or lasts:
-        wrong &= np.logical_or.accumulate(~wrong)
+        wrong &= np.logical_or.accumulate(~wrong) | (np.isinf(rows.x) & infinite)
     if lasts:
         back = ~wrong & np.append(False, wrong)[:-1]
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
@@ -57,8 +56,9 @@ def non_finite(
     if skipped or taken:
         wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
     times = np.cumsum(wrong & ~np.append(False, wrong)[:-1])
-    again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
-    since = np.maximum(newest_of(wrong) + 1, 1)
+    again, sure = (times > 2) & (not skipped), CERTAIN[1]
+    newest = np.maximum(newest_of(wrong), 0)
+    lasted = np.where(again, 3 * (newest + 1) / times, newest - stretch[newest] + 1.0)
     return Signal(
         wrong,
         rows.x,
@@ -66,10 +66,10 @@ def non_finite(
         "non-finite values",
         certain=True,
         onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
-        evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
+        evidence=lambda: np.where(wrong, sure, -sure / lasted),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         facts={"count": np.cumsum(every) * 1.0},
-        silent=(after_finite or lasts) and never,
+        silent=(after_finite or lasts) and not (np.isfinite(rows.x) | wrong).any(),
         forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
 
@@ -92,17 +92,8 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
 def never_finite(rows: Rows) -> Signal:
     """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
-    never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
-    return Signal(
-        beyond=never,
-        statistic=rows.x,
-        threshold=constant(n, np.nan),
-        name="rows without a number",
-        facts={"count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
-        evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
-    )
+    never = np.logical_and.accumulate(~np.isfinite(rows.x))
+    return _so_far(never, rows.x, np.nan, "rows without a number", waits=True)
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
@@ -111,18 +102,24 @@ def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = 
     certainly risen: what is measured after a single update per batch is zero by its definition. A
     zero counts as what its decimals may hide. ``waits``: it ends by itself; not while the rows
     certainly fall, and forgotten once it is over."""
-    n, size = rows.count, np.abs(rows.x)
+    size = np.abs(rows.x)
     still = np.logical_and.accumulate((size >= low) & (size + rows.hidden <= high))
     if still.any():
         still &= ~rises(rows, "reward")
         if waits:
             still &= ~rises(Rows(-rows.x, rows.steps))
-    top = np.maximum.accumulate(size)
+    top = np.where(still, np.maximum.accumulate(size), np.nan)
+    return _so_far(still, top, high, "highest so far", waits=waits)
+
+
+def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits: bool) -> Signal:
+    """It has held from the first row on; ``waits``: forgotten once it is over."""
+    n = len(still)
     return Signal(
         still,
-        np.where(still, top, np.nan),
-        constant(n, high),
-        "highest so far",
+        top,
+        constant(n, limit),
+        name,
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
@@ -141,13 +138,7 @@ def _equal(rows: Rows) -> BoolArray:
     return rows.once("equal", compute)
 
 
-def _may_be_unchanged(rows: Rows, given: Mapping[str, Any]) -> bool:
-    if np.isfinite(given["most"]):
-        return rows.extremes()[0] <= float(given["most"])
-    return bool(_equal(rows).any())
-
-
-@detector(roles=("gradient",), facts=("count",), exact=True, possible=_may_be_unchanged)
+@detector(roles=("gradient",), facts=("count",), exact=True)
 def unchanged(
     rows: Rows,
     *,
@@ -185,10 +176,10 @@ def unchanged(
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, count, np.nan),
-        threshold=constant(n, 1.0),
-        name="rows of one value",
+        still,
+        np.where(still, count, np.nan),
+        constant(n, 1.0),
+        "rows of one value",
         facts={"count": count},
         forgotten=np.full(n, lost > 0),
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
