@@ -55,7 +55,7 @@ def non_finite(
     if skipped or taken:
         wrong = wrong & (left_out == skipped)
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
-    again, sure = (times > 2) & (not skipped), CERTAIN[1]
+    again = (times > 2) & (not skipped)
     newest = np.maximum(newest_of(wrong), 0)
     lasted = np.where(again, 3 * (newest + 1) / times, newest - stretch[newest] + 1.0)
     return Signal(
@@ -64,7 +64,7 @@ def non_finite(
         onset=np.where(again, int(np.argmax(wrong)), stretch if skipped else own)
         if len(wrong)
         else own,
-        evidence=lambda: np.where(wrong, sure, -sure / lasted),
+        evidence=lambda: CERTAIN[1] * np.where(wrong, 1.0, -1.0 / lasted),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
