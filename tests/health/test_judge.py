@@ -55,15 +55,14 @@ def summed(weight: FloatArray, certainty: float, share: float) -> list[Span]:
     for row, worth in enumerate(weight.tolist()):
         need = max(certainty, share * (row + 1))
         if worth > 0:
-            first, sure = (row, -1) if level <= 0 else (first, sure)
+            first, sure = (row, -1) if level <= 1e-6 else (first, sure)
             level, last = min(level + worth, 2 * need), row
             sure = row if sure < 0 and level >= need else sure
-        elif level > 0:
+        elif level > 1e-6:
             level = max(level + worth * (FAINT if sure >= 0 else 1.0), 0.0)
-            level = level if level > 1e-6 else 0.0
-            if level <= 0 and sure >= 0:
+            if level <= 1e-6 and sure >= 0:
                 out.append(Span(first, sure, last, open=False))
-    return [*out, Span(first, sure, last, open=True)] if level > 0 and sure >= 0 else out
+    return [*out, Span(first, sure, last, open=True)] if level > 1e-6 and sure >= 0 else out
 
 
 @given(weight=_WEIGHTS, share=_SHARES)

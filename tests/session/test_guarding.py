@@ -169,7 +169,7 @@ def test_minutes_are_those_of_the_rows() -> None:
 @pytest.mark.parametrize(
     ("last", "hold", "words"),
     [
-        (24, Hold(rows=10), "held 4 of 10 rows"),
+        (24, Hold(rows=10), "held 8 of 10 rows"),  # as many finite ones end it
         (60, Hold(seconds=60.0), "held 0.7 of 1 min"),
         (19, Hold(rows=10), "no reason held for 10 rows"),
     ],

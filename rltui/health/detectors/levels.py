@@ -248,7 +248,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
-    x, start = rows.x, rows.once("start", lambda: _start(rows.x))
+    x, start = rows.x, rows.once("start", lambda: beginnings(rows.x))
     bottom = rows.other("bottom", 0.0)
     bottom = np.fmin.accumulate(bottom) if len(x) else bottom
     x, start = x - bottom, start - bottom
@@ -287,7 +287,7 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
     return np.asarray(one & (own - fell >= fell - before - 1))
 
 
-def _start(x: FloatArray) -> FloatArray:
+def beginnings(x: FloatArray) -> FloatArray:
     """Highest median of three of the first rows, of those seen so far."""
     middle: FloatArray = rolling_median(x, FEW)
     top: FloatArray = middle.copy()

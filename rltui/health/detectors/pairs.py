@@ -10,7 +10,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
-from rltui.health.detectors.levels import part_of
+from rltui.health.detectors.levels import beginnings, part_of
 from rltui.health.detectors.progress import fell, is_share
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
@@ -93,8 +93,8 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
 
 @detector(roles=("length",), facts=("correlation", "share", "start"))
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
-    """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
-    start, or the ``moved``-th part.
+    """A reward that rises with a length that changed a lot: its newest value is ``moved`` times the
+    lowest of its :func:`beginnings`, or the ``moved``-th part of the highest.
 
     Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
     have risen from its first to its last third.
@@ -103,9 +103,10 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     tied = constant(n, np.nan)
     length = rows.other("length", 0.0)
     length = np.where(np.isnan(length), 0.0, length)
-    start = start_median(length, EARLY)
     middle = rolling_median(length, EARLY)
-    part = np.where(start > 0, middle / start, np.nan)
+    start = beginnings(length)
+    start = np.where(middle < start, start, -beginnings(-length))
+    part = part_of(middle, start)
     far = (part <= 1 / moved) | (part >= moved)
     if far.any():
         for look, following in looks(2 * EARLY, n):
@@ -284,15 +285,16 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
 
 
 @detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"))
-def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
+def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) -> Signal:
     """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
-    all, or of a ``total``, by what they are above it. Two at least, a tenth of the rows at most,
-    none that come in equal distances, as validations do, and none that go on."""
+    all, of a ``stage`` that of a ``total``, by what they are above it. Two at least, a tenth of the
+    rows at most, none that come in equal distances, as validations do, and none that go on."""
     n = rows.count
     usual = rows.median(4 * EARLY + 1)
     slow = rows.x > factor * usual
     above = np.cumsum(np.where(slow, rows.x - usual, 0.0))
-    part = part_of(above, np.cumsum(np.nan_to_num(rows.others.get("total", rows.x))))
+    total = rows.other("total") if stage else rows.x
+    part = part_of(above, np.cumsum(np.nan_to_num(total)))
     at, count = np.flatnonzero(slow), np.cumsum(slow)
     even = np.zeros(n, dtype=np.int64)
     apart = np.diff(at, prepend=-1)

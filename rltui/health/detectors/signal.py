@@ -24,7 +24,7 @@ EARLY = 5
 FEW = 3
 #: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
 FAR = (1.0, 5.0)
-#: What a row is worth that says little: it would often be so by chance.
+#: What a row is worth that says little: it would often be so by chance, or is calm in what is sick.
 FAINT = 1 / 3
 #: What a row without an event takes away: calm rows do not undo what happened.
 CALM = 0.25

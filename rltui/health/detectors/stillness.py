@@ -56,7 +56,7 @@ def non_finite(
     if skipped or taken:
         wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
     times = np.cumsum(wrong & ~np.append(False, wrong)[:-1])
-    again, sure = (times > 2) & (not skipped), CERTAIN[1]
+    again = (times > 2) & (not skipped)
     newest = np.maximum(newest_of(wrong), 0)
     lasted = np.where(again, 3 * (newest + 1) / times, newest - stretch[newest] + 1.0)
     return Signal(
@@ -66,7 +66,7 @@ def non_finite(
         "non-finite values",
         certain=True,
         onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
-        evidence=lambda: np.where(wrong, sure, -sure / lasted),
+        evidence=lambda: CERTAIN[1] * np.where(wrong, 1.0, -1.0 / lasted),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         facts={"count": np.cumsum(every) * 1.0},
         silent=(after_finite or lasts) and not (np.isfinite(rows.x) | wrong).any(),
