@@ -85,7 +85,7 @@ def outside(
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
     error = rows.others.get("error")
-    if explained and error is not None and n:
+    if explained and error is not None:
         size = np.abs(np.nan_to_num(error, nan=np.inf))
         beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
 
@@ -120,7 +120,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     """
     n = rows.count
     hit = rows.x <= most
-    if at_top and n:
+    if at_top:
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
         hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     loss = high / (1.0 - high) if at_top else high / (2.0 - high)
@@ -164,7 +164,7 @@ def relative(
         steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
         steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
         known = count // 2 if event else count
-        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
+        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1))
         if event:
             noise[: 2 * EARLY] = 0.0
         # three standard deviations are enough
@@ -213,7 +213,7 @@ def grown(
     beyond = x >= limit
     if least_second:
         beyond &= rows.other("second") >= least_second
-    if "level" in rows.others and rows.count:
+    if "level" in rows.others:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)
     if stands:
@@ -243,8 +243,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
     x, start = rows.x, rows.once("start", lambda: _start(rows.x))
-    bottom = rows.other("bottom", 0.0)
-    bottom = np.fmin.accumulate(bottom) if len(x) else bottom
+    bottom = np.fmin.accumulate(rows.other("bottom", 0.0))
     x, start = x - bottom, start - bottom
     judged = start > 0
     if unit > 0:
@@ -317,7 +316,7 @@ def off_best(
     base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")
-    if length is not None and n:
+    if length is not None:
         known = np.where(np.isnan(length), 0.0, length)
         usual = rows.once_of("length", ("usual", upwards), lambda: _best(known, upwards=upwards))
         bound = np.maximum if upwards else np.minimum
@@ -393,7 +392,7 @@ def _usual(x: FloatArray) -> FloatArray:
     ones; NaN while there are too few. Measured each time these have grown by three tenths."""
     usual = np.full(len(x), np.nan)
     usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
-    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually)) if len(x) else x > 0
+    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually))
     y = x[signal]
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:

@@ -24,7 +24,7 @@ from rltui.health.detectors.trend import (
     no_longer_follows,
     rises,
 )
-from rltui.health.detectors.windows import looks, rolling_median, start_median
+from rltui.health.detectors.windows import looks, newest_of, rolling_median, start_median
 
 #: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
 _SMALL = 0.36
@@ -37,7 +37,7 @@ def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
 @detector(
     rising=True,
     roles=("reward",),
-    facts=("start", "late", "gain", "was", "reached", "count"),
+    facts=("start", "late", "was", "reached", "count"),
     possible=_may_have_parted,
 )
 def parted(rows: Rows, *, share: bool = False) -> Signal:
@@ -75,7 +75,7 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
         certain=True,
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "was": was, "reached": reached,
+        facts={"start": start, "late": late, "was": was, "reached": reached,
                "count": np.arange(1.0, n + 1)},
         notes=((left, ", but hardly at all in the second half"),),
     )  # fmt: skip
@@ -91,7 +91,7 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
-@detector(roles=("length",), facts=("correlation", "share", "start"))
+@detector(roles=("length",), facts=("correlation", "share"))
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
     start, or the ``moved``-th part.
@@ -118,7 +118,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
         np.abs(tied),
         constant(n, correlation),
         "rank correlation with the length, without sign",
-        facts={"correlation": tied, "share": part, "start": start},
+        facts={"correlation": tied, "share": part},
     )
 
 
@@ -238,8 +238,7 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
         if row < 2 * EARLY or seen >= n:
             continue
         known, onset[row:] = rows.x[:row], row
-        usual = usual_change(known)
-        lost = max(times * usual, share * float(np.ptp(known)))
+        lost = max(times * usual_change(known), share * float(np.ptp(known)))
         start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
         limit[row:] = start[row] - lost
         after[row:seen] = np.nan
@@ -275,7 +274,7 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"))
+@detector(roles=("total",), facts=("share", "count", "usual", "longest"))
 def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
     """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
     all, or of a ``total``, by what they are above it. Two at least, a tenth of the rows at most,
@@ -290,7 +289,7 @@ def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
     apart = np.diff(at, prepend=-1)
     even[at[1:]] = np.abs(np.diff(apart)) <= 1
     row = np.arange(n)
-    is_over = row - np.maximum.accumulate(np.where(slow, row, -n)) >= EARLY
+    is_over = row - newest_of(slow) >= EARLY
     beyond = (part >= share) & (count >= 2) & (10 * count <= row + 1) & is_over
     beyond &= 2 * np.cumsum(even) < count
     return Signal(
@@ -305,7 +304,6 @@ def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
             "count": count.astype(np.float64),
             "usual": usual,
             "longest": np.maximum.accumulate(np.where(slow, rows.x, 0.0)),
-            "lost": above,
         },
     )
 

@@ -37,10 +37,10 @@ def non_finite(
     """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
-    if (after_finite or lasts) and len(wrong):
+    if after_finite or lasts:
         wrong &= np.maximum.accumulate(~wrong)
     if lasts:
-        back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
+        back = ~wrong & np.concatenate([[False], wrong[:-1]])
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
         wrong &= (np.cumsum(back) <= 1) | rare
     own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
@@ -51,7 +51,7 @@ def non_finite(
         wrong = wrong & (left_out == skipped)
     times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
     again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
-    since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
+    since = np.maximum.accumulate(np.where(wrong, own + 1, 1))
     return Signal(
         certain=True,
         beyond=wrong,
@@ -156,12 +156,12 @@ def unchanged(
     still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
     if after:
         still &= np.logical_or.accumulate(~still)
-    if at_once and n:
+    if at_once:
         large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
         still &= large[newest_of(~still)]
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
-    if lost > 0 and n:
+    if lost > 0:
         best, least = np.maximum.accumulate(rows.x), np.minimum.accumulate(rows.x)
         still &= (best - rows.x >= lost * (best - least)) & (best > least)
     other = rows.others.get("gradient")
@@ -188,8 +188,8 @@ def _usual_stretch(still: BoolArray) -> FloatArray:
     """(n,) how many rows an equal value usually lasted before the stretch that a row is in: a
     running mean is logged again until an episode ends."""
     own = np.arange(len(still))
-    begins = np.maximum.accumulate(np.where(still, 0, own)) if len(own) else own
-    others = np.cumsum(~still)[begins] if len(own) else own
+    begins = np.maximum.accumulate(np.where(still, 0, own))
+    others = np.cumsum(~still)[begins]
     return np.asarray(np.maximum(1.0, begins / np.maximum(others - 1, 1)))
 
 

@@ -87,8 +87,7 @@ def rolling_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
 
 def newest_of(those: BoolArray) -> IntArray:
     """(n,) the newest of ``those`` rows so far; -1 for none."""
-    rows = np.where(those, np.arange(len(those)), -1)
-    return np.asarray(np.maximum.accumulate(rows) if len(rows) else rows)
+    return np.asarray(np.maximum.accumulate(np.where(those, np.arange(len(those)), -1)))
 
 
 def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[BoolArray, IntArray]:
