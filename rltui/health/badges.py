@@ -21,12 +21,10 @@ from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.signal import FEW
 from rltui.health.judgement import is_outside, limit_of
-from rltui.health.limits import COURSE_ROWS
+from rltui.health.limits import COURSE_ROWS, MOST_PLACES
 from rltui.health.model import FewRows, Finding, Judgement
 from rltui.store import Series
 
-#: Rows that are read, evenly over the run: the cost does not grow with it.
-_MOST = 256
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
 
@@ -156,7 +154,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
 
 @lru_cache(maxsize=16)
 def _places(count: int) -> IntArray:
-    return np.unique(np.linspace(0, count - 1, min(count, _MOST)).astype(np.int64))
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).astype(np.int64))
 
 
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:

@@ -20,14 +20,12 @@ from rltui.core.level import Direction
 from rltui.core.medians import SIGMAS, median
 from rltui.health.detectors.signal import EARLY
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
-from rltui.health.limits import COURSE_ROWS
+from rltui.health.limits import COURSE_ROWS, MOST_PLACES
 from rltui.store import RunData, Series
 
 #: The curve of the reference is a median over this share of its rows, and may be reached so much of
 #: its length earlier or later.
 _SHARE = 0.1
-#: Places of a course: as fine as any screen, and smoothing stays cheap for long runs.
-_MOST_BLOCKS = 512
 
 
 class Alignment(str, Enum):
@@ -62,7 +60,7 @@ class _Course(NamedTuple):
 class Reference:
     """A run to compare with, as it is now: rows that it gets later do not count.
 
-    Holds courses of at most :data:`_MOST_BLOCKS` places, not the points of the run.
+    Holds courses of at most :data:`MOST_PLACES` places, not the points of the run.
     """
 
     def __init__(
@@ -155,12 +153,12 @@ class Reference:
 
 
 def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Places and medians of at most :data:`_MOST_BLOCKS` runs of neighbouring rows; the first and
+    """Places and medians of at most :data:`MOST_PLACES` runs of neighbouring rows; the first and
     the last place are kept."""
     n = len(x)
-    if n <= _MOST_BLOCKS:
+    if n <= MOST_PLACES:
         return places, x
-    edges = np.linspace(0, n, _MOST_BLOCKS + 1).astype(np.int64)
+    edges = np.linspace(0, n, MOST_PLACES + 1).astype(np.int64)
     pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     at = np.array([places[(a + b) // 2] for a, b in pairs])
     at[0], at[-1] = places[0], places[-1]
