@@ -156,22 +156,21 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
     nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
     it seems to gain take little away, as it will where it varies."""
-    n, x = rows.count, rows.x
-    other = rows.other("other")
+    n, other = rows.count, rows.other("other")
     count = np.arange(1, n + 1)
     quarter = np.maximum(1, count // 4)
-    total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
-    before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
-    usual = np.concatenate([[0.0], np.cumsum(x)])
-    usual = (usual[count] - usual[count - quarter]) / quarter
+    sums = np.cumsum(np.insert([rows.x, np.nan_to_num(other)], 0, 0.0, axis=1), axis=1)
+    middle = sums[:, count - quarter]
+    usual, now = (sums[:, count] - middle) / quarter
+    before = (middle[1] - sums[1, np.maximum(0, count - 2 * quarter)]) / quarter
     apart = usual - other >= gap
-    beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
+    beyond = apart & (now <= before + NOTHING)
     return Signal(
         beyond,
         usual - other,
         constant(n, gap),
         "gap",
-        facts={"middle": x, "behind": other},
+        facts={"middle": rows.x, "behind": other},
         evidence=lambda: np.where(beyond, 1.0, np.where(apart, -FAINT, -1.0)),
         forgotten=np.ones(n, dtype=bool),
     )
