@@ -39,7 +39,7 @@ _AT_RANDOM = 0.5
 class Rows:
     """The rows of one tag, in the unit and sign of its metric.
 
-    ``x`` holds finite values only, except for detectors with ``all_rows``.
+    ``x`` holds finite values only, except for detectors whose ``finite_is_quiet``.
     """
 
     x: FloatArray
