@@ -21,12 +21,10 @@ from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.signal import FEW
 from rltui.health.judgement import is_outside, limit_of
-from rltui.health.limits import COURSE_ROWS
-from rltui.health.model import FewRows, Finding, Judgement, Limit
+from rltui.health.limits import COURSE_ROWS, MOST_PLACES
+from rltui.health.model import FewRows, Finding, Judgement
 from rltui.store import Series
 
-#: Rows that are read, evenly over the run: the cost does not grow with it.
-_MOST = 256
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
 
@@ -128,23 +126,6 @@ def _is_share(info: TagInfo) -> bool:
     return info.key.startswith(_doubts().shares)
 
 
-def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
-    """A judgement of a share without limits that lie outside 0 to 1."""
-    if not _is_share(info):
-        return judgement
-
-    limits, milder = list[Limit](), set[float]()
-    for limit in judgement.limits:
-        ends = []
-        for end in limit.shown:
-            inside = None if end is None else min(max(end * info.scale, 0.0), 1.0)
-            ends.append(None if inside in milder else inside)
-        milder = {end for end in ends if end is not None}
-        new = limit_of(info, limit.level, *ends)
-        limits.append(limit._replace(low=new.low, high=new.high, shown=new.shown))
-    return replace(judgement, limits=tuple(limits))
-
-
 def _is_gain(info: TagInfo) -> bool:
     held_out = info.category is Category.VALIDATION
     return held_out or (info.direction is Direction.UP and info.key.startswith(_doubts().gains))
@@ -172,7 +153,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
 
 @lru_cache(maxsize=16)
 def _places(count: int) -> IntArray:
-    return np.unique(np.linspace(0, count - 1, min(count, _MOST)).astype(np.int64))
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).astype(np.int64))
 
 
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:

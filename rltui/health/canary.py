@@ -19,6 +19,7 @@ from rltui.catalogue.model import Infos, Limits, Recognition, Scenario, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import usual_change
+from rltui.core.text import counted
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
@@ -28,8 +29,8 @@ from rltui.health.rule import Case, Rule, Variant, When
 from rltui.health.symptoms import Harm, Symptom, symptoms
 from rltui.store import RunData
 
-#: Rows of a run that say how it is, and for which a failure develops at most; fewest of them.
-NEWEST, LEAST = 200, 20
+#: Rows of a run that say how it is, and for which a failure develops at most.
+NEWEST = 200
 #: Beyond the limit it is so many times as far from zero.
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.
@@ -406,7 +407,7 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Infos) -> Trial:
     _, own = _newest(run, infos[tag], NEWEST)
     silent = Trial(task.rule, task.variant, tag, Level.OK, None)
     if len(own) < COURSE_ROWS:
-        return silent._replace(why=f"{len(own)} row{'s' * (len(own) != 1)} so far", early=True)
+        return silent._replace(why=f"{counted(len(own), 'row')} so far", early=True)
     copy = _injected(task, picture, run, infos)
     for finding in _judged(task, copy.rows, infos).findings:
         certain = copy.steps[-1] if finding.certain_step is None else finding.certain_step

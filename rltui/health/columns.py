@@ -98,7 +98,7 @@ def judged_rows(
     if detector.anew and len(series.restarts):
         series = since_thrown_back(series)
     rising = detector.rising
-    own = _column(info, series, columns, finite=not detector.all_rows, rising=rising)
+    own = _column(info, series, columns, finite=not detector.finite_is_quiet, rising=rising)
     known = {
         role: found
         for role, (other, info_of) in others.items()

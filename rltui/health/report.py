@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
-from rltui.health.badges import reading, too_few, within_range, without_outcome
+from rltui.health.badges import reading, too_few, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.harm import Success, confirmed, is_explained, success_of, tempered
 from rltui.health.judge import Outcome
@@ -273,7 +273,7 @@ def _judgements(
         if said is None or not said.judged:
             continue
         if said.judgement.level is not Level.OK or task.variant.badge_ok:
-            new = within_range(infos[answer.tag], said.judgement)
+            new = said.judgement
             kept = compared if task.variant.detector.reference else tags
             old = kept.get(answer.tag)
             kept[answer.tag] = new if old is None else _both(old, new)

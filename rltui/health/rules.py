@@ -31,7 +31,6 @@ from rltui.health.parameters import (
     from_healthy,
     healthy,
     read_parameters,
-    refuse_counts,
 )
 from rltui.health.rule import ASKED, Case, Number, Rule, Variant, When
 from rltui.health.symptoms import Harm
@@ -133,14 +132,12 @@ class _Head(NamedTuple):
 
 def _read_rule(node: Node, given: Given) -> Rule:
     table = node.table()
-    refuse_counts(table)
     table.named((*_Head._fields, *_OF_VARIANTS, "variants", "cases"))
     head = record_of(table, _Head)
     variants: dict[str, Variant] = {}
 
     def read_variant(node: Node) -> None:
         own = node.table()
-        refuse_counts(own)
         own.named(("name", "title", *_OF_VARIANTS))
         variant_id = f"{head.id}.{own.need('name').text()}"
         if variant_id in variants:
@@ -286,7 +283,6 @@ def _read_sources(node: Node | None, detectors: Iterable[Detector]) -> dict[str,
     if isinstance(node.value, str):
         return {"": node.value}
     table = node.table()
-    refuse_counts(table)
     known = {name for detector in detectors for name in detector.parameters}
     return read_each(table.named(known, "unknown parameter").items(), lambda _, why: why.text())
 

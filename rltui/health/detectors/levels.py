@@ -78,7 +78,7 @@ def outside(
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
     error = rows.others.get("error")
-    if explained and error is not None and n:
+    if explained and error is not None:
         size = np.abs(np.nan_to_num(error, nan=np.inf))
         beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
 
@@ -123,7 +123,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     """
     n = rows.count
     hit = rows.x <= most
-    if at_top and n:
+    if at_top:
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
         hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     loss = high / (1.0 - high) if at_top else high / (2.0 - high)
@@ -167,7 +167,7 @@ def relative(
         steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
         steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
         known = count // 2 if event else count
-        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
+        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1))
         if event:
             noise[: 2 * EARLY] = 0.0
         # three standard deviations are enough
@@ -219,7 +219,7 @@ def grown(
         beyond &= rows.other("second") >= least_second
     if beside:
         beyond &= np.isfinite(rows.other("second"))
-    if "level" in rows.others and rows.count:
+    if "level" in rows.others:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)
     if stands:
@@ -249,8 +249,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
     x, start = rows.x, rows.once("start", lambda: beginnings(rows.x))
-    bottom = rows.other("bottom", 0.0)
-    bottom = np.fmin.accumulate(bottom) if len(x) else bottom
+    bottom = np.fmin.accumulate(rows.other("bottom", 0.0))
     x, start = x - bottom, start - bottom
     judged = start > 0
     if unit > 0:
@@ -296,7 +295,7 @@ def beginnings(x: FloatArray) -> FloatArray:
     return top
 
 
-@detector(roles=("second", "length", "learns"), facts=("best", "factor", "growth", "middle"))
+@detector(roles=("second", "length"), facts=("best", "factor", "growth", "middle"))
 def off_best(
     rows: Rows,
     *,
@@ -311,19 +310,15 @@ def off_best(
     With a ``length``, longer answers may take proportionally longer, and shorter ones give
     proportionally less; only above a ``floor``; with ``least_second``: only
     while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
-    over a held-out set, and one that is far beyond suffices. Rows before the first value of
-    ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
+    over a held-out set, and one that is far beyond suffices.
     """
     x, n = rows.x, rows.count
     upwards = factor > 1
-    learns = rows.others.get("learns")
-    begin = int(np.argmax(np.isfinite(learns))) if learns is not None and n else 0
-    best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
-    best = np.concatenate([np.full(begin, np.nan), best])
+    best = rows.once(("best", upwards), lambda: _best(x, upwards=upwards))
     base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")
-    if length is not None and n:
+    if length is not None:
         known = np.where(np.isnan(length), 0.0, length)
         usual = rows.once_of("length", ("usual", upwards), lambda: _best(known, upwards=upwards))
         bound = np.maximum if upwards else np.minimum
@@ -399,7 +394,7 @@ def _usual(x: FloatArray) -> FloatArray:
     ones; NaN while there are too few. Measured each time these have grown by three tenths."""
     usual = np.full(len(x), np.nan)
     usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
-    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually)) if len(x) else x > 0
+    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually))
     y = x[signal]
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:

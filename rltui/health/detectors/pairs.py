@@ -37,7 +37,7 @@ def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
 @detector(
     rising=True,
     roles=("reward",),
-    facts=("start", "late", "gain", "was", "reached", "count"),
+    facts=("start", "late", "was", "reached", "count"),
     possible=_may_have_parted,
 )
 def parted(rows: Rows, *, share: bool = False) -> Signal:
@@ -75,7 +75,7 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
         certain=True,
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "was": was, "reached": reached,
+        facts={"start": start, "late": late, "was": was, "reached": reached,
                "count": np.arange(1.0, n + 1)},
         notes=((left, ", but hardly at all in the second half"),),
     )  # fmt: skip
@@ -91,7 +91,7 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
-@detector(roles=("length",), facts=("correlation", "share", "start"))
+@detector(roles=("length",), facts=("correlation", "share"))
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times the
     lowest of its :func:`beginnings`, or the ``moved``-th part of the highest.
@@ -119,7 +119,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
         np.abs(tied),
         constant(n, correlation),
         "rank correlation with the length, without sign",
-        facts={"correlation": tied, "share": part, "start": start},
+        facts={"correlation": tied, "share": part},
     )
 
 
@@ -157,22 +157,21 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
     nothing: its own mean over these is hardly higher than over the quarter before. Means of a few
     rows say little; rows at which it seems to gain take little away, as it will where it varies."""
-    n, x = rows.count, rows.x
-    other = rows.other("other")
+    n, other = rows.count, rows.other("other")
     count = np.arange(1, n + 1)
     quarter = np.maximum(1, count // 4)
-    total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
-    before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
-    usual = np.concatenate([[0.0], np.cumsum(x)])
-    usual = (usual[count] - usual[count - quarter]) / quarter
+    sums = np.cumsum(np.insert([rows.x, np.nan_to_num(other)], 0, 0.0, axis=1), axis=1)
+    middle = sums[:, count - quarter]
+    usual, now = (sums[:, count] - middle) / quarter
+    before = (middle[1] - sums[1, np.maximum(0, count - 2 * quarter)]) / quarter
     apart = usual - other >= gap
-    beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
+    beyond = apart & (now <= before + NOTHING)
     return Signal(
         beyond,
         usual - other,
         constant(n, gap),
         "gap",
-        facts={"middle": x, "behind": other},
+        facts={"middle": rows.x, "behind": other},
         evidence=lambda: np.where(
             beyond, np.minimum(1.0, quarter / EARLY), np.where(apart, -FAINT, -1.0)
         ),
@@ -247,8 +246,7 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
         if row < 2 * EARLY or seen >= n:
             continue
         known, onset[row:] = rows.x[:row], row
-        usual = usual_change(known)
-        lost = max(times * usual, share * float(np.ptp(known)))
+        lost = max(times * usual_change(known), share * float(np.ptp(known)))
         start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
         limit[row:] = start[row] - lost
         after[row:seen] = np.nan
@@ -284,7 +282,7 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"))
+@detector(roles=("total",), facts=("share", "count", "usual", "longest"))
 def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) -> Signal:
     """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
     all, of a ``stage`` that of a ``total``, by what they are above it. Two at least, a tenth of the
@@ -300,7 +298,7 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
     apart = np.diff(at, prepend=-1)
     even[at[1:]] = np.abs(np.diff(apart)) <= 1
     row = np.arange(n)
-    is_over = row - np.maximum.accumulate(np.where(slow, row, -n)) >= EARLY
+    is_over = row - newest_of(slow) >= EARLY
     beyond = (part >= share) & (count >= 2) & (10 * count <= row + 1) & is_over
     beyond &= 2 * np.cumsum(even) < count
     return Signal(
@@ -315,7 +313,6 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
             "count": count.astype(np.float64),
             "usual": usual,
             "longest": np.maximum.accumulate(np.where(slow, rows.x, 0.0)),
-            "lost": above,
         },
     )
 

@@ -41,7 +41,7 @@ _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
 def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
-    return not given["equal"] or (rows.count > 1 and bool(rows.x[0] == rows.x[1]))
+    return not given.get("equal") or (rows.count > 1 and bool(rows.x[0] == rows.x[1]))
 
 
 @detector(

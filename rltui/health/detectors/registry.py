@@ -17,10 +17,6 @@ from rltui.health.detectors.signal import Rows, Signal
 Condition = Callable[[Rows, Mapping[str, Any]], bool]
 
 
-#: What is or becomes not finite stands for no answer.
-_QUIET: Any = {"divide": "ignore", "invalid": "ignore", "over": "ignore"}
-
-
 class Parameter(NamedTuple):
     """One keyword of a detector; ``default`` None means that a rule must give it."""
 
@@ -41,14 +37,12 @@ class Detector:
     """Other metrics that it can use."""
     facts: tuple[str, ...] = ()
     """Numbers that the templates of a rule may name."""
-    all_rows: bool = False
-    """Whether it takes non-finite rows, too."""
     reference: bool = False
     """Whether it compares with a reference run: its roles come from there."""
     exact: bool = False
     """Whether it asks if something is exactly zero, and so how many decimals the log has."""
     finite_is_quiet: bool = False
-    """Whether it can find nothing in rows that are all finite."""
+    """Whether it takes non-finite rows, too, and can find nothing where all are finite."""
     anew: bool = False
     """Whether it judges by what was won so far: it begins anew where a restart of the training has
     thrown the values back."""
@@ -61,11 +55,8 @@ class Detector:
 
     def may_find(self, rows: Rows, given: Mapping[str, object]) -> bool:
         """Whether anything can be found in ``rows``; False is certain."""
-        if self.possible is None:
-            return True
-        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
-        with np.errstate(**_QUIET):
-            return self.possible(rows, {**defaults, **given})
+        with np.errstate(all="ignore"):
+            return self.possible is None or self.possible(rows, given)
 
 
 DETECTORS: dict[str, Detector] = {}
@@ -78,7 +69,7 @@ def detector(**traits: Any) -> Callable[[Callable[..., Signal]], Callable[..., S
     While it runs, numpy does not warn of what is or becomes not finite: it stands for no answer."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
-        @np.errstate(**_QUIET)
+        @np.errstate(all="ignore")
         @wraps(function)
         def quiet(rows: Rows, **given: Any) -> Signal:
             found = function(rows, **given)

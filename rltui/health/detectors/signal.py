@@ -10,7 +10,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.record import entity
-from rltui.health.detectors.windows import rolling_median
+from rltui.health.detectors.windows import newest_of, rolling_median
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ _AT_RANDOM = 0.5
 class Rows:
     """The rows of one tag, in the unit and sign of its metric.
 
-    ``x`` holds finite values only, except for detectors with ``all_rows``.
+    ``x`` holds finite values only, except for detectors whose ``finite_is_quiet``.
     """
 
     x: FloatArray
@@ -149,7 +149,6 @@ def after_exploring(rows: Rows) -> IntArray:
     """(n,) at each row, the first one after the last at which most actions were random, by the
     ``exploration`` rate, if the run logs one."""
     rate = rows.others.get("exploration")
-    if rate is None or not rows.count:
+    if rate is None:
         return np.zeros(rows.count, dtype=np.int64)
-    last = np.where(rate > _AT_RANDOM, np.arange(rows.count), -1)
-    return np.asarray(np.maximum.accumulate(last) + 1)
+    return newest_of(rate > _AT_RANDOM) + 1

@@ -19,7 +19,7 @@ _OTHER_ROW = -np.inf
 _DIGITS, _EXACT = 3, 1e-6
 
 
-@detector(roles=("loss",), all_rows=True, finite_is_quiet=True, facts=("count",))
+@detector(roles=("loss",), finite_is_quiet=True, facts=("count",))
 def non_finite(
     rows: Rows,
     *,
@@ -89,7 +89,7 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
     return np.asarray(wrong & (changes > changes[stretch]))
 
 
-@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
+@detector(finite_is_quiet=True, facts=("count",))
 def never_finite(rows: Rows) -> Signal:
     """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
     never = np.logical_and.accumulate(~np.isfinite(rows.x))
