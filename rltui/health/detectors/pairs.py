@@ -10,10 +10,10 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
-from rltui.health.detectors.levels import beginnings, part_of
+from rltui.health.detectors.levels import beginnings
 from rltui.health.detectors.progress import fell, is_share
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant, part_of
 from rltui.health.detectors.trend import (
     GAIN,
     SUSPECTED,

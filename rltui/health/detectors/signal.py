@@ -145,6 +145,12 @@ def constant(n: int, value: float) -> FloatArray:
     return out
 
 
+def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
+    """x / base, NaN where there is no base."""
+    with np.errstate(all="ignore"):
+        return np.where(base > 0, x / base, np.nan)
+
+
 def after_exploring(rows: Rows) -> IntArray:
     """(n,) at each row, the first one after the last at which most actions were random, by the
     ``exploration`` rate, if the run logs one."""
