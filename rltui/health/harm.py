@@ -77,6 +77,13 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     return Success.UNKNOWN
 
 
+def is_measured(run: RunData, infos: Infos) -> bool:
+    """Whether anything that measures success has been a number."""
+    measures = shipped_record(Course, "health", "data", "course.yaml").measures
+    known = (run.series(tag).values for tag, info in infos.items() if info.key in measures)
+    return any(bool(np.isfinite(values).any()) for values in known)
+
+
 #: The highest level of what does such harm, by the success of the run; no entry: its own.
 _CEILING = {
     (Harm.HINDRANCE, Success.SOLVED): Level.WATCH,
@@ -91,8 +98,11 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
     """The answer of a technical sign in a run that does well: at most WATCH, and nothing where it
     is the consequence of having solved the task."""
     ceiling = _CEILING.get((harm, success))
-    if ceiling is None:
-        return said
+    return said if ceiling is None else limited(said, ceiling)
+
+
+def limited(said: Outcome, ceiling: Level) -> Outcome:
+    """The answer with no level above a ceiling."""
     level = min(said.judgement.level, ceiling)
     if ceiling is Level.OK:
         waits = said.judgement.level > Level.OK
@@ -105,7 +115,7 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
 #: Signs that tell why nothing is gained, however mild they are.
 _REASONS = (Harm.FATAL, Harm.EXHAUSTED)
 #: Harm that is no reason why nothing is gained.
-_BESIDE = (Harm.OUTCOME, Harm.COST, Harm.MINOR)
+_BESIDE = (Harm.OUTCOME, Harm.UNMEASURED, Harm.COST, Harm.MINOR)
 
 
 def is_explained(firing: Iterable[tuple[Harm, Level]]) -> bool:

@@ -11,7 +11,15 @@ from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
 from rltui.health.badges import reading, too_few, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
-from rltui.health.harm import Success, confirmed, is_explained, success_of, tempered
+from rltui.health.harm import (
+    Success,
+    confirmed,
+    is_explained,
+    is_measured,
+    limited,
+    success_of,
+    tempered,
+)
 from rltui.health.judge import Outcome
 from rltui.health.judgement import limit_of
 from rltui.health.model import (
@@ -116,14 +124,18 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
     ]
     success = success_of(run, infos, (f for harm, f in firing if harm is Harm.OUTCOME))
     explained = is_explained((harm, f.level) for harm, f in firing)
+    blank = any(harm is Harm.UNMEASURED for harm, _ in firing)
+    measured = blank and is_measured(run, infos)
 
     def weighed(task: Task, said: Outcome) -> Outcome:
+        if measured and task.rule.harm is Harm.UNMEASURED:
+            return limited(said, Level.OK)
         is_outcome = task.rule.harm is Harm.OUTCOME and Level.BAD in task.variant.levels
         if explained and is_outcome:
             return confirmed(said)
         return tempered(said, task.rule.harm, success)
 
-    if success is Success.UNKNOWN and not explained:
+    if success is Success.UNKNOWN and not explained and not measured:
         return answers
     return [
         (

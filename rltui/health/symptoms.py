@@ -25,6 +25,8 @@ class Harm(Enum):
     """Nothing is learned from then on, whatever the reward says."""
     OUTCOME = "outcome"
     """The run does not get better at what it is trained for, or gets worse."""
+    UNMEASURED = "unmeasured"
+    """A measure of success is no number: nothing at all, where another one is."""
     DEFECT = "defect"
     """Parts of the job disagree, or work is thrown away: to be mended while success still rises."""
     HINDRANCE = "hindrance"

@@ -89,6 +89,12 @@ def test_a_finding_about_success_outweighs_a_rise() -> None:
         assert {f.rule: f.level for f in found}["kl_blowup"] is level
 
 
+def test_a_score_that_is_no_number_is_nothing_beside_one_that_is() -> None:
+    series = {"~judge_score": "nanx40", "loss.policy": "0.1x40"}
+    assert [f.rule for f in judge(series).firing()] == ["no_outcome"]
+    assert not judge({**series, "reward.mean": RISES}).firing()
+
+
 @pytest.mark.parametrize(("share", "level"), [("0.2x40", Level.WATCH), ("0.6x40", Level.BAD)])
 def test_a_lack_of_gain_is_bad_sooner_where_a_sign_tells_why(share: str, level: Level) -> None:
     series = parsed({"reward.mean": "0.5~0.2x40", "reward.zero_std_frac": share})
