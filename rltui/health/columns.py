@@ -119,8 +119,8 @@ def judged_rows(
 
 
 def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> Column:
-    """What is made of the values of a tag and those of others, where all that is needed is known:
-    what is added may be missing."""
+    """Make a column of a tag and others, of the rows where all that is needed is known: a summand
+    may be missing."""
     other = {r: _beside(own.steps, known[r]).x if r in known else np.nan * own.x for r in roles}
     x = np.abs(own.x) + np.nan_to_num(np.abs(other.get("plus", 0.0)))
     x = x * np.abs(other.get("times", 1.0))
