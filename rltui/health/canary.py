@@ -29,8 +29,8 @@ from rltui.health.rule import Case, Rule, Variant, When
 from rltui.health.symptoms import Harm, Symptom, symptoms
 from rltui.store import RunData
 
-#: Rows of a run that say how it is, and for which a failure develops at most.
-NEWEST = 200
+#: Rows of a run that say how it is, and for which a failure develops at most; fewest of them.
+NEWEST, LEAST = 200, COURSE_ROWS
 #: Beyond the limit it is so many times as far from zero.
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.

@@ -10,8 +10,7 @@ from rltui.catalogue.catalogue import GENERIC
 from rltui.core.text import clean, fit
 from rltui.draw.prose import wrap
 from rltui.facts.alarms import alarms, names_of, wanted
-from rltui.health.canary import Canary, Failure, Trial
-from rltui.health.limits import COURSE_ROWS
+from rltui.health.canary import LEAST, Canary, Failure, Trial
 from rltui.output.json_document import Json, fields_of
 from rltui.session import JudgedRun
 
@@ -31,7 +30,7 @@ def canary_document(runs: Iterable[JudgedRun]) -> Json:
 
 def _entry(run: JudgedRun, canary: Canary) -> Json:
     known, rows = run.recognition, max((run.data.count(t) for t in run.infos), default=0)
-    failures = [_failure(run, f, canary, tries=rows >= COURSE_ROWS) for f in alarms(run)]
+    failures = [_failure(run, f, canary, tries=rows >= LEAST) for f in alarms(run)]
     order = list(_STATES)
     return {
         "run": run.key.name,
@@ -39,7 +38,7 @@ def _entry(run: JudgedRun, canary: Canary) -> Json:
         "framework": None if known is None else known.framework,
         "algorithm": None if known is None else known.algorithm,
         "rows": rows,
-        "tried": rows >= COURSE_ROWS,
+        "tried": rows >= LEAST,
         "seen": sum(f["state"] == "seen" for f in failures),
         "failures": sorted(failures, key=lambda f: order.index(f["state"])),
     }
@@ -87,7 +86,7 @@ def _lines(run: Json) -> list[str]:
     counts = Counter(f["state"] for f in every)
     told = [f"sees {run['seen']} of {len(every)} failures"]
     if not run["tried"]:
-        told = [f"{run['rows']} rows, too few to try its alarms ({COURSE_ROWS} are needed)"]
+        told = [f"{run['rows']} rows, too few to try its alarms ({LEAST} are needed)"]
         counts.pop("early", None)
     told += [f"{words} {counts[s]}" for s, words in _STATES.items() if s != "seen" and counts[s]]
     head = wrap(f"{fit(clean(run['name']), _NAME)}: {', '.join(told)}", _WIDTH)
