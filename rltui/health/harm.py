@@ -127,15 +127,13 @@ def is_explained(firing: Iterable[tuple[Harm, Level]]) -> bool:
 
 def confirmed(said: Outcome) -> Outcome:
     """The answer about missing success where another question agrees: no longer a suspicion."""
-    findings = tuple(_worse(f) if f.fires else f for f in said.findings)
+    findings = tuple(
+        f._replace(level=Level.BAD, evidence=replace(f.evidence, worst=Level.BAD)) if f.fires else f
+        for f in said.findings
+    )
     if not any(f.fires for f in findings):
         return said
     return said._replace(findings=findings, judgement=replace(said.judgement, level=Level.BAD))
-
-
-def _worse(finding: Finding) -> Finding:
-    evidence = replace(finding.evidence, worst=Level.BAD)
-    return finding._replace(level=Level.BAD, evidence=evidence)
 
 
 def _milder(finding: Finding) -> Finding:
