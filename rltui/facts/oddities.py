@@ -116,7 +116,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
     from rltui.health.parameters import healthy  # not before the first paint
 
     is_beyond |= np.isinf(odd.above) and np.isinf(odd.below)
-    grown, factor = abs(now / start) if start and now else 1.0, healthy().limits[0].watch
+    from_nothing = np.inf if now else 1.0
+    grown, factor = abs(now / start) if start else from_nothing, healthy().limits[0].watch
     ways = {Direction.UP: (0.0, factor), Direction.DOWN: (1 / factor, np.inf)}
     low, high = ways.get(odd.moved, (1 / factor, factor))
     return course if is_beyond and not low < grown < high else ""

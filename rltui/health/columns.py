@@ -14,7 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.record import entity
-from rltui.health.detectors.signal import EARLY, Rows, part_of
+from rltui.health.detectors.signal import EARLY, NOTHING, Rows, part_of
 from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
 from rltui.store.series import Series
@@ -125,11 +125,13 @@ def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> C
     x = x * np.abs(other.get("times", 1.0))
     if "rest" in known:
         x = part_of(x, x + other["rest"])
-    if "per" in roles:
-        size = np.fmax(np.abs(other["per"]), np.abs(other.get("per_other", np.nan)))
-        if "highest" in roles:
-            size = np.where(np.isnan(size), 0.25 * (other["highest"] - other["lowest"]), size)
-        x = part_of(x, size)
+    if {"per", "per_other", "highest"} & set(roles):
+        unknown = np.nan * own.x
+        size = np.fmax(np.abs(other.get("per", unknown)), np.abs(other.get("per_other", unknown)))
+        distance = other.get("highest", unknown) - other.get("lowest", unknown)
+        size = np.where(np.isnan(size), 0.25 * distance, size)
+        largest = np.fmax.accumulate(np.where(np.isfinite(size), size, 0.0))
+        x = part_of(x, np.where(size >= NOTHING * largest, size, 0.0))  # else all is dust
     keep = np.isfinite(x)
     return Column(x[keep], own.steps[keep], own.walls[keep])
 

@@ -122,16 +122,16 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
         for finding in answer.outcome.findings
         if finding.fires
     ]
-    success = success_of(run, infos, (f for harm, f in firing if harm is Harm.OUTCOME))
-    explained = is_explained((harm, f.level) for harm, f in firing)
+    success, explained = success_of(run, infos, firing), is_explained(firing)
     blank = any(harm is Harm.UNMEASURED for harm, _ in firing)
     measured = blank and is_measured(run, infos)
 
     def weighed(task: Task, said: Outcome) -> Outcome:
         if measured and task.rule.harm is Harm.UNMEASURED:
             return limited(said, Level.OK)
-        is_outcome = task.rule.harm is Harm.OUTCOME and Level.BAD in task.variant.levels
-        if explained and is_outcome:
+        variant = task.variant
+        is_rise = variant.detector.rising and Level.BAD in variant.levels
+        if explained and is_rise and task.rule.harm is Harm.OUTCOME:
             return confirmed(said)
         return tempered(said, task.rule.harm, success)
 

@@ -27,6 +27,8 @@ class Harm(Enum):
     """The run does not get better at what it is trained for, or gets worse."""
     UNMEASURED = "unmeasured"
     """A measure of success is no number: nothing at all, where another one is."""
+    HACK = "hack"
+    """The rise of the reward is itself in doubt: it excuses nothing."""
     DEFECT = "defect"
     """Parts of the job disagree, or work is thrown away: to be mended while success still rises."""
     HINDRANCE = "hindrance"

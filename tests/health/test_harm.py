@@ -93,6 +93,25 @@ def test_a_score_that_is_no_number_is_nothing_beside_one_that_is() -> None:
     series = {"~judge_score": "nanx40", "loss.policy": "0.1x40"}
     assert [f.rule for f in judge(series).firing()] == ["no_outcome"]
     assert not judge({**series, "reward.mean": RISES}).firing()
+    held_out = {"reward.mean": "nanx60", "val.accuracy": "0.3~0.02x60"}
+    assert judge(held_out, "no_outcome").level is Level.BAD, "a validation is no reward"
+
+
+HACKED = {
+    "reward.mean": "0.2..0.85x150",
+    "response_length.mean": "300..1300x150",
+    "kl.policy_ref": "0..7x150",
+}
+
+
+@pytest.mark.parametrize(("score", "level"), [("0.2..0.7x150", Level.WATCH), ("", Level.BAD)])
+def test_a_reward_that_follows_the_length_is_no_proof_but_a_score_is(
+    score: str, level: Level
+) -> None:
+    report = judge(
+        {**HACKED, "val.accuracy": score} if score else HACKED, "length_hacking", "kl_blowup"
+    )
+    assert {f.rule: f.level for f in report.firing()}["kl_blowup"] is level
 
 
 @pytest.mark.parametrize(("share", "level"), [("0.2x40", Level.WATCH), ("0.6x40", Level.BAD)])

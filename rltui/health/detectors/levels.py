@@ -290,7 +290,7 @@ def beginnings(x: FloatArray) -> FloatArray:
     return top
 
 
-@detector(roles=("second", "length"), facts=("best", "factor", "growth", "middle"))
+@detector(roles=("second", "length", "learns"), facts=("best", "factor", "growth", "middle"))
 def off_best(
     rows: Rows,
     *,
@@ -305,11 +305,15 @@ def off_best(
     With a ``length``, longer answers may take proportionally longer, and shorter ones give
     proportionally less; only above a ``floor``; with ``least_second``: only
     while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
-    over a held-out set, and one that is far beyond suffices.
+    over a held-out set, and one that is far beyond suffices. Rows before the first value of
+    ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
     """
     x, n = rows.x, rows.count
     upwards = factor > 1
-    best = rows.once(("best", upwards), lambda: _best(x, upwards=upwards))
+    learns = rows.others.get("learns")
+    begin = int(np.argmax(np.isfinite(learns))) if learns is not None and n else 0
+    best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
+    best = np.concatenate([np.full(begin, np.nan), best])
     base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")

@@ -265,6 +265,31 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
     )
 
 
+@detector(roles=("top",), facts=("middle", "limit_so_far", "share"))
+def pinned(rows: Rows, *, share: float) -> Signal:
+    """The value is ``share`` of the highest ``top`` so far or more, and ``top`` itself is there:
+    everything ends at one limit.
+
+    Only where the value began below that: what is as long as the limit from the first row on may
+    be meant so.
+    """
+    n = rows.count
+    top = rows.other("top")
+    known = np.where(np.isfinite(top), top, -np.inf)
+    limit = np.maximum.accumulate(known)
+    part = np.where((limit > 0) & np.isfinite(limit), rows.x / limit, np.nan)
+    beyond = (part >= share) & (known >= limit)
+    beyond &= start_median(rows.x, EARLY) < share * share * limit
+    return Signal(
+        beyond,
+        part,
+        constant(n, share),
+        "share of the limit",
+        high=np.where(np.isfinite(limit), share * limit, np.nan),
+        facts={"middle": rows.x, "limit_so_far": limit, "share": part},
+    )
+
+
 @detector(facts=("start", "share", "most"))
 def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     """It is a share, of ``share`` or more, and what it leaves has shrunk to one ``factor``-th since
@@ -307,6 +332,7 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
         constant(n, share),
         "share of the sum",
         certain=True,
+        silent=stage and "total" not in rows.others,
         onset=np.full(n, at[0] if len(at) else 0),
         facts={
             "share": part,

@@ -114,7 +114,7 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
         part = _weights(rows)[0] * (late - start) / (after - before)
         beyond = trend.rises(rows, "reward") & trend.rises(rows) & (part >= share)
         if beyond.any():
-            lost = [rows.once_of(role, "fell", partial(_fell, rows, role)) for role in others]
+            lost = [rows.once_of(role, "lost", partial(_lost, rows, role)) for role in others]
             beyond &= np.logical_or.reduce(lost)
     return Signal(
         beyond,
@@ -128,7 +128,7 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
     )
 
 
-def _fell(rows: Rows, role: str) -> BoolArray:
+def _lost(rows: Rows, role: str) -> BoolArray:
     earned = np.maximum(np.nan_to_num(rows.others[role]), 0.0)  # a penalty earns nothing
     return progress.fell(Rows(earned, rows.steps)).beyond
 
@@ -154,7 +154,8 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
         was, reached, *_ = trend.gains_of(all_of, "reward")
-        beyond = signal.beyond & trend.rises(all_of, "reward") & ~_fell(all_of, "reward")
+        fell = progress.fell(Rows(np.nan_to_num(all_of.others["reward"]), rows.steps))
+        beyond = signal.beyond & trend.rises(all_of, "reward") & ~fell.beyond
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)

@@ -194,12 +194,19 @@ def fell(
     ones before, as far as these do. A row of a ``held_out`` score is worth two: so means are of
     half as many. ``won`` is 1 where the best was certainly above the first rows, or farther above
     these than the lowest mean is below them; 0 where there was nothing that could be lost: not
-    beyond then where the first rows are of an ``untrained`` policy.
+    beyond then where the first rows are of an ``untrained`` policy, unless that part of a return
+    that is never negative is gone, or the rows continue another training.
     """
     least = LEAST // (1 + held_out)
     key = "fell", sure, least
     found = rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
-    return replace(found, beyond=found.beyond & (found.facts["won"] > 0)) if untrained else found
+    if not untrained:
+        return found
+    best, middle = found.facts["best"], found.facts["middle"]
+    is_positive = np.logical_and.accumulate(rows.x >= 0)
+    most_of_it = is_positive & (middle <= (1 - _LOST[sure]) * best)
+    had = (found.facts["won"] > 0) | continues(rows) | most_of_it
+    return replace(found, beyond=found.beyond & had)
 
 
 def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:

@@ -53,12 +53,14 @@ def non_finite(
     wrong &= (seen != 1) | (np.cumsum(seen) > patience)
     every, stretch = wrong, _stretch(wrong)
     left_out = _left_out(rows, wrong, stretch)
+    scaled = rows.steps - rows.steps[:1] >= _SCALING
     if skipped or taken:
-        wrong = wrong & (left_out == skipped) & ((seen > 0) | (own >= _SCALING))
+        wrong = wrong & (left_out == skipped) & ((seen > 0) | scaled)
     times = np.cumsum(wrong & ~np.append(False, wrong)[:-1])
     again = (times > 2) & (not skipped)
     newest = np.maximum(newest_of(wrong), 0)
-    lasted = np.where(again, 3 * (newest + 1) / times, newest - stretch[newest] + 1.0)
+    lasted = np.minimum(newest - stretch[newest] + 1.0, CERTAIN[1])
+    lasted = np.where(again, 3 * (newest + 1) / times, lasted)
     return Signal(
         wrong,
         rows.x,
