@@ -241,6 +241,13 @@ class Question(NamedTuple):
 
     title: str
     metrics: tuple[str, ...]
+    id: str = ""
+    """For what is said of it elsewhere; "" where nothing is."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """All that it names."""
+        return frozenset("|".join(self.metrics).split("|"))
 
 
 class Environments(NamedTuple):
@@ -361,8 +368,6 @@ class Scope(NamedTuple):
     clip_level: str = ""
     """Whether a token or a whole sequence is clipped."""
     clip_range: str = ""
-    dual_clip: str = ""
-    """Where the second, lower clip acts."""
     kl_estimator: str = ""
     """How the KL to the reference is estimated."""
     weight_level: str = ""

@@ -194,11 +194,6 @@ class Table:
         """Results of ``read`` for each key of a free-form mapping."""
         return read_each(self.pairs(), lambda _, node: read(node))
 
-    def refuse(self, key: str, message: str) -> None:
-        """Complain of a key that must not be there."""
-        self._keys.pop(key).complain(message)
-        del self._entries[key]
-
     def named(self, known: Collection[str], what: str = "unknown key") -> dict[str, Node]:
         """The nodes of the keys, all of which should be ``known``; ``what`` begins the message
         about another one."""

@@ -14,6 +14,7 @@ from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.facts import numbers, sentences
 from rltui.facts.alarms import alarms, wanted
 from rltui.facts.findings import diagnosed_in
+from rltui.facts.reward import first_tag
 from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
 from rltui.health.diagnoses import MACHINE
 from rltui.health.rule import When
@@ -31,12 +32,12 @@ class _Odd(NamedTuple):
     words: str
     source: str
     when: Annotated[When, Keyed(read=read_when)] = When()
-    above: float | None = None
-    below: float | None = None
+    above: float = np.inf
+    below: float = -np.inf
     changed: float | None = None
     peaked: float | None = None
     flat: bool = False
-    moved: bool = False
+    moved: Direction | None = None
 
 
 class _Document(NamedTuple):
@@ -56,7 +57,7 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
         return
     known, told = {move.tag for move in diagnosed_in(run).moves}, set[str]()
     for odd in _known().odd:
-        tag = next(iter(run.tags_of_metrics(("|".join(odd.metrics),))), None)
+        tag = first_tag(run, odd.metrics)
         if tag is None or tag in told or not odd.when.run_fits(run.recognition):
             continue
         # a plateau is found, and means less than usual
@@ -108,21 +109,15 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
         is_peak = row < len(values) - _ROWS and values[row] >= odd.peaked * max(usual, now) > 0
         peak = f"{numbers.plain(values[row])} at {numbers.step(steps[row])}"
         return f"{peak}, {numbers.plain(now)} now" if is_peak else ""
-    is_above = odd.above is not None and now > odd.above
-    is_below = odd.below is not None and now < odd.below
-    if odd.moved:
-        is_beyond = is_above or is_below or (odd.above is None and odd.below is None)
-        return course if is_beyond and _moved(start, now, direction) else ""
-    return numbers.plain(now) if is_above or is_below else ""
-
-
-def _moved(start: float, now: float, direction: Direction) -> bool:
-    """Whether a value has grown or shrunk from its start by more than values of healthy runs do;
-    not in its good ``direction``."""
+    value = now if odd.moved is None else abs(now)
+    is_beyond = value > odd.above or value < odd.below
+    if odd.moved is None:
+        return numbers.plain(now) if is_beyond else ""
     from rltui.health.parameters import healthy  # not before the first paint
 
-    if start * now <= 0:
-        return False
-    factor = healthy().limits[0].watch
-    grew, shrank = now / start >= factor, start / now >= factor
-    return (grew and direction is not Direction.UP) or (shrank and direction is not Direction.DOWN)
+    is_beyond |= np.isinf(odd.above) and np.isinf(odd.below)
+    from_nothing = np.inf if now else 1.0
+    grown, factor = abs(now / start) if start else from_nothing, healthy().limits[0].watch
+    ways = {Direction.UP: (0.0, factor), Direction.DOWN: (1 / factor, np.inf)}
+    low, high = ways.get(odd.moved, (1 / factor, factor))
+    return course if is_beyond and not low < grown < high else ""

@@ -54,7 +54,7 @@ def earned(run: JudgedRun) -> Earned | None:
     """Break the reward down into its parts; None for a run that logs fewer than two."""
     keys = run.catalogue.questions.reward
     tags = run.tags_of_metrics((keys.part,))
-    total = _first(run, keys.totals)
+    total = first_tag(run, keys.totals)
     if len(tags) < 2:
         return None
     steps, x = _read(run, total or tags[0])
@@ -74,7 +74,7 @@ def earned(run: JudgedRun) -> Earned | None:
     scatter = weights**2 * _means(np.diff(parts[:, len(x) // 2 :], axis=1) ** 2)
     rose = _course(x) == "rises"
     rise = float(np.nanmean(x[-third:]) - np.nanmean(x[:third])) if rose else math.nan
-    success = _first(run, keys.success)
+    success = first_tag(run, keys.success)
     course = "" if success is None else _course(_read(run, success)[1])
 
     return Earned(
@@ -95,7 +95,7 @@ def earned(run: JudgedRun) -> Earned | None:
     )
 
 
-def _first(run: JudgedRun, keys: tuple[str, ...]) -> str | None:
+def first_tag(run: JudgedRun, keys: tuple[str, ...]) -> str | None:
     """The tag of the first of these metrics that the run logs."""
     return next(iter(run.tags_of_metrics(("|".join(keys),))), None)
 
@@ -210,7 +210,7 @@ def _misses(x: FloatArray, y: FloatArray) -> float:
 
 def ceiling_of(run: JudgedRun) -> dict[str, object] | None:
     """Ceiling of the first reward that the run logs, by the names of its fields."""
-    tag = _first(run, run.catalogue.questions.reward.totals)
+    tag = first_tag(run, run.catalogue.questions.reward.totals)
     found = ceiling(run, tag) if tag else None
     return None if found is None else found._asdict()
 

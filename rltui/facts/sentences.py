@@ -230,7 +230,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
-    return f"{counted(skipped.rows, 'row')}, none of them usable"
+    return f"nothing to compare {counted(skipped.rows, 'row')} with"
 
 
 def _filled(

@@ -19,19 +19,14 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
+from rltui.health.detectors.signal import FEW
 from rltui.health.judgement import is_outside, limit_of
-from rltui.health.limits import COURSE_ROWS
-from rltui.health.model import FewRows, Finding, Judgement, Limit
+from rltui.health.limits import COURSE_ROWS, MOST_PLACES
+from rltui.health.model import FewRows, Finding, Judgement
 from rltui.store import Series
 
-#: Rows whose median is the present level.
-_NOW = 3
-#: Rows that are read, evenly over the run: the cost does not grow with it.
-_MOST = 256
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
-#: Rows whose median the newest row is compared with.
-_BEFORE = 10
 
 
 class _Doubts(NamedTuple):
@@ -66,7 +61,7 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     if judgement.level >= Level.WATCH or not series.count:
         return judgement
     # one value is enough where no rule allows for it
-    newest = median(series.values[-(_NOW if judgement.rules else 1) :])
+    newest = median(series.values[-(FEW if judgement.rules else 1) :])
     unmeasured = newest == 0 and info.metric is not None and bool(info.metric.zero)
     published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
     is_beyond = is_outside(newest, published.low, published.high) and not unmeasured
@@ -87,8 +82,7 @@ def without_outcome(
     blind = _doubts().blind
     if not any(f.fires and f.rule == blind["rule"] for f in found):
         return tags
-    asked = {k for q in questions if q.title == blind["question"] for k in q.metrics}
-    keys = {key for metrics in asked for key in metrics.split("|")}
+    keys = {key for q in questions if q.id == blind["question"] for key in q.keys}
     hidden = {
         t: replace(j, level=Level.UNSURE, doubt=blind["words"])
         for t, j in tags.items()
@@ -109,7 +103,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         return "the newest value is not finite"
     if judgement.pending:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
-    newest = sorted(series.values[-_NOW:].tolist())
+    newest = sorted(series.values[-FEW:].tolist())
     now = newest[len(newest) // 2] * info.sign
     chance, left = _doubts().chance.get(info.key), vanished(info, series)
     reason = ""
@@ -121,7 +115,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         reason = f"the signal has vanished: {left:.1%} of its start"
     elif info.direction in _GAINS and _is_gain(info):
         up = _GAINS[info.direction]
-        recent = series.values[-1 - _BEFORE :].astype(np.float64)
+        recent = series.values[-1 - COURSE_ROWS :].astype(np.float64)
         thinned = series.values[_places(series.count)].astype(np.float64)
         thinned = thinned[np.isfinite(thinned)]
         reason = _lost_gain(thinned * info.sign * up, now * up, recent * info.sign * up)
@@ -130,23 +124,6 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
 
 def _is_share(info: TagInfo) -> bool:
     return info.key.startswith(_doubts().shares)
-
-
-def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
-    """A judgement of a share without limits that lie outside 0 to 1."""
-    if not _is_share(info):
-        return judgement
-
-    limits, milder = list[Limit](), set[float]()
-    for limit in judgement.limits:
-        ends = []
-        for end in limit.shown:
-            inside = None if end is None else min(max(end * info.scale, 0.0), 1.0)
-            ends.append(None if inside in milder else inside)
-        milder = {end for end in ends if end is not None}
-        new = limit_of(info, limit.level, *ends)
-        limits.append(limit._replace(low=new.low, high=new.high, shown=new.shown))
-    return replace(judgement, limits=tuple(limits))
 
 
 def _is_gain(info: TagInfo) -> bool:
@@ -164,7 +141,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
         count = series.rows_until(until)
     start, now = (
         np.abs(series.values[:COURSE_ROWS]),
-        np.abs(series.values[max(0, count - _NOW) : count]),
+        np.abs(series.values[max(0, count - FEW) : count]),
     )
     if count < 2 * COURSE_ROWS or not (np.isfinite(start).all() and np.isfinite(now).all()):
         return None
@@ -176,7 +153,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
 
 @lru_cache(maxsize=16)
 def _places(count: int) -> IntArray:
-    return np.unique(np.linspace(0, count - 1, min(count, _MOST)).astype(np.int64))
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).astype(np.int64))
 
 
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
@@ -184,7 +161,7 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     last of ``recent`` (m,) much of it at once."""
     if len(values) < COURSE_ROWS:
         return ""
-    start = median(values[: max(_NOW, len(values) // 10)])
+    start = median(values[: max(FEW, len(values) // 10)])
     # np.quantile takes fifty times as long for few values
     best = float(np.interp(0.9 * (len(values) - 1), np.arange(len(values)), np.sort(values)))
     noise = median(np.abs(np.diff(values)))

@@ -19,6 +19,7 @@ from rltui.catalogue.model import Infos, Limits, Recognition, Scenario, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import usual_change
+from rltui.core.text import counted
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_info, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
@@ -29,7 +30,7 @@ from rltui.health.symptoms import Harm, Symptom, symptoms
 from rltui.store import RunData
 
 #: Rows of a run that say how it is, and for which a failure develops at most; fewest of them.
-NEWEST, LEAST = 200, 20
+NEWEST, LEAST = 200, COURSE_ROWS
 #: Beyond the limit it is so many times as far from zero.
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.
@@ -61,7 +62,10 @@ def knowledge() -> Knowledge:
 
 
 def _measure(task: Task) -> Measure:
-    return knowledge().measure[task.variant.detector.name]
+    known = knowledge().measure
+    return next(
+        (known[r] for r in task.variant.roles if r in known), known[task.variant.detector.name]
+    )
 
 
 class Failure(NamedTuple):
@@ -122,8 +126,7 @@ def _gaps(
     """Picks of the metrics that a run does not log those that it lacks."""
     common = {_kind(k) for t in plan if t.tags and not t.rule.seldom for k in t.variant.metrics}
     own = {_kind(k) for k in keys} - common
-    questions = [metrics for q in run.scenario.questions for metrics in q.metrics]
-    asked = {*run.scenario.reward, *"|".join(questions).split("|")}
+    asked = {*run.scenario.reward}.union(*(q.keys for q in run.scenario.questions))
     training = {(run.algorithm or "").lower(), run.scenario.id}
 
     def gaps(task: Task, symptom: Symptom, absent: Iterable[str]) -> list[str]:
@@ -143,7 +146,8 @@ def _kind(key: str) -> str:
 def _absent(task: Task) -> tuple[str, ...]:
     """The metrics that a task needs beside its tags and does not have, any of which would do."""
     alone = {*task.tags} if len(task.tags) == 1 else set()
-    for need in knowledge().needs.get(task.variant.detector.name, ()):
+    needs = knowledge().needs
+    for need in (*needs["any"], *needs.get(task.variant.detector.name, ())):
         roles = [r for r in need.split("|") if r in task.variant.roles]
         here = {t for r, t in task.roles.items() if {r, f"{r.split()[0]}*"} & {*roles}}
         if roles and not here - alone:
@@ -176,6 +180,8 @@ class _Picture(NamedTuple):
     level: Level
     rows: int
     """Rows of it until the variant speaks."""
+    found: bool
+    """Whether it speaks: the user may have set limits wider than any case goes."""
 
 
 class Canary:
@@ -195,13 +201,13 @@ class Canary:
         for task in failure.watched:
             pictures = self._pictures.get(task.variant.id)
             if pictures is None:
-                pictures = self._pictures[task.variant.id] = [*_pictures(task)] or _by_text(task)
+                pictures = self._pictures[task.variant.id] = [*_pictures(task)]
             found += [_tried(task, p, run, infos) for p in _best(pictures, task, known)[:1]]
         return sorted(found, key=lambda t: (t.rows is None, -t.level, t.rows or 0))
 
 
 def _pictures(task: Task) -> Iterator[_Picture]:
-    """The cases in which the variant finds something."""
+    """The cases in which the variant finds something, and those that it reads."""
     variant = task.variant._replace(when=When())  # it applies to the run; that is enough
     rule = replace(task.rule, variants=(variant,))
     for case in task.rule.cases:
@@ -211,42 +217,25 @@ def _pictures(task: Task) -> Iterator[_Picture]:
         series = {key: parse_series(text) for key, text in case.series.items()}
         plan = make_plan((rule,), infos, infos, _CASE)
         tried = (part._replace(tags=(tag,)) for part in plan for tag in part.tags)
-        shown = (_picture(part, case, series, infos) for part in tried)
-        yield from [picture for picture in shown if picture is not None][:1]
+        shown = [_picture(part, case, series, infos) for part in tried]
+        yield from sorted(shown, key=lambda picture: not picture.found)[:1]
 
 
-def _by_text(task: Task) -> list[_Picture]:
-    """The cases of a rule whose limits the user has set wider than any case goes: the failure
-    begins after the first word."""
-    pictures = []
-    for case in task.rule.cases:
-        key = next(
-            (k for k in case.series if task.variant.reads(k.partition("#")[0]) is not None), ""
-        )
-        if case.expect is Level.OK or case.reference or not key:
-            continue
-        series = {k: parse_series(text) for k, text in case.series.items()}
-        parts = series_parts(case.series[key])
-        begin = len(parts[0]) if parts[1:] and _measure(task) is not Measure.COURSE else 0
-        pictures.append(_Picture(case, series, key, begin, case.expect, len(series[key]) - begin))
-    return pictures
-
-
-def _picture(
-    task: Task, case: Case, series: Mapping[str, FloatArray], infos: Infos
-) -> _Picture | None:
-    """The case as one of its series shows it; None where nothing is found there."""
+def _picture(task: Task, case: Case, series: Mapping[str, FloatArray], infos: Infos) -> _Picture:
+    """The case as one of its series shows it; after its first word where nothing is found."""
     rows = {k: (np.arange(1, len(x) + 1, dtype=np.int64), x) for k, x in series.items()}
-    finding = next(iter(_judged(task, rows, infos).findings), None)
-    if finding is None:
-        return None
     key, begin = task.tags[0], 0
+    certain, level, since = len(series[key]), case.expect, 0
+    finding = next(iter(_judged(task, rows, infos).findings), None)
+    ends = np.cumsum([len(part) for part in series_parts(case.series[key])]).tolist()
+    if finding is not None:
+        certain = certain if finding.certain_step is None else finding.certain_step
+        level, since = finding.evidence.worst or finding.level, finding.since_step or 0
+    elif ends[1:]:
+        since = ends[0] + 1
     if _measure(task) is not Measure.COURSE:
-        ends = np.cumsum([len(p) for p in series_parts(case.series[key])])
-        begin = max((int(n) for n in ends if n < (finding.since_step or 0)), default=0)
-    certain = len(series[key]) if finding.certain_step is None else finding.certain_step
-    level = finding.evidence.worst or finding.level
-    return _Picture(case, series, key, begin, level, certain - begin)
+        begin = max((n for n in ends if n < since), default=0)
+    return _Picture(case, series, key, begin, level, certain - begin, finding is not None)
 
 
 def _best(pictures: Sequence[_Picture], task: Task, run: Recognition) -> list[_Picture]:
@@ -256,7 +245,7 @@ def _best(pictures: Sequence[_Picture], task: Task, run: Recognition) -> list[_P
     def order(p: _Picture) -> tuple[float, ...]:
         beside = len(_players(task, p))
         other = p.case.scenario != run.scenario.id
-        return (not p.begin, -beside, other, -p.level, p.rows)
+        return (not p.found, not p.begin, -beside, other, -p.level, p.rows)
 
     return sorted(pictures, key=order)
 
@@ -418,7 +407,7 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Infos) -> Trial:
     _, own = _newest(run, infos[tag], NEWEST)
     silent = Trial(task.rule, task.variant, tag, Level.OK, None)
     if len(own) < COURSE_ROWS:
-        return silent._replace(why=f"{len(own)} row{'s' * (len(own) != 1)} so far", early=True)
+        return silent._replace(why=f"{counted(len(own), 'row')} so far", early=True)
     copy = _injected(task, picture, run, infos)
     for finding in _judged(task, copy.rows, infos).findings:
         certain = copy.steps[-1] if finding.certain_step is None else finding.certain_step

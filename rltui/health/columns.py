@@ -4,7 +4,7 @@ them, and what they compute of them."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import field, replace
 from typing import Any, TypeVar
 
@@ -14,13 +14,17 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.record import entity
-from rltui.health.detectors.signal import EARLY, Rows
+from rltui.health.detectors.signal import EARLY, NOTHING, Rows, part_of
 from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
 from rltui.store.series import Series
 
 T = TypeVar("T", float, FloatArray)
 
+#: Roles that any detector may have: what it reads is made of these, signs dropped. The value and a
+#: ``plus`` together, times a ``times``; as a share of that and a ``rest``; ``per`` the larger of
+#: one or two, or a quarter of the distance of two.
+MADE_OF = ("plus", "times", "rest", "per", "per_other", "highest", "lowest")
 #: Sets of steps for which the values of a tag beside them are kept; most tags share one.
 _MOST_BESIDE = 4
 
@@ -93,19 +97,43 @@ def judged_rows(
     if detector.anew and len(series.restarts):
         series = since_thrown_back(series)
     rising = detector.rising
-    own = _column(info, series, columns, finite=not detector.all_rows, rising=rising)
-    aligned: dict[str, _Beside] = {}
-    for role, (other, other_info) in others.items():
-        found = _column(other_info, other, columns, finite=True, rising=rising)
-        if len(found.x):
-            aligned[role] = _beside(own.steps, found)
+    own = _column(info, series, columns, finite=not detector.finite_is_quiet, rising=rising)
+    known = {
+        role: found
+        for role, (other, info_of) in others.items()
+        if len((found := _column(info_of, other, columns, finite=True, rising=rising)).x)
+    }
+    made = variant.roles.keys() & MADE_OF
+    if made:
+        own = _made(own, made, known)
+    aligned = {role: _beside(own.steps, found) for role, found in known.items()}
     others_x = {role: beside.x for role, beside in aligned.items()}
     kept_of = {role: beside.kept for role, beside in aligned.items()}
 
     restarts = tuple(np.searchsorted(own.steps, series.restarts).tolist())
 
     hidden *= info.scale
-    return Rows(own.x, own.steps, others_x, restarts, own.kept, kept_of, hidden), own.walls
+    rows = Rows(own.x, own.steps, others_x, restarts, own.kept, kept_of, hidden, bool(made))
+    return rows, own.walls
+
+
+def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> Column:
+    """Values made of those of a tag and of others, where all that is needed is known: what is
+    added may be missing."""
+    other = {r: _beside(own.steps, known[r]).x if r in known else np.nan * own.x for r in roles}
+    x = np.abs(own.x) + np.nan_to_num(np.abs(other.get("plus", 0.0)))
+    x = x * np.abs(other.get("times", 1.0))
+    if "rest" in known:
+        x = part_of(x, x + other["rest"])
+    if {"per", "per_other", "highest"} & set(roles):
+        unknown = np.nan * own.x
+        size = np.fmax(np.abs(other.get("per", unknown)), np.abs(other.get("per_other", unknown)))
+        distance = other.get("highest", unknown) - other.get("lowest", unknown)
+        size = np.where(np.isnan(size), 0.25 * distance, size)
+        largest = np.fmax.accumulate(np.where(np.isfinite(size), size, 0.0))
+        x = part_of(x, np.where(size >= NOTHING * largest, size, 0.0))  # else all is dust
+    keep = np.isfinite(x)
+    return Column(x[keep], own.steps[keep], own.walls[keep])
 
 
 def _beside(steps: IntArray, other: Column) -> _Beside:

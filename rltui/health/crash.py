@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 from rltui.core.batch import LogTail
 from rltui.core.level import ExitKind
+from rltui.core.text import fit
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed
 from rltui.formats.log_sign import Patterns, bare, first_match, line_forms, signs
@@ -21,7 +22,7 @@ GOES_ON = 12
 #: The same in a log without any row, for an error that the process may have survived: it has not
 #: come far enough to show by its rows that it lives.
 GOES_ON_EARLY = 3
-#: Longest reason and longest quoted line, in characters.
+#: Longest reason and longest quoted line, in cells.
 MAX_REASON, MAX_LINE = 60, 300
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
@@ -169,7 +170,7 @@ def _from_lines(
             return ExitStatus(
                 cause.sign.kind,
                 cause.reason,
-                _cut(lines[cause.at].strip(), MAX_LINE),
+                fit(lines[cause.at].strip(), MAX_LINE),
                 cause.sign.advice,
                 cause.sign.source,
                 certain=failed or any(s.sign.certain for s in seen),
@@ -188,7 +189,7 @@ def _users(sign: Ending, lines: list[str]) -> str:
     found = (first_match(sign.users, line) for line in lines)
     sizes = [(float(m["size"]), m["name"]) for m in found if m is not None]
     largest = sorted(sizes, reverse=True)[:3]
-    listed = ", ".join(f"{_cut(name, MAX_REASON)} ({size:g} GB)" for size, name in largest)
+    listed = ", ".join(f"{fit(name, MAX_REASON)} ({size:g} GB)" for size, name in largest)
     return f"Largest users: {listed}." if listed else ""
 
 
@@ -206,12 +207,8 @@ def _sign_in(
         if match is not None:
             reason = sign.reason.replace("{line}", line.strip())
             named = match[1] or "" if match.re.groups else "?"
-            return sign, _cut(reason.replace("{1}", named), MAX_REASON)
+            return sign, fit(reason.replace("{1}", named), MAX_REASON)
     return None
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def _raised(lines: list[str]) -> dict[int, _Raised]:

@@ -78,13 +78,12 @@ class Facts(NamedTuple):
         return series.negated() if self.infos[tag].sign < 0 else series
 
     def gained(self, present: Mapping[str, str]) -> set[str]:
-        """The metrics that some sign asks for, and that are well and above their start."""
-        asked = {k for s in symptoms().values() for sign in s.found for k in sign.gained}
-        tags = {k: present[k] for k in asked if k in present}
-        well = (
-            k for k, t in tags.items() if t not in self.tags or self.tags[t].level < Level.WATCH
-        )
-        return {k for k in well if has_gained(self.series(tags[k]))}
+        """The metrics that some symptom asks for, and that are well and above their start."""
+        every = symptoms().values()
+        asked = {k for s in every for sign in s.found for k in (*sign.gained, *s.unless)}
+        ill = {tag for tag, judged in self.tags.items() if judged.level >= Level.WATCH}
+        tags = {key: present[key] for key in asked & present.keys()}
+        return {k for k, t in tags.items() if t not in ill and has_gained(self.series(t))}
 
     def pace(self, findings: Iterable[Finding]) -> Pace:
         """How often rows come: of the tag among ``findings`` that is logged most often."""
@@ -107,9 +106,10 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
-    shown = _shown(findings, present, pace, facts.gained(present))
-    found = _begun(_folded(_saturated(shown, pace), pace), pace)
-    kinds = {*facts.kinds, *(d.symptom.fact for d in found if not d.is_over)}
+    gained = facts.gained(present)
+    found = _begun(_folded(_saturated(_shown(findings, present, pace, gained), pace), pace), pace)
+    hold = (d.symptom for d in found if not d.is_over)
+    kinds = {*facts.kinds, *(s.fact for s in hold if gained.isdisjoint(s.unless))}
     first = {FIRST, *kinds}
     begun = min((_onset(d, pace) for d in found), default=None)
     found = [

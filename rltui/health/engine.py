@@ -218,7 +218,7 @@ def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
             if found is Freshness.CURRENT:
                 continue
             item = _Item(task, tag, series, 0.0 if kept is None else kept.made_at)
-            if found is Freshness.STALE or task.variant.detector.all_rows:
+            if found is Freshness.STALE or task.variant.detector.finite_is_quiet:
                 stale.append(item)
             elif found is Freshness.DUE:
                 due.append(item)

@@ -13,12 +13,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.medians import SIGMAS, median
 from rltui.health.limits import movement
 from rltui.health.model import Judgement, Move
 from rltui.store import Series
-
-#: 1.4826 makes the median absolute deviation an estimate of sigma for a normal distribution.
-_MAD = 1.4826
 
 
 def moved_first(
@@ -68,7 +66,7 @@ def has_gained(series: Series) -> bool:
     first, last = series.values[: limits.usual_least], series.values[-limits.usual_rows :]
     if series.count < limits.usual_least + limits.usual_rows:
         return False
-    return bool(np.mean(last > _median(first.tolist())) >= agreeing)
+    return bool(np.mean(last > median(first)) >= agreeing)
 
 
 def _is_trifle(move: Move, judgement: Judgement) -> bool:
@@ -106,9 +104,11 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
     grown = ratio >= limits.factor
     jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / limits.factor))
     # a schedule that ends at 0 gets there in steps as large as the ones before
-    size = np.abs(old - new)
-    is_largest = np.append(True, size[1:] > np.maximum.accumulate(size)[:-1])
-    jumped &= (np.abs(new) >= np.abs(old)) | is_largest
+    rise = np.abs(new) - np.abs(old)
+    is_largest = np.append(True, rise[1:] < np.minimum.accumulate(rise)[:-1])
+    # and a warm-up goes on at its pace
+    goes_on = np.append(rise[1:], 0.0) >= (1 - limits.same) * rise
+    jumped &= np.where(rise < 0, is_largest, ~goes_on)
     candidates = np.flatnonzero(jumped[least - 1 :]) + least
     rows = [r for r in candidates if not _was_usual(series, int(steps[r]), values[r - 1 : r + 1])]
     if not rows:
@@ -120,9 +120,11 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
 
 
 def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
-    """Whether many rows before ``step`` had the value after the jump, or one beyond it."""
+    """Whether many rows before ``step`` had the value after the jump, or one beyond it; of a fall
+    those since it first was as high, behind its warm-up."""
     past = series.values[: series.rows_before(step)]
     (old, new), limits = jump, movement().setting
+    past = past[np.argmax(past >= old) :] if new < old else past
     same = limits.same
     beyond = past >= new * (1 - same) if new > old else past <= new * (1 + same)
     usual = max(limits.least_rows, limits.usual_share * len(past))
@@ -137,11 +139,11 @@ def _move(series: Series, step: int) -> Move | None:
     usual = values[:begin]
     if len(usual) < limits.usual_least or begin >= len(values):
         return None
-    centre = _median(usual.tolist())
+    centre = median(usual)
     distance = np.abs(values[begin:] - centre)
     if float(distance.max()) <= limits.share * abs(centre):
         return None
-    spread = _MAD * _median(np.abs(usual - centre).tolist())
+    spread = SIGMAS * median(np.abs(usual - centre))
     drift = float(np.abs(usual[1:] - usual[:-1]).max()) if len(usual) > 1 else 0.0
     limit = max(limits.sigmas * spread, limits.share * abs(centre), limits.drifts * drift)
     far = np.flatnonzero(distance > limit)
@@ -152,9 +154,3 @@ def _move(series: Series, step: int) -> Move | None:
     farthest = after[int(np.argmax(np.abs(after - centre)))]
 
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(farthest))
-
-
-def _median(values: list[float]) -> float:
-    """The median of a few values: NumPy's takes ten times as long for them."""
-    ordered, half = sorted(values), len(values) // 2
-    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2

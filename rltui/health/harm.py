@@ -38,6 +38,10 @@ class Course(NamedTuple):
     """Measures whose maximum is known, 1; that of a reward depends on its unit."""
     returns: tuple[str, ...]
     """Measures of an environment: their maximum is where they come back to exactly."""
+    rewards: tuple[str, ...]
+    """Rewards that are trained on, and may be hacked."""
+    training: tuple[str, ...]
+    """Measures of each batch, without which nothing is learned."""
 
 
 class Success(Enum):
@@ -49,17 +53,20 @@ class Success(Enum):
     """It is at its maximum."""
 
 
-def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
+def success_of(run: RunData, infos: Infos, firing: Iterable[tuple[Harm, Finding]] = ()) -> Success:
     """Success by the best measure that the run logs: has it risen with certainty? Unknown where a
-    finding of ``found``, those about success, says otherwise."""
-    if any(f.fires for f in found):
+    finding about success says otherwise; the reward says nothing where its rise is in doubt."""
+    harms = {harm for harm, _ in firing}
+    if Harm.OUTCOME in harms:
         return Success.UNKNOWN
-    measures, shares, returns = shipped_record(Course, "health", "data", "course.yaml")
+    course = shipped_record(Course, "health", "data", "course.yaml")
+    measures, shares, returns = course.measures, course.shares, course.returns
+    doubted = course.rewards if Harm.HACK in harms else ()
     rank = {key: at for at, key in enumerate(measures)}
     known = [
         (rank[i.key], t)
         for t, i in infos.items()
-        if i.key in rank and not i.guessed  # a guess excuses nothing
+        if i.key in rank and i.key not in doubted and not i.guessed  # a guess excuses nothing
     ]
     for _, tag in sorted(known):
         values = run.series(tag).values
@@ -77,9 +84,18 @@ def success_of(run: RunData, infos: Infos, found: Iterable[Finding]) -> Success:
     return Success.UNKNOWN
 
 
+def is_measured(run: RunData, infos: Infos) -> bool:
+    """Whether anything that measures success in training is a number in its newest row."""
+    training = shipped_record(Course, "health", "data", "course.yaml").training
+    known = (tag for tag, info in infos.items() if info.key in training)
+    return any(bool(np.isfinite(run.series(tag).values[-1:]).any()) for tag in known)
+
+
 #: The highest level of what does such harm, by the success of the run; no entry: its own.
 _CEILING = {
     (Harm.HINDRANCE, Success.SOLVED): Level.WATCH,
+    (Harm.HACK, Success.BETTER): Level.WATCH,
+    (Harm.HACK, Success.SOLVED): Level.WATCH,
     (Harm.SIGN, Success.BETTER): Level.WATCH,
     (Harm.SIGN, Success.SOLVED): Level.WATCH,
     (Harm.EXHAUSTED, Success.BETTER): Level.WATCH,
@@ -91,8 +107,11 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
     """The answer of a technical sign in a run that does well: at most WATCH, and nothing where it
     is the consequence of having solved the task."""
     ceiling = _CEILING.get((harm, success))
-    if ceiling is None:
-        return said
+    return said if ceiling is None else limited(said, ceiling)
+
+
+def limited(said: Outcome, ceiling: Level) -> Outcome:
+    """The answer with no level above a ceiling."""
     level = min(said.judgement.level, ceiling)
     if ceiling is Level.OK:
         waits = said.judgement.level > Level.OK
@@ -100,6 +119,28 @@ def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
         return said._replace(findings=(), judgement=judged)
     findings = tuple(_milder(f) for f in said.findings)
     return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
+
+
+#: Harm that tells why nothing is gained: where it is bad, and at any level.
+_REASONS = (Harm.FATAL, Harm.DEFECT, Harm.HINDRANCE, Harm.SIGN)
+
+
+def is_explained(firing: Iterable[tuple[Harm, Finding]]) -> bool:
+    """Whether something that fires, but for success itself, tells why success is missing."""
+    return any(
+        harm is Harm.EXHAUSTED or (harm in _REASONS and f.level is Level.BAD) for harm, f in firing
+    )
+
+
+def confirmed(said: Outcome) -> Outcome:
+    """The answer about missing success where another question agrees: no longer a suspicion."""
+    findings = tuple(
+        f._replace(level=Level.BAD, evidence=replace(f.evidence, worst=Level.BAD)) if f.fires else f
+        for f in said.findings
+    )
+    if not any(f.fires for f in findings):
+        return said
+    return said._replace(findings=findings, judgement=replace(said.judgement, level=Level.BAD))
 
 
 def _milder(finding: Finding) -> Finding:

@@ -12,11 +12,6 @@ from rltui.core.batch import LogTail
 from rltui.core.level import ExitKind
 from rltui.formats.log_sign import AnyOf, Patterns, bare, first_match, line_forms, signs
 
-#: Bytes at the end of a log that are searched for markers.
-_END_BYTES = 1 << 15
-#: Last lines that are searched for those of a launcher or a service.
-_LINES = 60
-
 
 class _Others(NamedTuple):
     names: Patterns
@@ -42,8 +37,7 @@ class JobLogs:
             return True
         if first_match(known.others.names, name):
             return False
-        start = max(0, len(end) - _END_BYTES)
-        return any(end.find(marker.encode(), start) >= 0 for marker in known.markers)
+        return any(marker.encode() in end for marker in known.markers)
 
     def show(self, name: str, tail: LogTail, *, named: bool) -> bool:
         """Whether a log of this base name ended because its job died; ``named``: the user has
@@ -56,11 +50,10 @@ class JobLogs:
         known = _known()
         if named or first_match(known.jobs, name):
             return True
-        lines = tail.lines[-_LINES:]
         others = known.others
-        if first_match(others.names, name) or any(first_match(others.lines, x) for x in lines):
+        if first_match(others.names, name) or any(first_match(others.lines, x) for x in tail.lines):
             return False
-        launched = any(first_match(known.launchers, bare(line)) for line in lines)
+        launched = any(first_match(known.launchers, bare(line)) for line in tail.lines)
         return launched or any(map(line_forms().own_traceback.search, tail.lines))
 
 

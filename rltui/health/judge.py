@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,15 +14,16 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
+from rltui.health.detectors.signal import CALM, FAINT, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
-from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
+from rltui.health.judgement import Evaluation, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
 
-#: Most episodes of one tag that become findings; the report lists even fewer.
-_MOST_SPANS = 40
+#: So many of the longest episodes of one tag, and of the newest, become findings; the report lists
+#: even fewer.
+_MOST_SPANS = 20
 #: Evidence that makes a level certain; and as a share of the rows so far: an episode that is short
 #: beside the run is none.
 CERTAIN = dict(zip((Level.WATCH, Level.BAD), LIMITS, strict=True))
@@ -53,44 +53,43 @@ class Span(NamedTuple):
 
 
 def spans(
-    weight: FloatArray, certainty: float, share: float = 0.0, *, event: bool = False
+    weight: FloatArray, certainty: float, share: float = 0.0, *, single: bool = False
 ) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
     Page's cumulative sum of ``weight`` (n,), which is positive where a row is beyond the limit: an
     episode is certain at the row at which the sum reaches ``certainty`` and ``share`` of the rows
-    so far, began where it left zero, and is over when it is back there. It never exceeds twice
-    what is certain, of an ``event`` that: what has lasted long ends no later than what has just
-    become certain.
+    so far, began where it left zero, and is over when it is back there. Once certain, rows inside
+    take away little: what is sick has such rows, too. But as the sum never exceeds twice what is
+    certain, what has lasted long ends no later than what has just begun to last. Where a ``single``
+    row speaks for itself, it never exceeds what is certain, and each row counts in full.
     """
-    n, most = len(weight), 1.0 if event else 2.0
+    most, calm = (1.0, 1.0) if single else (2.0, FAINT)
     if not (weight > 0).any():
         return []
-    need = np.maximum(certainty, share * np.arange(1, n + 1)) - _ROUNDING
+    need = np.maximum(certainty, share * np.arange(1, len(weight) + 1)) - _ROUNDING
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
-    bounds = np.concatenate([[0], edges, [n]])
-    total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -most * need[-1], most * need[-1]))])
+    bounds = np.concatenate([[0], edges, [len(weight)]])
+    total = np.concatenate([[0.0], np.cumsum(np.maximum(weight, -most / calm * need[-1]))])
     sums, needs = total[bounds].tolist(), need[bounds - 1].tolist()
-    rises = bool(weight[0] > 0)
     out: list[Span] = []
     level, first, sure, last, worth = 0.0, 0, -1, -1, 0.0
     for at, (begin, end) in enumerate(pairwise(bounds.tolist())):
-        if rises:
+        gain = sums[at + 1] - sums[at]
+        if gain > 0.0:
             if level <= 0.0:
                 first, sure, worth = begin, -1, 0.0
-            reached = level + sums[at + 1] - sums[at]
-            if sure < 0 and reached >= need[begin]:
+            if sure < 0 and level + gain >= need[begin]:
                 enough = level + total[begin + 1 : end + 1] - total[begin] >= need[begin:end]
                 sure = begin + int(np.argmax(enough)) if enough.any() else -1
-            worth = max(worth, reached)
-            level, last = min(reached, most * needs[at + 1]), end - 1
+            worth, last = max(worth, level + gain), end - 1
+            level = min(level + gain, most * needs[at + 1])
         elif level > 0.0:
-            level += sums[at + 1] - sums[at]
-            if level <= 0.0:
+            level += gain * (calm if sure >= 0 else 1.0)
+            if level <= _ROUNDING:
                 if sure >= 0:
                     out.append(Span(first, sure, last, False, worth))
                 level = 0.0
-        rises = not rises
     if level > 0.0 and sure >= 0:
         out.append(Span(first, sure, last, True, worth))
     return out
@@ -112,7 +111,7 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
 def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
     single = signal.certain or signal.event
     share = 0.0 if single else SHARE[level]
-    return spans(weight, CERTAIN[level], share, event=signal.event)
+    return spans(weight, CERTAIN[level], share, single=single)
 
 
 def _weight(signal: Signal) -> FloatArray:
@@ -124,8 +123,7 @@ def _weight(signal: Signal) -> FloatArray:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
-    most = FAR[signal.event]
-    far = np.clip(np.nan_to_num(far, nan=0.0, posinf=most), 0.0, most)
+    far = np.minimum(np.nan_to_num(far), FAR[signal.event])
     inside = CALM if signal.event else 1.0 + far
     worth: FloatArray = np.where(signal.beyond, 1.0 + far, -inside)
     return worth
@@ -173,21 +171,17 @@ def judge(
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if not count:
         return Outcome(False, (), _UNJUDGED)
-    detector = variant.detector
-    if not variant.badge_ok and not any(
-        map(partial(detector.may_find, rows), variant.levels.values())
-    ):
-        return Outcome(True, (), Judgement(Level.OK))
     signals = _signals(variant, rows)
+    if not signals:
+        return Outcome(True, (), Judgement(Level.OK))
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED)
     is_past = not math.isfinite(series.values[-1])
     case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
-    listed = all_spans
-    if len(all_spans) > _MOST_SPANS:  # of thousands in a long, noisy run the longest and the newest
-        longest = sorted(all_spans, key=lambda s: -s.rows)[: _MOST_SPANS // 2]
-        listed = sorted({*longest, *all_spans[-_MOST_SPANS // 2 :]}, key=lambda s: s.first)
+    # of thousands in a long, noisy run
+    longest = sorted(all_spans, key=lambda s: -s.rows)[:_MOST_SPANS]
+    listed = sorted({*longest, *all_spans[-_MOST_SPANS:]})
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
@@ -195,20 +189,14 @@ def judge(
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
-    """The answers of the detector for each level; without that for the worse one where the milder
-    one found nothing and shows no limit, and this one can find nothing."""
-    detector, out = variant.detector, dict[Level, Signal]()
-    for level, parameters in sorted(variant.levels.items()):
-        mild = out.get(Level.WATCH)
-        if mild is not None and not mild.silent and not mild.beyond.any():
-            shown = variant.badge_ok and draws_limits(mild)
-            if not shown and (
-                detector.is_stricter(parameters, variant.levels[Level.WATCH])
-                or not detector.may_find(rows, parameters)
-            ):
-                continue
-        out[level] = detector.run(rows, **parameters)
-    return out
+    """The answers of the detector for each level; without those that can find nothing, where no
+    limit is shown."""
+    detector = variant.detector
+    return {
+        level: detector.run(rows, **parameters)
+        for level, parameters in sorted(variant.levels.items())
+        if variant.badge_ok or detector.may_find(rows, parameters)
+    }
 
 
 def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
@@ -216,10 +204,8 @@ def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     later did rise, and what scatters about its own usual value was there by chance if it is short
     beside the run."""
     found, bad = episodes(signals)
-    counts = [len(s.beyond) for s in signals.values() if s.evidence is not None]
-    single = any(s.certain or s.event for s in signals.values())
-    least = 0.0 if single else SHARE[Level.WATCH] * max(counts, default=0)
-
+    scatter = [s for s in signals.values() if s.evidence and not (s.certain or s.event)]
+    least = SHARE[Level.WATCH] * max((len(s.beyond) for s in scatter), default=0)
     kept = [s for s in found if s.open or (s.worth >= least and not is_forgotten(signals, s, bad))]
     return kept, bad
 

@@ -56,14 +56,8 @@ def judgement(case: Evaluation, level: Level) -> Judgement:
     variant = case.variant
     if level is Level.OK and not variant.badge_ok:
         return Judgement(level)
-    stricter = _bad_is_stricter(case)
-    first = Level.BAD if stricter or Level.WATCH not in case.signals else Level.WATCH
-    mild = _limit(case, first, _limits(case, first))
-    if stricter:  # not by the parameter that usually is the threshold
-        threshold = finite(case.signals[first].threshold[-1])
-        strict = mild.numbers.keys() & variant.detector.strict.keys()
-        mild = mild._replace(numbers={**mild.numbers, **dict.fromkeys(strict, threshold)})
-    limits = [mild]
+    first = Level.WATCH if Level.WATCH in case.signals else Level.BAD
+    limits = [_limit(case, first, _limits(case, first))]
     if first is Level.WATCH and Level.BAD in variant.levels:
         beyond = _beyond(_limits(case, first), _limits(case, Level.BAD))
         limits.append(_limit(case, Level.BAD, beyond))
@@ -93,12 +87,6 @@ def limit_of(info: TagInfo, level: Level, low: float | None, high: float | None)
     if info.direction is Direction.DOWN and low and low == -(high or 0.0):
         shown[0] = None
     return Limit(level, *info.logged_limits(low, high), (shown[0], shown[1]), info.unit)
-
-
-def draws_limits(signal: Signal) -> bool:
-    """Whether the newest row has a limit to show."""
-    sides = (s for s in (signal.low, signal.high) if s is not None and len(s))
-    return any(math.isfinite(side[-1]) for side in sides)
 
 
 def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:
@@ -141,17 +129,6 @@ def _beyond(watch: Limits, bad: Limits) -> Limits:
     below = low is not None and bad_low is not None and bad_low < low
     above = high is not None and bad_high is not None and bad_high > high
     return bad_low if below else None, bad_high if above else None
-
-
-def _bad_is_stricter(case: Evaluation) -> bool:
-    """Whether the newest row is beyond a limit for bad that lies inside of that for watch: a value
-    that fell fast has to recover farther than one that crept there."""
-    signal = case.signals.get(Level.BAD)
-    if signal is None or not signal.beyond[-1]:
-        return False
-    (low, high), (bad_low, bad_high) = _limits(case, Level.WATCH), _limits(case, Level.BAD)
-    below = low is not None and bad_low is not None and bad_low > low
-    return below or (high is not None and bad_high is not None and bad_high < high)
 
 
 def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
@@ -356,6 +356,10 @@ class Report:
     """Findings that the user does not want to see; they count for nothing else."""
     unblamed: Mapping[str, Judgement] = field(default_factory=dict)
     """Judgements by the rules alone of the settings that are blamed."""
+    stories: Callable[[Iterable[Finding], Mapping[str, Judgement]], Diagnosed] = field(
+        default=lambda *_: NOTHING_DIAGNOSED, compare=False, repr=False
+    )
+    """Diagnoses some of its findings, by the judgements of the tags."""
 
     def level_with(self, findings: Iterable[Finding]) -> Level:
         """The level that the report has with these findings."""

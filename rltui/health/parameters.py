@@ -5,27 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from rltui.core.yaml_document import Node, Table, nearest, read_each
+from rltui.core.yaml_document import Node, nearest, read_each
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.registry import Detector, Parameter
 from rltui.health.rule import Number
 
-#: Keys of earlier versions, which counted consecutive rows.
-_COUNTS = ("hold", "release", "min_points", "window")
 _GROUPS = ("parameters", "watch", "bad")
 #: What stands for a limit that no healthy run went beyond.
 _FROM_HEALTHY = ("healthy", "1/healthy")
-
-
-def refuse_counts(table: Table) -> None:
-    """Complain of the keys that count rows; the message says what to write instead."""
-    for key in table:
-        if key in _COUNTS:
-            table.refuse(
-                key,
-                f"{key!r} is gone: rows add up as evidence instead of being counted; remove it, "
-                "and set a stricter limit or mute the rule if it speaks too soon",
-            )
 
 
 class Farthest(NamedTuple):
@@ -79,7 +66,6 @@ def read_parameters(
     if node is None:
         return {}
     table = node.table()
-    refuse_counts(table)
     known = detector.parameters
     given = table.named(known, f"detector {detector.name} has no parameter")
     return read_each(given.items(), lambda name, value: _value(known[name], value, farthest))
@@ -109,9 +95,8 @@ class Override:
     """
 
     def __init__(self, node: Node) -> None:
-        """Raises DocumentError when it is no mapping, or counts rows."""
+        """Raises DocumentError when it is no mapping."""
         table = node.table()
-        refuse_counts(table)
         groups = {name: value.table() for name, value in table.pairs() if name in _GROUPS}
         flat = (("parameters", table, name, value) for name, value in table.pairs())
         self._given = [given for given in flat if given[2] not in groups]

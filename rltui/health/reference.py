@@ -7,30 +7,25 @@ a rule to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
-from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from rltui.catalogue.model import Infos, TagInfo, counterpart, tags_of
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
-from rltui.core.medians import SIGMAS, median
+from rltui.core.medians import SIGMAS, median, row_medians
 from rltui.health.detectors.signal import EARLY
-from rltui.health.detectors.windows import rolling_extreme, rolling_median
-from rltui.health.limits import COURSE_ROWS
+from rltui.health.detectors.windows import rolling_median
+from rltui.health.limits import COURSE_ROWS, MOST_PLACES
 from rltui.store import RunData, Series
 
 #: The curve of the reference is a median over this share of its rows, and may be reached so much of
 #: its length earlier or later.
 _SHARE = 0.1
-#: Places of a course: as fine as any screen, and smoothing stays cheap for long runs.
-_MOST_BLOCKS = 512
-
-#: How far a metric may go unnoticed: where up is good only a low value is worse, ...
-_WORSE = {Direction.UP: -1.0, Direction.DOWN: 1.0}
 
 
 class Alignment(str, Enum):
@@ -65,7 +60,7 @@ class _Course(NamedTuple):
 class Reference:
     """A run to compare with, as it is now: rows that it gets later do not count.
 
-    Holds courses of at most :data:`_MOST_BLOCKS` places, not the points of the run.
+    Holds courses of at most :data:`MOST_PLACES` places, not the points of the run.
     """
 
     def __init__(
@@ -90,9 +85,8 @@ class Reference:
         """The reference at each row (n,) of a tag of another run, as roles of a detector.
 
         ``low`` and ``high``: where it was about there; ``spread``: of its rows around its course
-        (one standard deviation); ``reach``: from its least to its highest; ``worse``: -1 where
-        only a low value is worse, 1 where only a high one is, else 0. Empty when the reference
-        has no such metric; NaN where it has not been.
+        (one standard deviation); ``reach``: from its least to its highest. A side that is better
+        is open. Empty when the reference has no such metric; NaN where it has not been.
         """
         info, series = infos[tag], run.series(tag)
         if info.metric is None or series.count == 0 or run is self.run:
@@ -105,11 +99,10 @@ class Reference:
         known = (places >= course.place[0]) & (places <= course.place[-1])
         low, high = course.at(places)
         numbers = {
-            "low": low,
-            "high": high,
+            "low": low if info.direction is not Direction.DOWN else low - np.inf,
+            "high": high if info.direction is not Direction.UP else high + np.inf,
             "spread": np.full(len(places), course.spread),
             "reach": np.full(len(places), course.reach),
-            "worse": np.full(len(places), _WORSE.get(info.direction, 0.0)),
         }
         return {role: np.where(known, x, np.nan) for role, x in numbers.items()}
 
@@ -125,10 +118,8 @@ class Reference:
         if n < COURSE_ROWS:
             return None
         at, medians = _blocks(places, x)
-        middle = _centred(medians, max(3, int(_SHARE * len(at)) | 1), rolling_median)
-        shift = 2 * max(1, int(_SHARE * len(at))) + 1
-        extremes = (partial(rolling_extreme, least=least) for least in (True, False))
-        low, high = (_centred(middle, shift, rolling) for rolling in extremes)
+        middle = row_medians(_around(medians, max(3, int(_SHARE * len(at)) | 1)))
+        near = _around(middle, 2 * max(1, int(_SHARE * len(at))) + 1)
         ends = np.quantile(middle, (0.02, 0.98))
         spread = SIGMAS * median(np.abs(x - np.interp(places, at, middle)))
         # the course is smooth: it alone would make a short burst of the reference itself, seen in
@@ -138,7 +129,8 @@ class Reference:
         np.minimum.at(lowest, here, bursts)
         np.maximum.at(highest, here, bursts)
 
-        return _Course(at, low, high, lowest, highest, spread, float(ends[1] - ends[0]))
+        own = lowest, highest, spread, float(ends[1] - ends[0])
+        return _Course(at, near.min(axis=1), near.max(axis=1), *own)
 
     def _places(self, run: RunData, infos: Infos, series: Series) -> FloatArray | None:
         """Where the rows of a series lie, (n,) ascending; None when the run does not log that."""
@@ -160,16 +152,12 @@ class Reference:
 
 
 def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Places and medians of at most :data:`_MOST_BLOCKS` runs of neighbouring rows; the first and
+    """Places and medians of at most :data:`MOST_PLACES` runs of neighbouring rows; the first and
     the last place are kept."""
-    n = len(x)
-    if n <= _MOST_BLOCKS:
-        return places, x
-    edges = np.linspace(0, n, _MOST_BLOCKS + 1).astype(np.int64)
-    pairs = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    at = np.array([places[(a + b) // 2] for a, b in pairs])
+    edges = np.linspace(0, len(x), min(len(x), MOST_PLACES) + 1).astype(np.int64).tolist()
+    at = np.array([places[(a + b) // 2] for a, b in pairwise(edges)])
     at[0], at[-1] = places[0], places[-1]
-    return at, np.array([median(x[a:b]) for a, b in pairs])
+    return at, np.array([median(x[a:b]) for a, b in pairwise(edges)])
 
 
 def _spans(at: FloatArray, places: FloatArray) -> IntArray:
@@ -177,10 +165,8 @@ def _spans(at: FloatArray, places: FloatArray) -> IntArray:
     return np.clip(np.searchsorted(at, places, side="right") - 1, 0, len(at) - 1)
 
 
-def _centred(
-    x: FloatArray, window: int, rolling: Callable[[FloatArray, int], FloatArray]
-) -> FloatArray:
-    """Apply ``rolling`` to the rows around each one instead of those up to it."""
+def _around(x: FloatArray, window: int) -> FloatArray:
+    """(n, ``window``) the values around each one."""
     half = window // 2
     padded = np.concatenate([x[:1].repeat(half), x, x[-1:].repeat(half)])
-    return rolling(padded, window)[2 * half :]
+    return sliding_window_view(padded, window)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
-from rltui.health.badges import reading, too_few, within_range, without_outcome
+from rltui.health.badges import reading, too_few, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
-from rltui.health.harm import Success, success_of, tempered
+from rltui.health.harm import (
+    Success,
+    confirmed,
+    is_explained,
+    is_measured,
+    limited,
+    success_of,
+    tempered,
+)
 from rltui.health.judge import Outcome
 from rltui.health.judgement import limit_of
 from rltui.health.model import (
@@ -71,7 +79,8 @@ def make_report(
     findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
     tags = _judgements(infos, answers, unfit, findings)
     vital = tuple(key for question in questions for key in question.metrics)
-    diagnosed = _diagnosed(run, infos, findings, tags, vital, kinds)
+    stories = partial(_diagnosed, run, infos, vital, kinds)
+    diagnosed = stories(findings, tags)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
     rows = 0
@@ -99,23 +108,39 @@ def make_report(
         calm=calm,
         few_rows=few if judged else None,
         unblamed=unblamed,
+        stories=stories,
     )
 
 
 def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
-    """The answers, those of technical signs milder where the run does well."""
-    said = [f for t, a in _each(answers) if t.rule.harm is Harm.OUTCOME and a.outcome
-            for f in a.outcome.findings]  # fmt: skip
-    success = success_of(run, infos, said)
-    if success is Success.UNKNOWN:
+    """The answers, those of technical signs milder where the run does well, those about success
+    worse where a sign agrees."""
+    firing = [
+        (task.rule.harm, finding)
+        for task, answer in _each(answers)
+        if answer.outcome
+        for finding in answer.outcome.findings
+        if finding.fires
+    ]
+    success, explained = success_of(run, infos, firing), is_explained(firing)
+    blank = any(harm is Harm.UNMEASURED for harm, _ in firing)
+    measured = blank and is_measured(run, infos)
+
+    def weighed(task: Task, said: Outcome) -> Outcome:
+        if measured and task.rule.harm is Harm.UNMEASURED:
+            return limited(said, Level.OK)
+        variant = task.variant
+        is_rise = variant.detector.rising and Level.BAD in variant.levels
+        if explained and is_rise and task.rule.harm is Harm.OUTCOME:
+            return confirmed(said)
+        return tempered(said, task.rule.harm, success)
+
+    if success is Success.UNKNOWN and not explained and not measured:
         return answers
     return [
         (
             task,
-            tuple(
-                a._replace(outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
-                for a in own
-            ),
+            tuple(a._replace(outcome=weighed(task, a.outcome)) if a.outcome else a for a in own),
         )
         for task, own in answers
     ]
@@ -142,10 +167,10 @@ def _unticked(judgement: Judgement, rows: int) -> Judgement:
 def _diagnosed(
     run: RunData,
     infos: Infos,
-    findings: Iterable[Finding],
-    tags: Mapping[str, Judgement],
     vital: tuple[str, ...],
     kinds: frozenset[str],
+    findings: Iterable[Finding],
+    tags: Mapping[str, Judgement],
 ) -> Diagnosed:
     """The stories of the tags on the main axis: steps of another one have no order with them."""
     elsewhere = run.off_axis
@@ -260,7 +285,7 @@ def _judgements(
         if said is None or not said.judged:
             continue
         if said.judgement.level is not Level.OK or task.variant.badge_ok:
-            new = within_range(infos[answer.tag], said.judgement)
+            new = said.judgement
             kept = compared if task.variant.detector.reference else tags
             old = kept.get(answer.tag)
             kept[answer.tag] = new if old is None else _both(old, new)

@@ -15,6 +15,7 @@ from rltui.core.level import Level
 from rltui.core.template import read_template
 from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each
 from rltui.core.yaml_record import read_record, record_of, shipped_record
+from rltui.health.columns import MADE_OF
 from rltui.health.detectors import (  # noqa: F401
     levels,
     pairs,
@@ -30,7 +31,6 @@ from rltui.health.parameters import (
     from_healthy,
     healthy,
     read_parameters,
-    refuse_counts,
 )
 from rltui.health.rule import ASKED, Case, Number, Rule, Variant, When
 from rltui.health.symptoms import Harm
@@ -132,14 +132,12 @@ class _Head(NamedTuple):
 
 def _read_rule(node: Node, given: Given) -> Rule:
     table = node.table()
-    refuse_counts(table)
     table.named((*_Head._fields, *_OF_VARIANTS, "variants", "cases"))
     head = record_of(table, _Head)
     variants: dict[str, Variant] = {}
 
     def read_variant(node: Node) -> None:
         own = node.table()
-        refuse_counts(own)
         own.named(("name", "title", *_OF_VARIANTS))
         variant_id = f"{head.id}.{own.need('name').text()}"
         if variant_id in variants:
@@ -197,7 +195,8 @@ def _read_variant(
     sources |= _read_sources(own.get("source"), [detector] if rule else DETECTORS.values())
     asked = [part.get("when") for part in (rule, own) if part is not None]
     needed = f"detector {detector.name} has no role"
-    roles = table.read("with", lambda node: node.table().named(detector.roles, needed), {}).items()
+    roles = *detector.roles, *MADE_OF
+    given_roles = table.read("with", lambda node: node.table().named(roles, needed), {}).items()
     fields = (*STANDARD_FIELDS, *detector.facts, *detector.parameters)
     words = [table.need(key) for key in ("summary", "short", "healthy")]
     words.append(table.get("healthy_short") or words[-1])
@@ -205,7 +204,7 @@ def _read_variant(
         id=variant_id,
         title=own.read("title", Node.text) or title,
         metrics=_metric_keys(table.need("metrics"), given.metrics),
-        roles=read_each(roles, lambda _, keys: _metric_keys(keys, given.metrics)),
+        roles=read_each(given_roles, lambda _, keys: _metric_keys(keys, given.metrics)),
         when=read_when(*asked),
         detector=detector,
         levels=_read_levels(word, table, detector, layers, far),
@@ -284,7 +283,6 @@ def _read_sources(node: Node | None, detectors: Iterable[Detector]) -> dict[str,
     if isinstance(node.value, str):
         return {"": node.value}
     table = node.table()
-    refuse_counts(table)
     known = {name for detector in detectors for name in detector.parameters}
     return read_each(table.named(known, "unknown parameter").items(), lambda _, why: why.text())
 

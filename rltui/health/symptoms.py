@@ -25,6 +25,10 @@ class Harm(Enum):
     """Nothing is learned from then on, whatever the reward says."""
     OUTCOME = "outcome"
     """The run does not get better at what it is trained for, or gets worse."""
+    UNMEASURED = "unmeasured"
+    """A measure of success is no number: nothing at all, where another one is."""
+    HACK = "hack"
+    """The rise of the reward is itself in doubt: it excuses nothing."""
     DEFECT = "defect"
     """Parts of the job disagree, or work is thrown away: to be mended while success still rises."""
     HINDRANCE = "hindrance"
@@ -144,6 +148,8 @@ class Symptom(NamedTuple):
     words: tuple[Wording, ...] = ()
     fact: str = ""
     """Fact about a run that has it, for the words of others."""
+    unless: tuple[str, ...] = ()
+    """Metric keys; the fact is none where one of them has risen."""
 
     def worded(self, kinds: Collection[str]) -> Symptom:
         """The symptom in the words for a run of these kinds."""
@@ -184,9 +190,7 @@ class Symptom(NamedTuple):
         return not self.logged or any(_matches(key, self.logged) for key in keys)
 
     def can_explain(self, other: Symptom) -> bool:
-        """Whether this symptom can bring the other one about."""
-        if self.order >= other.order:
-            return False
+        """Whether this symptom can bring about another one, which is behind it in the order."""
         return other.id in self.explains or "*" in self.explains
 
 

@@ -138,6 +138,7 @@ def test_scenarios(catalogue: Catalogue) -> None:
     titles = ["Is it learning?", "Is it stable?", "Is it efficient?", "Is the data healthy?"]
     for scenario in catalogue.scenarios.values():
         assert [q.title for q in scenario.questions] == titles
+        assert scenario.questions[0].id == "learning"  # by which badges.yaml names it
         assert scenario.headline
     llm = catalogue.scenarios["llm-rl"]
     present = {"entropy", "grad_norm.actor", "loss.kl"}

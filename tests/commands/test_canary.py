@@ -57,10 +57,10 @@ def test_blind_spots_may_fail_a_job(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_few_rows_show_what_the_names_say(cli: Cli, tmp_path: Path) -> None:
-    tags = {t: x for t, x in grpo_tags(12).items() if t != "actor/entropy"}
+    tags = {t: x for t, x in grpo_tags(6).items() if t != "actor/entropy"}
     write_jsonl(tmp_path / "run.jsonl", tags)
     out = cli("canary", tmp_path).out
-    assert "12 rows, too few to try its alarms (20 are needed)" in " ".join(out.split())
+    assert "6 rows, too few to try its alarms (8 are needed)" in " ".join(out.split())
     assert "entropy collapses early" in out
     assert "seen " not in out
 

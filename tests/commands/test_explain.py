@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -208,9 +209,8 @@ def test_every_key_that_counts_rows(tmp_path: Path, capsys: pytest.CaptureFixtur
     counts = "rules: {override: {nan: {hold: 2, release: 3}, kl_blowup: {min_points: 9}}}"
     path = document(tmp_path, counts, "config.yaml")
     _, lines = lint(capsys, path)
-    assert [x.partition(" is gone: rows add up")[0] for x in lines[:-1]] == [
-        f"{path}:1:26: 'hold'", f"{path}:1:35: 'release'", f"{path}:1:60: 'min_points'",
-    ]  # fmt: skip
+    known = re.findall(r":1:(\d+): .* has no parameter ('\w+')", "\n".join(lines))
+    assert known == [("26", "'hold'"), ("35", "'release'"), ("60", "'min_points'")]
 
 
 @pytest.mark.parametrize(("expect", "code"), [("watch", 0), ("ok", 2)])

@@ -163,8 +163,8 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     ("skipped", "missing", "text"),
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
-        (Skipped("r", "R", rows=150), "", "150 rows, none of them usable"),
-        (Skipped("r", "R", rows=1), "", "1 row, none of them usable"),
+        (Skipped("r", "R", rows=150), "", "nothing to compare 150 rows with"),
+        (Skipped("r", "R", rows=1), "", "nothing to compare 1 row with"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
     ids=["missing", "silent", "one", "broke"],

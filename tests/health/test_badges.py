@@ -7,8 +7,7 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
-from rltui.health.badges import doubt, reading, within_range
-from rltui.health.judgement import limit_of
+from rltui.health.badges import doubt, reading
 from rltui.health.model import Judgement, Limit, MutedFinding
 from rltui.health.muting import without_muted
 from rltui.session import JudgedRun
@@ -33,20 +32,6 @@ def test_an_accuracy_below_chance_gets_no_tick(key: str) -> None:
 
 def test_a_share_of_nothing_gets_no_tick() -> None:
     assert doubted("val.accuracy.token", [0.1] * 10 + [0.0] * 3) == "not one is right"
-
-
-def test_limits_of_a_share_are_shares() -> None:
-    info = TagInfo.of_metric("val.accuracy", METRICS["val.accuracy"])
-
-    def limits(info: TagInfo, *ends: tuple[float | None, float | None]) -> list[object]:
-        known = (limit_of(info, Level.WATCH, low, high) for low, high in ends)
-        return [x[1:3] for x in within_range(info, Judgement(Level.OK, tuple(known))).limits]
-
-    assert limits(info, (-0.15, None)) == [(0.0, None)]
-    assert limits(info, (0.2, 0.9), (-0.1, 1.2)) == [(0.2, 0.9), (0.0, 1.0)]
-    assert limits(info, (-0.1, None), (-0.2, None)) == [(0.0, None), (None, None)]
-    loss = TagInfo.of_metric("val.loss", METRICS["val.loss"])
-    assert limits(loss, (-0.15, None)) == [(-0.15, None)]
 
 
 def test_a_value_that_is_not_finite_gets_no_tick() -> None:

@@ -71,13 +71,14 @@ def found_by(text: str) -> Finding:
 @pytest.mark.parametrize("case", table(__file__), ids=lambda case: case["name"])
 def test_what_is_told_of_findings(case: dict[str, Any]) -> None:
     found = [found_by(text) for text in case["findings"]]
-    diagnosed = diagnosed_of(found)
+    diagnosed = diagnosed_of(found, {key: [*range(60)] for key in case.get("rises", ())})
     assert stories(diagnosed) == case.get("stories", stories(diagnosed))
     if "order" in case:
         read = [(f.rule, f.until_step) for f in story_order(found, diagnosed)]
         assert [rule + " over" * bool(until) for rule, until in read] == case["order"]
     if "leading" in case:
         assert diagnosed.leading.symptom.id == case["leading"]
+    assert case.get("advice", "") in diagnosed.leading.symptom.advice
     if "since" in case:
         assert diagnosed.diagnoses[0].since_step == case["since"]
     assert diagnosed.diagnoses[0].level is Level.BAD
@@ -141,9 +142,12 @@ def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
         ("kl.coef", [0.1] * 35 + [0.4] * 25, False),
         ("hyper.entropy_coef", [0.01 * (30 - i) for i in range(30)] + [0.0] * 30, False),
         ("hyper.entropy_coef", [0.6] * 28 + [0.0] * 32, True),
+        ("kl.coef", [0.01 * i for i in range(1, 29)] + [0.1] * 32, True),
+        ("kl.coef", [0.0] * 20 + [0.01 * i for i in range(40)], False),
     ],
-    ids=["warm-up", "decay", "constant", "behind the symptom", "ends at 0", "is cut to 0"],
-)
+    ids=["warm-up", "decay", "constant", "behind the symptom", "ends at 0", "is cut to 0",
+         "is cut behind its warm-up", "warms up late"],
+)  # fmt: skip
 def test_a_usual_schedule_is_no_cause(key: str, values: list[float], is_cause: bool) -> None:
     found = [finding("kl_blowup", 30, "kl.old_new")]
     assert (diagnosed_of(found, {key: values}).cause is not None) is is_cause

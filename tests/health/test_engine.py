@@ -77,7 +77,7 @@ class TestLife:
         assert judge(only("entropy_collapse"), entropy=text + "12").level is Level.OK
 
     def test_a_firing_finding_sinks_to_watch_and_remembers_the_worst(self) -> None:
-        finding = sole(judge(only("clipfrac_high"), clipfrac__policy="0.05x20 0.5x10 0.24x20"))
+        finding = sole(judge(only("clipfrac_high"), clipfrac__policy="0.05x20 0.5x10 0.24x60"))
         assert finding.level is Level.WATCH
         assert finding.state is FindingState.FIRING
         assert finding.evidence.worst is Level.BAD

@@ -24,7 +24,7 @@ from rltui.health.rules import load_rules
 from tests.health.drawn import READ, RULES, Logged, logged
 
 #: Detectors whose statistic is wrong when it is low; that of all others when it is high.
-LOW = {"below_start", "never_above", "never_fell", "never_rose", "parted"}
+LOW = {"always", "below_start", "never_fell", "never_rose", "parted"}
 #: Detectors that look either way: the side of the limit tells.
 EITHER = {"outside", "off_best"}
 SCENARIOS = ["llm-rl", "classic-rl", "sft", "preference", "reward-model", "generic"]
@@ -41,7 +41,9 @@ def variant_of(finding: Finding) -> Variant:
 
 
 def is_beyond(finding: Finding, value: float, threshold: float) -> bool:
-    name = variant_of(finding).detector.name
+    name, levels = variant_of(finding).detector.name, variant_of(finding).levels.values()
+    if any(given.get("under") for given in levels):
+        return value >= threshold
     if name == "outside" and finding.evidence.side is Side.BOTH:
         return abs(value) >= abs(threshold)
     low = finding.evidence.side is Side.LOW if name in EITHER else name in LOW

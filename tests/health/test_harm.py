@@ -89,6 +89,38 @@ def test_a_finding_about_success_outweighs_a_rise() -> None:
         assert {f.rule: f.level for f in found}["kl_blowup"] is level
 
 
+def test_a_score_that_is_no_number_is_nothing_beside_one_that_is() -> None:
+    series = {"~judge_score": "nanx40", "loss.policy": "0.1x40"}
+    assert [f.rule for f in judge(series).firing()] == ["no_outcome"]
+    assert not judge({**series, "reward.mean": RISES}).firing()
+    held_out = {"reward.mean": "nanx60", "val.accuracy": "0.3~0.02x60"}
+    assert judge(held_out, "no_outcome").level is Level.BAD, "a validation is no reward"
+
+
+HACKED = {
+    "reward.mean": "0.2..0.85x150",
+    "response_length.mean": "300..1300x150",
+    "kl.policy_ref": "0..7x150",
+}
+
+
+@pytest.mark.parametrize(("score", "level"), [("0.2..0.7x150", Level.WATCH), ("", Level.BAD)])
+def test_a_reward_that_follows_the_length_is_no_proof_but_a_score_is(
+    score: str, level: Level
+) -> None:
+    report = judge(
+        {**HACKED, "val.accuracy": score} if score else HACKED, "length_hacking", "kl_blowup"
+    )
+    assert {f.rule: f.level for f in report.firing()}["kl_blowup"] is level
+
+
+@pytest.mark.parametrize(("share", "level"), [("0.2x40", Level.WATCH), ("0.6x40", Level.BAD)])
+def test_a_lack_of_gain_is_bad_sooner_where_a_sign_tells_why(share: str, level: Level) -> None:
+    series = parsed({"reward.mean": "0.5~0.2x40", "reward.zero_std_frac": share})
+    found = Engine(RULES).evaluate(*case_run(series), 0.0).firing()
+    assert {f.rule: f.level for f in found}["reward_flat_no_learning"] is level
+
+
 def test_an_episode_that_is_over_was_no_worse_either() -> None:
     report = judge({"kl.old_new": "0.01x40 2x20 0.01x60", "reward.mean": RISES}, "kl_blowup")
     assert {(f.level, f.evidence.worst) for f in report.findings} == {(Level.WATCH, Level.WATCH)}
@@ -96,17 +128,22 @@ def test_an_episode_that_is_over_was_no_worse_either() -> None:
 
 
 @given(values=logged())
-def test_only_levels_of_signs_change_and_only_to_watch(values: Logged) -> None:
-    """Rules that are all taken for costs are not tempered: beside them, what changed is told."""
+def test_only_levels_change(values: Logged) -> None:
+    """Rules that are all taken for costs are not weighed: beside them, what changed is told."""
     rising = {**values, "reward.mean": np.linspace(0.0, 9.0, 120)}
     kinds = {r.id: r.harm for r in RULES}
     plain, mild = (judge(rising, harm=h) for h in (Harm.COST, None))
-    same = {(f.rule, f.tag, f.since_step, f.state): f for f in plain.findings}
+    same = {(f.rule, f.title, f.tag, f.since_step, f.state): f for f in plain.findings}
     for finding in mild.findings:
-        known = same.get((finding.rule, finding.tag, finding.since_step, finding.state))
+        place = finding.rule, finding.title, finding.tag, finding.since_step, finding.state
+        known = same.get(place)
         if known is not None and finding.level is not known.level:
-            assert (known.level, finding.level) == (Level.BAD, Level.WATCH)
-            assert kinds[finding.rule] in {Harm.SIGN, Harm.EXHAUSTED}
+            levels = known.level, finding.level
+            if kinds[finding.rule] is Harm.OUTCOME:
+                assert levels == (Level.WATCH, Level.BAD)
+            else:
+                assert levels == (Level.BAD, Level.WATCH)
+                assert kinds[finding.rule] in {Harm.SIGN, Harm.EXHAUSTED}
 
 
 def test_the_measures_of_success_are_metrics_of_the_catalogue() -> None:

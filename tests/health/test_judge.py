@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.detectors.levels import grown, outside
-from rltui.health.detectors.signal import Rows
+from rltui.health.detectors.signal import FAINT, Rows
 from rltui.health.judge import CERTAIN, SHARE, Span, episodes, found_in, spans
 
 _WEIGHTS = st.lists(
@@ -28,12 +28,12 @@ _SHARES = st.sampled_from([0.0, 0.03, 0.05, 0.3])
         ([-1, 3, -1], [(1, 1, 1, True)]),
         ([-1, 1, -1, 1, 1, 1], [(3, 5, 5, True)]),
         ([2, -1, 2, -1], [(0, 2, 2, True)]),
-        ([1, 2, -1, -2, -1], [(0, 1, 1, False)]),
-        ([1, 2, -4, 1, 2], [(0, 1, 1, False), (3, 4, 4, True)]),
-        ([9, -5], [(0, 0, 0, True)]),
-        ([9, -6], [(0, 0, 0, False)]),
-        ([1] * 50 + [-1] * 5, [(0, 2, 49, True)]),
-        ([1] * 50 + [-1] * 6, [(0, 2, 49, False)]),
+        ([1, 2, -3, -6, -1], [(0, 1, 1, False)]),
+        ([1, 2, -9, 1, 2], [(0, 1, 1, False), (3, 4, 4, True)]),
+        ([9, -17], [(0, 0, 0, True)]),
+        ([9, -18], [(0, 0, 0, False)]),
+        ([1] * 50 + [-1] * 17, [(0, 2, 49, True)]),
+        ([1] * 50 + [-1] * 18, [(0, 2, 49, False)]),
     ],
     ids=[
         "nothing", "uncertain", "certain at the third", "one row is enough",
@@ -55,14 +55,14 @@ def summed(weight: FloatArray, certainty: float, share: float) -> list[Span]:
     for row, worth in enumerate(weight.tolist()):
         need = max(certainty, share * (row + 1))
         if worth > 0:
-            first, sure = (row, -1) if level <= 0 else (first, sure)
+            first, sure = (row, -1) if level <= 1e-6 else (first, sure)
             level, last = min(level + worth, 2 * need), row
             sure = row if sure < 0 and level >= need else sure
-        elif level > 0:
-            level = max(level + worth, 0.0)
-            if level <= 0 and sure >= 0:
+        elif level > 1e-6:
+            level = max(level + worth * (FAINT if sure >= 0 else 1.0), 0.0)
+            if level <= 1e-6 and sure >= 0:
                 out.append(Span(first, sure, last, open=False))
-    return [*out, Span(first, sure, last, open=True)] if level > 0 and sure >= 0 else out
+    return [*out, Span(first, sure, last, open=True)] if level > 1e-6 and sure >= 0 else out
 
 
 @given(weight=_WEIGHTS, share=_SHARES)

@@ -42,7 +42,7 @@ def test_the_course_holds_where_the_reference_was() -> None:
     here = np.linspace(0, 1, 100)
     assert np.all(at["low"] <= here + 0.05)
     assert np.all(at["high"] >= here - 0.05)
-    assert np.all(at["worse"] == -1)
+    assert np.all(at["high"] == np.inf), "higher is better"
     assert at["reach"][0] == pytest.approx(0.94, abs=0.1)
 
 
@@ -92,7 +92,7 @@ def test_a_metric_that_the_reference_lacks_is_not_compared() -> None:
 
 def test_runs_are_aligned_by_time_and_by_tokens() -> None:
     """Twice as many steps, each half as long and with half the tokens."""
-    infos = meanings(reward_mean=Direction.UP, progress_tokens_total=Direction.NONE)
+    infos = meanings(reward_mean=Direction.NONE, progress_tokens_total=Direction.NONE)
     long = [{TAG: [i / 99], "progress.tokens.total": [100.0 * i]} for i in range(100)]
     short = [{TAG: [i / 199], "progress.tokens.total": [50.0 * i]} for i in range(200)]
     infos = {TAG: infos[TAG], "progress.tokens.total": infos["progress.tokens.total"]}

@@ -1,5 +1,6 @@
 """The shipped rules: their own cases, their reasons, the width of their words."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -27,6 +28,7 @@ def test_cases(rule: Rule) -> None:
         assert "\n" not in summary
         assert "–" not in summary, f"a field without a value: {summary}"
         assert cell_width(short) <= 45, short
+        assert finding.fires or not re.search(r"\bnow\b", summary), summary
 
 
 def test_each_rule_has_a_firing_a_quiet_and_a_nearly_firing_case() -> None:

@@ -9,8 +9,7 @@ Row i of every answer depends on rows up to i only. Rows add up as evidence
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,11 +21,14 @@ from rltui.health.detectors.signal import (
     EARLY,
     FAINT,
     FAR,
+    FEW,
     NOTHING,
     Rows,
     Signal,
     constant,
+    part_of,
 )
+from rltui.health.detectors.trend import GAIN, gains, is_short
 from rltui.health.detectors.windows import (
     latched,
     looks,
@@ -36,23 +38,10 @@ from rltui.health.detectors.windows import (
     steps_of,
 )
 
-#: Rows of a median that is no single lucky row.
-_FEW = 3
-
-
-def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
-    low, high = rows.extremes()
-    if given["absolute"]:
-        low, high = min(abs(low), abs(high)) if low * high > 0 else 0.0, max(abs(low), abs(high))
-    return bool(high >= given["high"] or low <= given["low"])
-
 
 @detector(
     roles=("length", "error", "other"),
     facts=("middle",),
-    higher=("high",),
-    lower=("low",),
-    possible=_may_be_outside,
 )
 def outside(
     rows: Rows,
@@ -66,8 +55,6 @@ def outside(
     settles: bool = False,
     positive: bool = False,
     least_other: float = 0.0,
-    at_start: bool = False,
-    untrained: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -78,9 +65,7 @@ def outside(
     ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
     through zero, see :func:`_settled`; ``positive``: zero is not measured; ``least_other``: not
-    while the ``other``, sign dropped, is less than so many times the value; ``at_start``: in all
-    rows so far, while an ``other`` is exactly 0, and never without it; ``untrained``: only where
-    the first row is of the first step, before which there was no update.
+    while the ``other``, sign dropped, is less than so many times the value.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
@@ -90,15 +75,11 @@ def outside(
         beyond &= ~(np.abs(x) / length < per_unit)
     excused = np.abs(rows.other("other")) < least_other * np.abs(x)
     beyond &= ~excused & ((x > 0) | (not positive))
-    if at_start:
-        beyond = np.logical_and.accumulate(beyond & (rows.other("other") == 0))
-    if untrained:
-        beyond &= rows.steps[:1] <= 1
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
     error = rows.others.get("error")
-    if explained and error is not None and n:
+    if explained and error is not None:
         size = np.abs(np.nan_to_num(error, nan=np.inf))
         beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
 
@@ -107,44 +88,32 @@ def outside(
         return np.where(beyond, FAINT, np.where(x <= low, 0.0, -inside))
 
     return Signal(
-        beyond=beyond,
-        statistic=x,
-        threshold=threshold,
-        name="value",
+        beyond,
+        x,
+        threshold,
+        "value",
         low=np.where(rows.x < 0, np.nan, low)
         if absolute and np.isinf(high)
         else constant(n, -high if absolute else low),
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
-        onset=np.zeros(n, dtype=np.int64) if at_start else None,
         evidence=little if explained else None,
     )
 
 
-@detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
-def quotient(rows: Rows, *, high: float) -> Signal:
-    """The value is ``high`` times an ``other`` one, signs dropped; where its ``spread`` is larger
-    than that other one, times the spread. Never without an ``other``."""
-    n = rows.count
-    size = constant(n, np.nan)
-    if "other" in rows.others:
-        known = [np.abs(rows.others[r]) for r in ("other", "spread") if r in rows.others]
-        size = np.fmax.reduce(known)
-    part = np.where(size > 0, np.abs(rows.x) / size, np.nan)
-    beyond = part >= high
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, high),
-        name="quotient",
-        low=np.where(np.minimum.accumulate(rows.x) < 0, -high * size, np.nan),
-        high=high * size,
-        facts={"middle": rows.x, "size": size, "share": part},
-    )
+@detector(roles=("other",))
+def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) -> Signal:
+    """All rows so far lie ``by`` or more above or below ``zero``, where the value belongs, while an
+    ``other`` is exactly 0, and never without it. ``untrained``: only where the first row is of the
+    first step, before which there was no update."""
+    found = outside(rows, low=zero - by, high=zero + by)
+    beyond = np.logical_and.accumulate(found.beyond & (rows.other("other") == 0))
+    beyond &= (rows.steps[:1] <= 1) | (not untrained)
+    return replace(found, beyond=beyond, onset=np.zeros(rows.count, dtype=np.int64))
 
 
-@detector(facts=("share",), higher=("high",))
+@detector(facts=("share",))
 def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -> Signal:
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
     such row counts, and each other one takes away so much that half of that share breaks even.
@@ -155,7 +124,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     """
     n = rows.count
     hit = rows.x <= most
-    if at_top and n:
+    if at_top:
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
         hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     loss = high / (1.0 - high) if at_top else high / (2.0 - high)
@@ -163,20 +132,14 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     part = (total[count] - total[count // 2]) / (count - count // 2)
     beyond = hit & ((part >= high) | at_top)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, high),
-        name="share of the newest half of the rows",
+        beyond,
+        part,
+        constant(n, high),
+        "share of the newest half of the rows",
         facts={"share": part},
         forgotten=np.full(n, at_top),
         evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
     )
-
-
-def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
-    """x / base, NaN where there is no base."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(base > 0, x / base, np.nan)
 
 
 def relative(
@@ -189,7 +152,7 @@ def relative(
     A row is worth as much as it can tell one from the other: where single rows scatter as widely
     as both are apart, it takes many. An ``event`` is no estimate and speaks for itself.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         twos = np.log2(np.maximum(part, 0.0))
         distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
         side = np.sign(distance)
@@ -199,7 +162,7 @@ def relative(
         steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
         steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
         known = count // 2 if event else count
-        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
+        noise = np.sqrt(steps[known] / np.maximum(2 * known, 1))
         if event:
             noise[: 2 * EARLY] = 0.0
         # three standard deviations are enough
@@ -208,10 +171,15 @@ def relative(
     return np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 
+def stays_low(rows: Rows) -> BoolArray:
+    """(n,) whether the last third of the rows is certainly no higher than the first, or lower."""
+    _, _, spread, size, error, *_ = gains(rows)
+    return np.asarray((spread > 0) & (is_short(size, error) | (size <= -GAIN)))
+
+
 @detector(
-    roles=("second", "level", "part"),
+    roles=("second", "level", "part", "other"),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "least_second", "always", "times"),
 )
 def grown(
     rows: Rows,
@@ -220,17 +188,20 @@ def grown(
     floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
+    beside: bool = False,
     zero: float = 0.0,
     always: float = np.inf,
     times: float = 1.0,
+    stands: bool = False,
 ) -> Signal:
     """The value is ``factor`` times that of the start, and above ``floor``; or above ``always``,
     whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it; with a ``level``: only above so many ``times`` the
-    largest of that so far, sign dropped. What belongs at ``zero`` is measured from there. A value
-    that a ``part`` of it is as large as, signs dropped, may be nothing else.
+    is at least that, and never without it; ``beside``: only with one. With a ``level``: only above
+    so many ``times`` the largest of that so far, sign dropped. What belongs at ``zero`` is measured
+    from there. A value that a ``part`` of it is as large as, signs dropped, may be nothing else.
+    ``stands``: only while an ``other`` that should fall, its sign dropped, certainly did not.
     """
     x = rows.x - zero
     x = np.abs(x) if absolute else x
@@ -241,16 +212,20 @@ def grown(
     beyond = x >= limit
     if least_second:
         beyond &= rows.other("second") >= least_second
-    if "level" in rows.others and rows.count:
+    if beside:
+        beyond &= np.isfinite(rows.other("second"))
+    if "level" in rows.others:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)
+    if stands:
+        beyond &= stays_low(Rows(-np.abs(np.nan_to_num(rows.other("other"))), rows.steps))
     base = np.maximum(start, floor / factor)
     base = np.fmin(base, always / factor)
     return Signal(
-        beyond=beyond,
-        statistic=x,
-        threshold=limit,
-        name="value",
+        beyond,
+        x,
+        limit,
+        "value",
         low=zero - limit if absolute else None,
         high=zero + limit,
         facts={"start": start_median(rows.x, EARLY), "change": part_of(x, start), "middle": rows.x},
@@ -258,7 +233,7 @@ def grown(
     )
 
 
-@detector(roles=("bottom",), facts=("start", "share", "middle"), lower=("share",))
+@detector(roles=("bottom",), facts=("start", "share", "middle"))
 def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     """The value is under ``share`` of its start: the highest median of three among the first rows,
     so that a collapse within them is measured by what was before.
@@ -268,9 +243,8 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
-    x, start = rows.x, rows.once("start", lambda: _start(rows.x))
-    bottom = rows.other("bottom", 0.0)
-    bottom = np.fmin.accumulate(bottom) if len(x) else bottom
+    x, start = rows.x, rows.once("start", lambda: beginnings(rows.x))
+    bottom = np.fmin.accumulate(rows.other("bottom", 0.0))
     x, start = x - bottom, start - bottom
     judged = start > 0
     if unit > 0:
@@ -284,10 +258,10 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     part = part_of(x, base)
     negative = (x < 0) & (unit > 0)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=np.where(judged, share, np.nan),
-        name="share of start",
+        beyond,
+        part,
+        np.where(judged, share, np.nan),
+        "share of start",
         low=share * base + bottom,
         facts={"start": start + bottom, "share": part, "middle": rows.x},
         evidence=lambda: np.where(negative, -np.inf, relative(part, share, beyond)),
@@ -307,11 +281,11 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
     return np.asarray(one & (own - fell >= fell - before - 1))
 
 
-def _start(x: FloatArray) -> FloatArray:
+def beginnings(x: FloatArray) -> FloatArray:
     """Highest median of three of the first rows, of those seen so far."""
-    middle: FloatArray = rolling_median(x, _FEW)
+    middle: FloatArray = rolling_median(x, FEW)
     top: FloatArray = middle.copy()
-    top[_FEW - 1 :] = np.maximum.accumulate(middle[_FEW - 1 :])
+    top[FEW - 1 :] = np.maximum.accumulate(middle[FEW - 1 :])
     top[EARLY:] = top[EARLY - 1 : EARLY]
     return top
 
@@ -343,7 +317,7 @@ def off_best(
     base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")
-    if length is not None and n:
+    if length is not None:
         known = np.where(np.isnan(length), 0.0, length)
         usual = rows.once_of("length", ("usual", upwards), lambda: _best(known, upwards=upwards))
         bound = np.maximum if upwards else np.minimum
@@ -354,10 +328,10 @@ def off_best(
         beyond &= rows.other("second") >= least_second
     part = part_of(x / growth, base)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, factor),
-        name="multiple of the best",
+        beyond,
+        part,
+        constant(n, factor),
+        "multiple of the best",
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
@@ -375,13 +349,13 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     pick = min if upwards else max
     for look, following in looks(1, len(x)):
         own = (median(x[:look]), median(x[look // 2 : look]))
-        if look >= _FEW:
+        if look >= FEW:
             best = pick(best, *own)
         out[look - 1 : following - 1] = best if np.isfinite(best) else own[0]
     return out
 
 
-@detector(roles=("spread",), facts=("usual", "factor"), higher=("factor",))
+@detector(roles=("spread",), facts=("usual", "factor"))
 def spike(rows: Rows, *, factor: float) -> Signal:
     """A row is ``factor`` times the usual: the median of the newest rows before it, measured anew
     when the log has grown by three tenths.
@@ -397,16 +371,16 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     usual = rows.once(("usual", spread is None), lambda: _usual(x_of))
     limit = factor * usual
     hit = x >= limit
-    held, origin = latched(hit, rows.median(_FEW), 0.5 * limit)
+    held, origin = latched(hit, rows.median(FEW), 0.5 * limit)
     usual, limit = usual[origin], limit[origin]
     part = np.where(usual > 0, x / usual, np.nan)
     threshold = np.where(usual > 0, limit / usual, np.nan)
     beyond = held & (x >= limit)
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=threshold,
-        name="multiple of the median of the rows before",
+        beyond,
+        part,
+        threshold,
+        "multiple of the median of the rows before",
         high=limit,
         facts={"usual": usual, "factor": part},
         event=True,
@@ -419,7 +393,7 @@ def _usual(x: FloatArray) -> FloatArray:
     ones; NaN while there are too few. Measured each time these have grown by three tenths."""
     usual = np.full(len(x), np.nan)
     usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
-    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually)) if len(x) else x > 0
+    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually))
     y = x[signal]
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.medians import usual_change
-from rltui.health.detectors.levels import grown, part_of, relative
-from rltui.health.detectors.progress import fell, is_share, moved
+from rltui.health.detectors.levels import beginnings
+from rltui.health.detectors.progress import fell, is_share
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant, part_of
 from rltui.health.detectors.trend import (
     GAIN,
     SUSPECTED,
@@ -25,7 +24,7 @@ from rltui.health.detectors.trend import (
     no_longer_follows,
     rises,
 )
-from rltui.health.detectors.windows import looks, rolling_median, start_median
+from rltui.health.detectors.windows import looks, newest_of, rolling_median, start_median
 
 #: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
 _SMALL = 0.36
@@ -38,7 +37,7 @@ def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
 @detector(
     rising=True,
     roles=("reward",),
-    facts=("start", "late", "gain", "was", "reached", "count"),
+    facts=("start", "late", "was", "reached", "count"),
     possible=_may_have_parted,
 )
 def parted(rows: Rows, *, share: bool = False) -> Signal:
@@ -69,14 +68,14 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
         left[at] = no_longer_follows(rows, "reward", at)
         beyond[at] = share & _gains_little(rows, at)
     return Signal(
+        beyond | left,
+        size,
+        constant(n, GAIN),
+        "gain in standard deviations",
         certain=True,
-        beyond=beyond | left,
-        statistic=size,
-        threshold=constant(n, GAIN),
-        name="gain in standard deviations",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "was": was, "reached": reached,
+        facts={"start": start, "late": late, "was": was, "reached": reached,
                "count": np.arange(1.0, n + 1)},
         notes=((left, ", but hardly at all in the second half"),),
     )  # fmt: skip
@@ -92,12 +91,10 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
-@detector(
-    roles=("length",), facts=("correlation", "share", "start"), higher=("correlation", "moved")
-)
+@detector(roles=("length",), facts=("correlation", "share"))
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
-    """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
-    start, or the ``moved``-th part.
+    """A reward that rises with a length that changed a lot: its newest value is ``moved`` times the
+    lowest of its :func:`beginnings`, or the ``moved``-th part of the highest.
 
     Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
     have risen from its first to its last third.
@@ -106,9 +103,10 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     tied = constant(n, np.nan)
     length = rows.other("length", 0.0)
     length = np.where(np.isnan(length), 0.0, length)
-    start = start_median(length, EARLY)
     middle = rolling_median(length, EARLY)
-    part = np.where(start > 0, middle / start, np.nan)
+    start = beginnings(length)
+    start = np.where(middle < start, start, -beginnings(-length))
+    part = part_of(middle, start)
     far = (part <= 1 / moved) | (part >= moved)
     if far.any():
         for look, following in looks(2 * EARLY, n):
@@ -117,11 +115,11 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     tied[~far] = np.nan
     beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= GAIN)
     return Signal(
-        beyond=beyond,
-        statistic=np.abs(tied),
-        threshold=constant(n, correlation),
-        name="rank correlation with the length, without sign",
-        facts={"correlation": tied, "share": part, "start": start},
+        beyond,
+        np.abs(tied),
+        constant(n, correlation),
+        "rank correlation with the length, without sign",
+        facts={"correlation": tied, "share": part},
     )
 
 
@@ -154,67 +152,29 @@ def _spread_of_ranks(count: int) -> float:
     return float(np.arange(1.0, count + 1).std())
 
 
-@detector(roles=("other",), facts=("start", "change", "middle"), higher=("factor", "floor"))
-def inflated(rows: Rows, *, factor: float, floor: float) -> Signal:
-    """The value has :func:`grown`, while an ``other`` that should fall, its sign dropped, certainly
-    did not: its last third is no lower than its first. Never without that other one."""
-    signal = grown(rows, factor=factor, floor=floor, absolute=False)
-    stands = np.zeros(rows.count, dtype=bool)
-    if "other" in rows.others:
-        falls = replace(rows, others={"other": -np.abs(rows.others["other"])}, kept_of={})
-        _, _, spread, size, error, *_ = gains_of(falls, "other")
-        stands = (spread > 0) & (is_short(size, error) | (size <= -GAIN))
-    beyond, worth = signal.beyond & stands, signal.evidence or (lambda: signal.statistic)
-    return replace(
-        signal, beyond=beyond, evidence=lambda: np.where(beyond, worth(), -np.abs(worth()))
-    )
-
-
-@detector(roles=("plus", "times", "rest"), facts=("middle", "all"), higher=("high", "factor"))
-def combined(rows: Rows, *, high: float, factor: float = 0.0) -> Signal:
-    """The value and a ``plus`` together, times a ``times``, or as a share of that and a ``rest``,
-    are ``high`` and ``factor`` times what they were in the first rows, signs dropped; what is not
-    logged is left out."""
-    other = {role: np.abs(x) for role, x in rows.others.items()}
-    total = np.abs(rows.x) + np.nan_to_num(other.get("plus", constant(rows.count, 0.0)))
-    total = total * other.get("times", constant(rows.count, 1.0))
-    total = total / (total + other["rest"]) if "rest" in other else total
-    start = start_median(total, EARLY)
-    limit = np.maximum(high, factor * start)
-    beyond = total >= limit
-    base = np.maximum(start, high / factor) if factor > 0 else start
-    return Signal(
-        beyond=beyond,
-        statistic=total,
-        threshold=limit,
-        name="all together",
-        facts={"middle": rows.x, "all": total},
-        evidence=(lambda: relative(part_of(total, base), factor, beyond)) if factor > 0 else None,
-    )
-
-
-@detector(roles=("other",), facts=("middle", "behind"), higher=("gap",))
+@detector(roles=("other",), facts=("middle", "behind"))
 def behind(rows: Rows, *, gap: float) -> Signal:
     """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
-    nothing: its own mean over these is hardly higher than over the quarter before. Rows at which
-    it seems to gain take little away, as it will where it varies."""
-    n, x = rows.count, rows.x
-    other = rows.other("other")
+    nothing: its own mean over these is hardly higher than over the quarter before. Means of a few
+    rows say little; rows at which it seems to gain take little away, as it will where it varies."""
+    n, other = rows.count, rows.other("other")
     count = np.arange(1, n + 1)
     quarter = np.maximum(1, count // 4)
-    total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
-    before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
-    usual = np.concatenate([[0.0], np.cumsum(x)])
-    usual = (usual[count] - usual[count - quarter]) / quarter
+    sums = np.cumsum(np.insert([rows.x, np.nan_to_num(other)], 0, 0.0, axis=1), axis=1)
+    middle = sums[:, count - quarter]
+    usual, now = (sums[:, count] - middle) / quarter
+    before = (middle[1] - sums[1, np.maximum(0, count - 2 * quarter)]) / quarter
     apart = usual - other >= gap
-    beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
+    beyond = apart & (now <= before + NOTHING)
     return Signal(
-        beyond=beyond,
-        statistic=usual - other,
-        threshold=constant(n, gap),
-        name="gap",
-        facts={"middle": x, "behind": other},
-        evidence=lambda: np.where(beyond, 1.0, np.where(apart, -FAINT, -1.0)),
+        beyond,
+        usual - other,
+        constant(n, gap),
+        "gap",
+        facts={"middle": rows.x, "behind": other},
+        evidence=lambda: np.where(
+            beyond, np.minimum(1.0, quarter / EARLY), np.where(apart, -FAINT, -1.0)
+        ),
         forgotten=np.ones(n, dtype=bool),
     )
 
@@ -222,7 +182,6 @@ def behind(rows: Rows, *, gap: float) -> Signal:
 @detector(
     roles=("sampled",),
     facts=("start", "change", "middle", "correlation", "pace", "end"),
-    higher=("factor", "floor", "correlation"),
 )
 def climbs(
     rows: Rows,
@@ -236,9 +195,12 @@ def climbs(
     ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
     where it is ``full``; and in that half, as in all rows, its rank correlation with their number
     is ``correlation`` or more, so that four fifths of its variance are a trend: it neither jumps
-    nor settles. Not once what is ``sampled`` has certainly moved: only a policy that changes does
-    that. ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit
-    twice as much."""
+    nor settles. Not where what is ``sampled`` has certainly moved since the value was a
+    ``factor``-th of that: only a policy that changes does that.
+
+    ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit twice as
+    much.
+    """
     n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]
@@ -248,50 +210,30 @@ def climbs(
         if far[look - 1 : following - 1].any():
             half = slice(look // 2, look)
             both = (rank_correlation(steps[part], x[part]) for part in (slice(look), half))
-            tied[look - 1 : following - 1] = min(both)
+            grew = int(newest_of(x[:look] <= x[look - 1] / factor)[-1]) + 1
+            known = rows.other("sampled")[grew:look]
+            known = known[np.isfinite(known)]
+            policy = Rows(known, np.arange(len(known)))
+            moved = (rises(policy) | fell(policy).beyond).any()
+            tied[look - 1 : following - 1] = np.nan if moved else min(both)
             late, early = slice(look - EARLY, look), slice(look // 2, look // 2 + EARLY)
             went = steps[late].mean() - steps[early].mean()
             pace[look - 1 : following - 1] = (x[late].mean() - x[early].mean()) / went
     tied[~far] = pace[~far] = np.nan
     beyond = tied >= correlation
-    if beyond.any():
-        beyond &= ~moved(rows, "sampled")
     left = (full if np.isfinite(full) else 2 * x) - x
     return Signal(
-        beyond=beyond,
-        statistic=tied,
-        threshold=constant(n, correlation),
-        name="rank correlation with the number of rows",
+        beyond,
+        tied,
+        constant(n, correlation),
+        "rank correlation with the number of rows",
         facts={"start": start, "change": part_of(x, start), "middle": rows.x,
                "correlation": tied, "pace": pace, "end": steps + left / pace},
         forgotten=np.ones(n, dtype=bool),
     )  # fmt: skip
 
 
-@detector(facts=("start", "change", "middle"), higher=("factor", "floor"))
-def jumped(rows: Rows, *, factor: float, floor: float = 0.0) -> Signal:
-    """Since the newest restart the value, its sign dropped, is ``factor`` times the median of the
-    last rows before it, and above ``floor``."""
-    n, x = rows.count, np.abs(rows.x)
-    base = constant(n, np.nan)
-    for row in rows.restarts:
-        if EARLY <= row < n:
-            base[row:] = np.median(x[row - EARLY : row])
-    base = np.maximum(base, floor / factor)
-    part = x / base
-    beyond = part >= factor
-    return Signal(
-        beyond=beyond,
-        statistic=x,
-        threshold=factor * base,
-        name="value",
-        facts={"start": base, "change": part, "middle": rows.x},
-        evidence=lambda: relative(part, factor, beyond),
-        silent=not np.isfinite(base).any(),
-    )
-
-
-@detector(facts=("start", "after"), higher=("times", "share"))
+@detector(facts=("start", "after"))
 def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
     """The first rows after the newest restart are below the last ones before it, by ``times`` the
     usual difference of neighbours and ``share`` of the range until then. It is over where the rows
@@ -304,57 +246,23 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
         if row < 2 * EARLY or seen >= n:
             continue
         known, onset[row:] = rows.x[:row], row
-        usual = usual_change(known)
-        lost = max(times * usual, share * float(np.ptp(known)))
+        lost = max(times * usual_change(known), share * float(np.ptp(known)))
         start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
         limit[row:] = start[row] - lost
         after[row:seen] = np.nan
         if settled < n:
             after[settled:] = max(middle[seen], middle[settled])
     return Signal(
-        beyond=after < limit,
-        statistic=after,
-        threshold=limit,
-        name="first rows after the restart",
+        after < limit,
+        after,
+        limit,
+        "first rows after the restart",
         onset=onset,
         facts={"start": start, "after": after},
         certain=True,
         window=EARLY,
         silent=not np.isfinite(after).any(),
     )
-
-
-@detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))
-def off_centre(rows: Rows, *, share: float, factor: float) -> Signal:
-    """A mean that belongs near zero lies ``share`` of the spread away from it, and ``factor`` times
-    as far as in the first rows, signs dropped.
-
-    The spread is that of ``spread``, else a quarter of the distance from ``top`` to ``bottom``;
-    without either nothing is found.
-    """
-    usual, size = start_median(np.abs(rows.x), EARLY), _spread(rows)
-    limit = np.maximum(share * size, factor * usual)
-    beyond = (np.abs(rows.x) >= limit) & (size > 0)
-    return Signal(
-        beyond=beyond,
-        statistic=np.abs(rows.x),
-        threshold=limit,
-        name="value without sign",
-        low=-limit,
-        high=limit,
-        facts={"middle": rows.x, "size": size, "usual": usual},
-    )
-
-
-def _spread(rows: Rows) -> FloatArray:
-    """The spread of what a row is the mean of, NaN where it is not known."""
-    spread = rows.others.get("spread")
-    if spread is None:
-        top, bottom = rows.others.get("top"), rows.others.get("bottom")
-        if top is None or bottom is None:
-            return constant(rows.count, np.nan)
-        spread = 0.25 * (top - bottom)
-    return np.abs(spread)
 
 
 @detector(roles=("top",), facts=("middle", "limit_so_far", "share"))
@@ -368,76 +276,75 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     n = rows.count
     top = rows.other("top")
     known = np.where(np.isfinite(top), top, -np.inf)
-    limit = np.maximum.accumulate(known) if n else known
+    limit = np.maximum.accumulate(known)
     part = np.where((limit > 0) & np.isfinite(limit), rows.x / limit, np.nan)
     beyond = (part >= share) & (known >= limit)
     beyond &= start_median(rows.x, EARLY) < share * share * limit
     return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the limit",
+        beyond,
+        part,
+        constant(n, share),
+        "share of the limit",
         high=np.where(np.isfinite(limit), share * limit, np.nan),
         facts={"middle": rows.x, "limit_so_far": limit, "share": part},
     )
 
 
-@detector(roles=("total",), facts=("start", "share", "most"), higher=("factor",))
+@detector(facts=("start", "share", "most"))
 def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
-    """The share of a ``total`` is ``share`` or more, and what it leaves has shrunk to one
-    ``factor``-th since the start: nothing takes over that had nearly all from the start."""
-    total = rows.other("total")
-    part = np.where(total > 0, rows.x / total, 0.0)
-    part = np.nan_to_num(np.minimum(part, 1.0))
+    """It is a share, of ``share`` or more, and what it leaves has shrunk to one ``factor``-th since
+    the start: nothing takes over that had nearly all from the start."""
+    part = np.minimum(rows.x, 1.0)
     start = start_median(part, EARLY)
     limit = np.maximum(share, 1.0 - (1.0 - start) / factor)
     judged = start < 0.5 * (1.0 + share)
     return Signal(
-        beyond=(part >= limit) & judged,
-        statistic=part,
-        threshold=limit,
-        name="share",
+        (part >= limit) & judged,
+        part,
+        limit,
+        "share",
         facts={"start": start, "share": part, "most": np.where(judged, limit, np.nan)},
     )
 
 
-@detector(roles=("total",), facts=("share", "count", "usual", "longest", "lost"), higher=("share",))
-def few_take(rows: Rows, *, share: float, factor: float) -> Signal:
+@detector(roles=("total",), facts=("share", "count", "usual", "longest"))
+def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) -> Signal:
     """Few rows, each ``factor`` times the median of those before, make up ``share`` of the sum of
-    all, or of a ``total``, by what they are above it. Two at least, a tenth of the rows at most,
-    none that come in equal distances, as validations do, and none that go on."""
+    all, of a ``stage`` that of a ``total``, by what they are above it. Two at least, a tenth of the
+    rows at most, none that come in equal distances, as validations do, and none that go on."""
     n = rows.count
     usual = rows.median(4 * EARLY + 1)
     slow = rows.x > factor * usual
     above = np.cumsum(np.where(slow, rows.x - usual, 0.0))
-    part = part_of(above, np.cumsum(np.nan_to_num(rows.others.get("total", rows.x))))
+    total = rows.other("total") if stage else rows.x
+    part = part_of(above, np.cumsum(np.nan_to_num(total)))
     at, count = np.flatnonzero(slow), np.cumsum(slow)
     even = np.zeros(n, dtype=np.int64)
     apart = np.diff(at, prepend=-1)
     even[at[1:]] = np.abs(np.diff(apart)) <= 1
     row = np.arange(n)
-    is_over = row - np.maximum.accumulate(np.where(slow, row, -n)) >= EARLY
+    is_over = row - newest_of(slow) >= EARLY
     beyond = (part >= share) & (count >= 2) & (10 * count <= row + 1) & is_over
     beyond &= 2 * np.cumsum(even) < count
     return Signal(
+        beyond,
+        part,
+        constant(n, share),
+        "share of the sum",
         certain=True,
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the sum",
+        silent=stage and "total" not in rows.others,
         onset=np.full(n, at[0] if len(at) else 0),
         facts={
             "share": part,
             "count": count.astype(np.float64),
             "usual": usual,
             "longest": np.maximum.accumulate(np.where(slow, rows.x, 0.0)),
-            "lost": above,
         },
     )
 
 
 @detector(
-    roles=("low", "high", "spread", "reach", "worse"),
+    roles=("low", "high", "spread", "reach"),
     facts=("usual", "beyond", "middle"),
     reference=True,
 )
@@ -451,24 +358,19 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
     has no rows. Two runs of one configuration differ by their seeds, hence both margins.
     """
     middle = rows.median(EARLY)
-    low, high, spread, reach, worse = (
-        rows.other(role) for role in ("low", "high", "spread", "reach", "worse")
-    )
+    low, high, spread, reach = (rows.other(r) for r in ("low", "high", "spread", "reach"))
     band = spreads * spread + reach_share * reach
-    below = np.where(worse <= 0, low - middle, -np.inf)
-    above = np.where(worse >= 0, middle - high, -np.inf)
+    below, above = low - middle, middle - high
     distance = np.maximum(np.maximum(below, above), 0.0)
-    beyond = (distance > band) & np.isfinite(band)
-    share = np.where(band > 0, distance / band, np.where(distance > 0, np.inf, 0.0))
-    known = np.isfinite(band)
+    share = distance / band
     return Signal(
-        beyond=beyond,
-        statistic=np.where(known, share, np.nan),
-        threshold=np.where(known, 1.0, np.nan),
-        name="distance from the reference in bands",
-        low=np.where(known & (worse <= 0), low - band, np.nan),
-        high=np.where(known & (worse >= 0), high + band, np.nan),
+        distance > band,
+        share,
+        constant(rows.count, 1.0),
+        "distance from the reference in bands",
+        low=low - band,
+        high=high + band,
         window=EARLY,
         facts={"usual": np.where(below > above, low, high), "beyond": share, "middle": middle},
-        silent=not known.any(),
+        silent=bool(np.isnan(band).all()),
     )

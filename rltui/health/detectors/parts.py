@@ -3,29 +3,21 @@ contract as in ``levels``. Each tag of the role ``part*`` is one of the others."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors import progress, trend
-from rltui.health.detectors.levels import relative
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, steps_of
 
 #: A weighted sum of the parts is the total where it leaves less of its variance than this.
 _UNEXPLAINED = 0.1
-#: Beside the largest eigenvalue: two parts that always move together cannot be told apart. A share
-#: that is nearer to 0 or to 1 is one of them.
-_SINGULAR = 1e-9
-#: The share of the rows that show what was usual at the start, and the fewest that show a spread.
-_START, _LEAST = 4, 8
-#: The share of its rise that a mean may lose by chance and still rise.
-_KEPT = 0.25
+#: The share of the rows that show what was usual at the start.
+_START = 4
 
 
 def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
@@ -37,13 +29,13 @@ def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
     rows = np.where(known, rows, 0.0)
     weights, squares, begin = np.ones((k, n)), np.zeros((k + 1, k + 1)), 0
     counts, sums = np.cumsum(known), np.cumsum(rows[-1])
-    for look, following in looks(_LEAST, n):
+    for look, following in looks(trend.PARTS, n):
         new, begin = rows[:, begin:look], look
         squares += new @ new.T
         count = int(counts[look - 1])
         if count <= 2 * k:
             continue
-        found = np.linalg.lstsq(squares[:k, :k], squares[:k, k], rcond=_SINGULAR)[0]
+        found = np.linalg.lstsq(squares[:k, :k], squares[:k, k], rcond=trend.EQUAL)[0]
         spread = squares[k, k] - sums[look - 1] ** 2 / count
         if squares[k, k] - float(found @ squares[:k, k]) <= _UNEXPLAINED * spread:
             weights[:, look - 1 : following - 1] = found[:, None]
@@ -62,11 +54,11 @@ def _weights(rows: Rows) -> FloatArray:
     return fitted_weights(rows.others["reward"], parts)
 
 
-@detector(roles=("reward", "part*"), facts=("start", "share"), higher=("share",))
-def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False) -> Signal:
+@detector(roles=("reward", "part*"), facts=("start", "share"))
+def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     """A part has ``share`` of the variance of all parts in the newest half of the rows, certainly,
-    and what it leaves to the others has shrunk to one ``factor``-th since the first quarter, while
-    its own variance grew: nothing takes over that had nearly all from the start.
+    and what it leaves to the others has halved since the first quarter, while its own variance
+    grew: nothing takes over that had nearly all from the start.
 
     Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
     is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
@@ -81,8 +73,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         scatter = x if spreads else np.array([steps_of(part) for part in x])
         total = np.concatenate([np.zeros((len(x), 1)), np.cumsum(scatter**2, axis=1)], axis=1)
         count = np.arange(1, n + 1)
-        half = count - np.maximum(1, count // _LEAST) if spreads else count // 2
-        first = np.maximum(_LEAST, count // _START)
+        half = count - np.maximum(1, count // trend.PARTS) if spreads else count // 2
+        first = np.maximum(trend.PARTS, count // _START)
         first = np.minimum(first, count)
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
@@ -92,111 +84,64 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
         certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
         grew = late[0] / (count - half) > early[0] / first * np.exp(error)
-    limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
-    beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
-    beyond &= np.arange(n) >= 2 * _LEAST
-
-    def since_start(part: FloatArray) -> FloatArray:
-        """By what its odds against the others have grown."""
-        now, then = (np.clip(share, _SINGULAR, 1 - _SINGULAR) for share in (part, start))
-        return np.asarray(now / (1 - now) / (then / (1 - then)))
+    limit = np.fmax(share, 1.0 - trend.HALF * (1.0 - start))
+    beyond = (certain >= share) & (out >= limit) & (start < 1.0 - trend.HALF**2) & grew
+    beyond &= np.arange(n) >= 2 * trend.PARTS
 
     return Signal(
-        beyond=beyond,
-        statistic=out,
-        threshold=limit,
-        name="share of the variance of all parts",
+        beyond,
+        out,
+        limit,
+        "share of the variance of all parts",
         facts={"start": start, "share": out},
-        evidence=(lambda: np.nan_to_num(relative(since_start(out), since_start(limit), beyond)))
-        if spreads
-        else None,
         silent=not others,
     )
 
 
-@detector(
-    roles=("reward", "success", "part*"),
-    facts=("start", "late", "share", "reached", "was"),
-    higher=("share",),
-)
+@detector(roles=("reward", "part*"), facts=("start", "late", "share"))
 def buys_rise(rows: Rows, *, share: float) -> Signal:
     """A part makes ``share`` of the certain rise of the ``reward`` from the first to the last third
-    of the rows, by its weight in it, while ``success`` certainly did not rise, as in
-    :func:`parted`, or another part has lost half of its range, as in :func:`fell`.
+    of the rows, by its weight in it, while another part has lost half of its range, as in
+    :func:`fell`.
 
     Never without a ``reward`` and another part.
     """
     n, others = rows.count, _siblings(rows)
     start, late, *_ = trend.gains(rows)
     part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
-    was, reached = constant(n, np.nan), constant(n, np.nan)
-    lost = beyond.copy()
     if others and "reward" in rows.others:
         before, after, *_ = trend.gains_of(rows, "reward")
-        part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
-        part = part / (after - before)
-        beyond = trend.rises(rows, "reward") & (part >= share)
+        part = _weights(rows)[0] * (late - start) / (after - before)
+        beyond = trend.rises(rows, "reward") & trend.rises(rows) & (part >= share)
         if beyond.any():
-            beyond &= trend.rises(rows)
-            stands, was, reached = _stands(rows)
-            for role in others:
-                lost |= rows.once_of(role, "fell", partial(_fell, rows, role))
-            beyond &= stands | lost
-            lost &= ~stands
-    was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
+            lost = [rows.once_of(role, "lost", partial(_lost, rows, role)) for role in others]
+            beyond &= np.logical_or.reduce(lost)
     return Signal(
+        beyond,
+        part,
+        constant(n, share),
+        "share of the rise",
         certain=True,
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the rise",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "share": part, "was": was, "reached": reached},
-        notes=(
-            (beyond & lost, "another part has lost half of what it earned"),
-            (beyond & ~lost, "success {was} → {reached}"),
-        ),
+        facts={"start": start, "late": late, "share": part},
     )
 
 
-def _fell(rows: Rows, role: str) -> BoolArray:
-    return progress.fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
-
-
-def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """(n,) whether ``success`` certainly did not rise; and its means in the first and last third.
-    Scores that never moved at all may not be measured."""
-    n = rows.count
-    if "success" not in rows.others:
-        return np.zeros(n, dtype=bool), constant(n, np.nan), constant(n, np.nan)
-    x = rows.others["success"]
-    before = np.cumsum(np.isfinite(x)) == 0  # the first evaluation: as good as its first value
-    x = np.nan_to_num(np.where(before, x[np.isfinite(x)][:1].sum(), x))
-    was, reached, spread, size, error, *_ = trend.gains(Rows(x, rows.steps))
-    # a row of a held-out score is worth two, and values that are held look like less than they are
-    held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
-    error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    low = trend.is_short(size, error) | (size <= -trend.GAIN)
-    return low & (was != reached) & (spread > 0), was, reached
-
-
-def _may_have_fallen_behind(rows: Rows, _: Mapping[str, Any]) -> bool:
-    alone = not _siblings(rows) or "reward" not in rows.others
-    return alone or bool(trend.rises(rows, "reward").any())
+def _lost(rows: Rows, role: str) -> BoolArray:
+    earned = np.maximum(np.nan_to_num(rows.others[role]), 0.0)  # a penalty earns nothing
+    return progress.fell(Rows(earned, rows.steps)).beyond
 
 
 @detector(
     anew=True,
     rising=True,
     roles=("reward", "part*"),
-    possible=_may_have_fallen_behind,
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
-    higher=("sure",),
 )
 def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while
-    the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
+    the ``reward`` of all certainly rose and did not fall; where that is not logged, the mean
     of all of them. Never without another one, and none once it is made good.
     """
     signal = progress.fell(rows, sure=sure, held_out=held_out)
@@ -209,12 +154,8 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
         was, reached, *_ = trend.gains_of(all_of, "reward")
-        known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
-        count = np.arange(1, n + 1)
-        size = np.minimum(count, np.maximum(_LEAST, count // _LEAST))
-        newest = (known[count] - known[count - size]) / size
-        keeps = newest >= reached - _KEPT * (reached - was)
-        beyond = signal.beyond & trend.rises(all_of, "reward") & keeps
+        fell = progress.fell(Rows(np.nan_to_num(all_of.others["reward"]), rows.steps))
+        beyond = signal.beyond & trend.rises(all_of, "reward") & ~fell.beyond
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)

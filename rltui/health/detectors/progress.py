@@ -41,7 +41,7 @@ _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
 def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
-    return not given["equal"] or (rows.count > 1 and bool(rows.x[0] == rows.x[1]))
+    return not given.get("equal") or (rows.count > 1 and bool(rows.x[0] == rows.x[1]))
 
 
 @detector(
@@ -60,10 +60,11 @@ def never_rose(
     share: bool = False,
 ) -> Signal:
     """The last third is no better than the first: higher by less than 0.8 standard deviations of
-    all rows, with 2 standard errors; ``sure``: with 3, and nothing speaks for any rise, however
-    small, by 2; 2 suffice beside a ``policy`` that :func:`stays` as it is. Once that is certain, it
-    holds until the last third is higher by 2 standard errors, however little that is, or with half
-    as many as at first no longer short of the gain.
+    all rows, with 2 standard errors, and by less than 2 of these; ``sure``: with 4, 3 where all
+    rows are the same, by less than one, and nothing speaks for any rise, however small, by 2; 2
+    suffice beside a ``policy`` that :func:`stays`. Once that is certain, it holds until the
+    last third is higher by 2 standard errors, however little that is, or with half as many as at
+    first no longer short of the gain.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
@@ -76,7 +77,8 @@ def never_rose(
     :func:`continues`, may have risen in that.
     """
     n = rows.count
-    certainty = np.where(stays(rows, "policy") | (not sure), SUSPECTED, SURE)
+    alone = SURE if equal else CERTAIN[0]
+    certainty = np.where(stays(rows, "policy") | (not sure), SUSPECTED, alone)
     begins = after_exploring(rows)
     found = np.full((GAINS, n), np.nan)
     least = int(3 * (SUSPECTED / GAIN) ** 2 / (1.0 + held_out))
@@ -92,7 +94,8 @@ def never_rose(
     risen = is_share(rows.x) & (late >= _SOLVED) & share
     for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
         risen |= (change >= least_rise) & (change >= SUSPECTED * doubt)
-    beyond = (worst + certainty * error <= GAIN) & ~risen
+    likely = SUSPECTED * (HALF if sure else 1.0) * error
+    beyond = (worst + certainty * error <= GAIN) & (size < likely) & ~risen
     risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
     held = (newest_of(beyond) > newest_of(risen)) & ~beyond
     beyond |= held
@@ -174,21 +177,14 @@ def stays(rows: Rows, role: str) -> BoolArray:
     return still
 
 
-def moved(rows: Rows, role: str) -> BoolArray:
-    """(n,) whether another metric has certainly risen or fallen so far; never without it."""
-    if role not in rows.others:
-        return np.zeros(rows.count, dtype=bool)
-    found: BoolArray = rises(rows, role) | fell(beside(rows, role)).beyond
-    return np.logical_or.accumulate(found)
-
-
 @detector(
     anew=True,
     rising=True,
     facts=("best", "least", "lost", "middle", "count", "won"),
-    higher=("sure",),
 )
-def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
+def fell(
+    rows: Rows, *, sure: bool = False, held_out: bool = False, untrained: bool = False
+) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from
     the best one before; ``sure``: three quarters.
 
@@ -197,11 +193,20 @@ def fell(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
     ones before, as far as these do. A row of a ``held_out`` score is worth two: so means are of
     half as many. ``won`` is 1 where the best was certainly above the first rows, or farther above
-    these than the lowest mean is below them; 0 where there was nothing that could be lost.
+    these than the lowest mean is below them; 0 where there was nothing that could be lost: not
+    beyond then where the first rows are of an ``untrained`` policy, unless that part of a return
+    that is never negative is gone, or the rows continue another training.
     """
     least = LEAST // (1 + held_out)
     key = "fell", sure, least
-    return rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
+    found = rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
+    if not untrained:
+        return found
+    best, middle = found.facts["best"], found.facts["middle"]
+    is_positive = np.logical_and.accumulate(rows.x >= 0)
+    most_of_it = is_positive & (middle <= (1 - _LOST[sure]) * best)
+    had = (found.facts["won"] > 0) | continues(rows) | most_of_it
+    return replace(found, beyond=found.beyond & had)
 
 
 def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple, get_type_hints
 
@@ -15,10 +15,6 @@ from rltui.health.detectors.signal import Rows, Signal
 
 #: Whether a detector may find something in rows, by all its parameters.
 Condition = Callable[[Rows, Mapping[str, Any]], bool]
-
-
-#: What is or becomes not finite stands for no answer.
-_QUIET: Any = {"divide": "ignore", "invalid": "ignore", "over": "ignore"}
 
 
 class Parameter(NamedTuple):
@@ -37,81 +33,47 @@ class Detector:
     name: str
     run: Callable[..., Signal]
     parameters: Mapping[str, Parameter]
-    roles: tuple[str, ...]
+    roles: tuple[str, ...] = ()
     """Other metrics that it can use."""
-    facts: tuple[str, ...]
+    facts: tuple[str, ...] = ()
     """Numbers that the templates of a rule may name."""
-    all_rows: bool
-    """Whether it takes non-finite rows, too."""
     reference: bool = False
     """Whether it compares with a reference run: its roles come from there."""
     exact: bool = False
     """Whether it asks if something is exactly zero, and so how many decimals the log has."""
     finite_is_quiet: bool = False
-    """Whether it can find nothing in rows that are all finite."""
+    """Whether it takes non-finite rows, too, and can find nothing where all are finite."""
     anew: bool = False
     """Whether it judges by what was won so far: it begins anew where a restart of the training has
     thrown the values back."""
     rising: bool = False
     """Whether it asks that values rise: of what is better when it is lower, see
     :func:`~rltui.health.columns.lacking`."""
-    strict: Mapping[str, int] = field(default_factory=dict)
-    """Parameters that make it stricter the higher (1) or the lower (-1) they are: with a stricter
-    one it finds nothing where it found nothing with the other."""
     possible: Condition | None = None
     """A necessary condition that costs far less than the detector; where it does not hold, no row
     is beyond the threshold and the answer is not silent."""
 
     def may_find(self, rows: Rows, given: Mapping[str, object]) -> bool:
         """Whether anything can be found in ``rows``; False is certain."""
-        if self.possible is None:
-            return True
-        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
-        with np.errstate(**_QUIET):
-            return self.possible(rows, {**defaults, **given})
-
-    def is_stricter(self, given: Mapping[str, object], than: Mapping[str, object]) -> bool:
-        """Whether one set of parameters finds nothing wherever another one does. False where that
-        is not known."""
-        for name, parameter in self.parameters.items():
-            a, b = given.get(name, parameter.default), than.get(name, parameter.default)
-            if a == b:
-                continue
-            if not isinstance(a, int | float) or not isinstance(b, int | float):
-                return False
-            sign = self.strict.get(name, 0)
-            if not sign or (a - b) * sign < 0 or (sign > 0 and b < 0):
-                return False  # a higher multiple of something negative is no stricter
-        return True
+        with np.errstate(all="ignore"):
+            return self.possible is None or self.possible(rows, given)
 
 
 DETECTORS: dict[str, Detector] = {}
 
 
-def detector(
-    *,
-    roles: tuple[str, ...] = (),
-    facts: tuple[str, ...] = (),
-    all_rows: bool = False,
-    reference: bool = False,
-    exact: bool = False,
-    finite_is_quiet: bool = False,
-    anew: bool = False,
-    rising: bool = False,
-    higher: tuple[str, ...] = (),
-    lower: tuple[str, ...] = (),
-    possible: Condition | None = None,
-) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
-    """Register a function as a detector under its own name. ``higher`` and ``lower``: parameters
-    that make it stricter the higher or lower they are. ``possible``: see :class:`Detector`.
+def detector(**traits: Any) -> Callable[[Callable[..., Signal]], Callable[..., Signal]]:
+    """Register a function as a detector under its own name; ``traits``: fields of
+    :class:`Detector`.
 
     While it runs, numpy does not warn of what is or becomes not finite: it stands for no answer."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
+        @np.errstate(all="ignore")
         @wraps(function)
         def quiet(rows: Rows, **given: Any) -> Signal:
-            with np.errstate(**_QUIET):
-                return function(rows, **given)
+            found = function(rows, **given)
+            return replace(found, low=None, high=None) if rows.made else found
 
         hints = get_type_hints(function)
         parameters = {
@@ -119,10 +81,7 @@ def detector(
             for name, p in inspect.signature(function).parameters.items()
             if p.kind is p.KEYWORD_ONLY
         }
-        strict = {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)}
-        given = (roles, facts, all_rows, reference, exact, finite_is_quiet, anew, rising, strict)
-        name = function.__name__
-        DETECTORS[name] = Detector(name, quiet, parameters, *given, possible)
+        DETECTORS[function.__name__] = Detector(function.__name__, quiet, parameters, **traits)
         return quiet
 
     return register

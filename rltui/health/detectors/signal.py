@@ -10,7 +10,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.record import entity
-from rltui.health.detectors.windows import rolling_median
+from rltui.health.detectors.windows import newest_of, rolling_median
 
 T = TypeVar("T")
 
@@ -20,9 +20,11 @@ T = TypeVar("T")
 CERTAIN = (4.0, 6.0)
 #: Rows at the beginning by which later ones are measured.
 EARLY = 5
+#: Rows of a median that is no single lucky row.
+FEW = 3
 #: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
 FAR = (1.0, 5.0)
-#: What a row is worth that says little: it would often be so by chance.
+#: What a row is worth that says little: it would often be so by chance, or is calm in what is sick.
 FAINT = 1 / 3
 #: What a row without an event takes away: calm rows do not undo what happened.
 CALM = 0.25
@@ -37,7 +39,7 @@ _AT_RANDOM = 0.5
 class Rows:
     """The rows of one tag, in the unit and sign of its metric.
 
-    ``x`` holds finite values only, except for detectors with ``all_rows``.
+    ``x`` holds finite values only, except for detectors whose ``finite_is_quiet``.
     """
 
     x: FloatArray
@@ -58,6 +60,8 @@ class Rows:
     hidden: float = 0.0
     """Largest value that a zero may hide: half a unit of the last decimal, where the log has
     few."""
+    made: bool = False
+    """Whether ``x`` is made of several metrics: no limit of it is one of the tag."""
 
     @property
     def count(self) -> int:
@@ -72,10 +76,6 @@ class Rows:
     def median(self, window: int) -> FloatArray:
         """(n,) median of the last ``window`` values at each row; not to be changed."""
         return self.once(("median", window), lambda: rolling_median(self.x, window))
-
-    def extremes(self) -> tuple[float, float]:
-        """Lowest and highest of all values, of which there is one at least."""
-        return self.once("extremes", lambda: (float(self.x.min()), float(self.x.max())))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Result of ``compute`` on ``x`` alone, computed once per ``key``; not to be changed."""
@@ -145,11 +145,16 @@ def constant(n: int, value: float) -> FloatArray:
     return out
 
 
+def part_of(x: FloatArray, base: FloatArray) -> FloatArray:
+    """x / base, NaN where there is no base."""
+    with np.errstate(all="ignore"):
+        return np.where(base > 0, x / base, np.nan)
+
+
 def after_exploring(rows: Rows) -> IntArray:
     """(n,) at each row, the first one after the last at which most actions were random, by the
     ``exploration`` rate, if the run logs one."""
     rate = rows.others.get("exploration")
-    if rate is None or not rows.count:
+    if rate is None:
         return np.zeros(rows.count, dtype=np.int64)
-    last = np.where(rate > _AT_RANDOM, np.arange(rows.count), -1)
-    return np.asarray(np.maximum.accumulate(last) + 1)
+    return newest_of(rate > _AT_RANDOM) + 1

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
@@ -13,13 +10,16 @@ from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal,
 from rltui.health.detectors.trend import rises
 from rltui.health.detectors.windows import newest_of, steps_of
 
+#: Updates that the loss scaler of fp16 may skip at first: it halves its scale each time, and is at
+#: 1 after so many from 65536 (torch.amp.GradScaler).
+_SCALING = 16
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
 _DIGITS, _EXACT = 3, 1e-6
 
 
-@detector(roles=("loss",), all_rows=True, finite_is_quiet=True, facts=("count",))
+@detector(roles=("loss",), finite_is_quiet=True, facts=("count",))
 def non_finite(
     rows: Rows,
     *,
@@ -28,46 +28,50 @@ def non_finite(
     patience: int = 0,
     skipped: bool = False,
     taken: bool = False,
+    infinite: bool = False,
 ) -> Signal:
-    """NaN or infinite. What comes a third time comes again and again: it is over once it stays
-    away for three times as long as it usually did, else at the first finite row.
+    """NaN or infinite. It is over after as many finite rows as the last stretch had others; what
+    comes a third time comes again and again, until it stays away for three times as long as it
+    usually did.
 
-    ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
+    ``after_finite``: only after a finite value was seen; silent until then; ``infinite``: rows that
+    are infinite count before, too: what is not measured is NaN. ``lasts``: not once
     the value has come back from it twice, if such rows are not rare: it is not always computed.
     ``patience``: not in so many rows behind a single finite one: it may be measured now and then.
     ``skipped``: only where the finite values of a ``loss`` go on to change behind the first such
-    row, so that its update was left out; ``taken``: only where they do not.
+    row, so that its update was left out; ``taken``: only where they do not. Neither before the
+    first finite row, for as long as a loss scaler may look for its scale.
     """
     wrong = ~np.isfinite(rows.x)
-    never = bool(wrong.all())
-    if (after_finite or lasts) and len(wrong):
-        wrong &= np.maximum.accumulate(~wrong)
+    if after_finite or lasts:
+        wrong &= np.logical_or.accumulate(~wrong) | (np.isinf(rows.x) & infinite)
     if lasts:
-        back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
+        back = ~wrong & np.append(False, wrong)[:-1]
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
         wrong &= (np.cumsum(back) <= 1) | rare
     own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
     wrong &= (seen != 1) | (np.cumsum(seen) > patience)
     every, stretch = wrong, _stretch(wrong)
     left_out = _left_out(rows, wrong, stretch)
+    scaled = rows.steps - rows.steps[:1] >= _SCALING
     if skipped or taken:
-        wrong = wrong & (left_out == skipped)
-    times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
-    again, sure = (times > 2) & (not skipped), 2 * CERTAIN[1]
-    since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
+        wrong = wrong & (left_out == skipped) & ((seen > 0) | scaled)
+    times = np.cumsum(wrong & ~np.append(False, wrong)[:-1])
+    again = (times > 2) & (not skipped)
+    newest = np.maximum(newest_of(wrong), 0)
+    lasted = np.minimum(newest - stretch[newest] + 1.0, CERTAIN[1])
+    lasted = np.where(again, 3 * (newest + 1) / times, lasted)
     return Signal(
+        wrong,
+        rows.x,
+        constant(rows.count, np.nan),
+        "non-finite values",
         certain=True,
-        beyond=wrong,
-        onset=np.where(again, int(np.argmax(wrong)), stretch if skipped else own)
-        if len(wrong)
-        else own,
-        evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
+        onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
+        evidence=lambda: CERTAIN[1] * np.where(wrong, 1.0, -1.0 / lasted),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
-        statistic=rows.x,
-        threshold=constant(rows.count, np.nan),
-        name="non-finite values",
-        facts={"count": np.cumsum(every).astype(np.float64)},
-        silent=(after_finite or lasts) and never,
+        facts={"count": np.cumsum(every) * 1.0},
+        silent=(after_finite or lasts) and not (np.isfinite(rows.x) | wrong).any(),
         forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
     )
 
@@ -87,42 +91,37 @@ def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
     return np.asarray(wrong & (changes > changes[stretch]))
 
 
-@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
+@detector(finite_is_quiet=True, facts=("count",))
 def never_finite(rows: Rows) -> Signal:
     """No row so far was finite. Forgotten at the first one that is: it was only not known yet."""
-    never, n = np.logical_and.accumulate(~np.isfinite(rows.x)), rows.count
-    return Signal(
-        beyond=never,
-        statistic=rows.x,
-        threshold=constant(n, np.nan),
-        name="rows without a number",
-        facts={"count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
-        evidence=lambda: np.where(never, FAINT, _OTHER_ROW),
-        forgotten=np.ones(n, dtype=bool),
-    )
+    never = np.logical_and.accumulate(~np.isfinite(rows.x))
+    return _so_far(never, rows.x, np.nan, "rows without a number", waits=True)
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def never_above(
-    rows: Rows, *, limit: float = 0.0, under: bool = False, waits: bool = False
-) -> Signal:
-    """No row so far was above ``limit``, sign dropped, or with ``under`` below it; not while a
-    ``reward`` has certainly risen: what is measured after a single update per batch is zero by its
-    definition. A zero counts as what its decimals may hide. ``waits``: forgotten once it is
-    over."""
-    n, size = rows.count, np.abs(rows.x)
-    top = np.maximum.accumulate(size) if n else size
-    still = top + rows.hidden <= limit
-    if under:
-        still = np.logical_and.accumulate(size >= limit)
+def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = False) -> Signal:
+    """All rows so far lie between ``low`` and ``high``, sign dropped; not while a ``reward`` has
+    certainly risen: what is measured after a single update per batch is zero by its definition. A
+    zero counts as what its decimals may hide. ``waits``: it ends by itself; not while the rows
+    certainly fall, and forgotten once it is over."""
+    size = np.abs(rows.x)
+    still = np.logical_and.accumulate((size >= low) & (size + rows.hidden <= high))
     if still.any():
         still &= ~rises(rows, "reward")
+        if waits:
+            still &= ~rises(Rows(-rows.x, rows.steps))
+    top = np.where(still, np.maximum.accumulate(size), np.nan)
+    return _so_far(still, top, high, "highest so far", waits=waits)
+
+
+def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits: bool) -> Signal:
+    """It has held from the first row on; ``waits``: forgotten once it is over."""
+    n = len(still)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, top, np.nan),
-        threshold=constant(n, limit),
-        name="highest so far",
+        still,
+        top,
+        constant(n, limit),
+        name,
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=np.zeros(n, dtype=np.int64),
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
@@ -141,13 +140,7 @@ def _equal(rows: Rows) -> BoolArray:
     return rows.once("equal", compute)
 
 
-def _may_be_unchanged(rows: Rows, given: Mapping[str, Any]) -> bool:
-    if np.isfinite(given["most"]):
-        return rows.extremes()[0] <= float(given["most"])
-    return bool(_equal(rows).any())
-
-
-@detector(roles=("gradient",), facts=("count",), exact=True, possible=_may_be_unchanged)
+@detector(roles=("gradient",), facts=("count",), exact=True)
 def unchanged(
     rows: Rows,
     *,
@@ -170,12 +163,12 @@ def unchanged(
     still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
     if after:
         still &= np.logical_or.accumulate(~still)
-    if at_once and n:
+    if at_once:
         large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
         still &= large[newest_of(~still)]
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
-    if lost > 0 and n:
+    if lost > 0:
         best, least = np.maximum.accumulate(rows.x), np.minimum.accumulate(rows.x)
         still &= (best - rows.x >= lost * (best - least)) & (best > least)
     other = rows.others.get("gradient")
@@ -185,12 +178,12 @@ def unchanged(
     again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
     count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
-        beyond=still,
-        statistic=np.where(still, count, np.nan),
-        threshold=constant(n, 1.0),
-        name="rows of one value",
+        still,
+        np.where(still, count, np.nan),
+        constant(n, 1.0),
+        "rows of one value",
         facts={"count": count},
-        forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
+        forgotten=np.full(n, lost > 0),
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
         evidence=lambda: np.where(
             still, 1.0 if at_once else FAINT / _usual_stretch(still), _OTHER_ROW
@@ -201,9 +194,8 @@ def unchanged(
 def _usual_stretch(still: BoolArray) -> FloatArray:
     """(n,) how many rows an equal value usually lasted before the stretch that a row is in: a
     running mean is logged again until an episode ends."""
-    own = np.arange(len(still))
-    begins = np.maximum.accumulate(np.where(still, 0, own)) if len(own) else own
-    others = np.cumsum(~still)[begins] if len(own) else own
+    begins = np.maximum(newest_of(~still), 0)
+    others = np.cumsum(~still)[begins]
     return np.asarray(np.maximum(1.0, begins / np.maximum(others - 1, 1)))
 
 

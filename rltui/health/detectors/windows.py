@@ -74,21 +74,10 @@ def start_median(x: FloatArray, early: int) -> FloatArray:
     return out
 
 
-def rolling_extreme(x: FloatArray, window: int, *, least: bool) -> FloatArray:
-    """Lowest (``least``) or highest of the last ``window`` rows."""
-    pick = np.minimum if least else np.maximum
-    out, size = np.array(x, dtype=np.float64), 1
-    while size < min(window, len(x)):  # of the last ``size`` rows; twice as many by two of those
-        more = min(size, window - size)
-        out[more:] = pick(out[more:], out[:-more])
-        size += more
-    return out
-
-
 def newest_of(those: BoolArray) -> IntArray:
     """(n,) the newest of ``those`` rows so far; -1 for none."""
     rows = np.where(those, np.arange(len(those)), -1)
-    return np.asarray(np.maximum.accumulate(rows) if len(rows) else rows)
+    return np.asarray(np.maximum.accumulate(rows))
 
 
 def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[BoolArray, IntArray]:

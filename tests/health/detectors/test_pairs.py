@@ -11,23 +11,30 @@ import pytest
 from rltui.core.block import FloatArray
 from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.pairs import jumped, not_continued, parted, rank_correlation
+from rltui.health.detectors.pairs import not_continued, parted, rank_correlation
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
 
 
 @pytest.mark.parametrize(
-    ("values", "restarts", "expected"),
-    [([1.0] * 9 + [2.0] * 9, (9,), 9), ([1.0] * 9 + [1.5] * 9, (9,), None),
-     ([1.0] * 9 + [2.0] * 9, (4,), None), ([1.0] * 5 + [3.0] * 9 + [1.0] * 9, (5, 14), None)],
+    ("roles", "expected"),
+    [({"per": 2.0}, 1.5), ({"per": -2.0, "per_other": 4.0}, 0.75), ({"per": None}, None),
+     ({"per": None, "per_other": 4.0}, 0.75), ({"per": 0.0}, None), ({"times": 5.0}, 15.0),
+     ({"times": None}, None), ({"plus": -1.0}, 4.0), ({"plus": None}, 3.0),
+     ({"plus": 1.0, "rest": 12.0}, 0.25), ({"per": None, "highest": 1.0, "lowest": -3.0}, 3.0)],
 )  # fmt: skip
-def test_a_jump_at_a_restart(
-    values: list[float], restarts: tuple[int, ...], expected: int | None
+def test_what_is_made_of_several_metrics(
+    roles: dict[str, float | None], expected: float | None
 ) -> None:
-    rows = Rows(np.array(values), np.arange(len(values)), restarts=restarts)
-    beyond = np.flatnonzero(jumped(rows, factor=1.8).beyond[restarts[-1] :]) + restarts[-1]
-    assert (int(beyond[0]) if len(beyond) else None) == expected
+    logged = {"x": -3.0, **{role: x for role, x in roles.items() if x is not None}}
+    run, infos, _ = case_run({key: np.full(4, x) for key, x in logged.items()})
+    variant = next(v for r in load_rules() for v in r.variants if v.detector.name == "outside")
+    variant = variant._replace(roles={role: (role,) for role in roles})
+    others = {role: (run.series(role), infos[role]) for role in logged if role != "x"}
+    rows, _ = judged_rows(variant, infos["x"], run.series("x"), others, {})
+    assert rows.x.tolist() == ([] if expected is None else [expected] * 4)
+    assert variant.detector.run(rows, high=1.0).high is None
 
 
 @pytest.mark.parametrize(

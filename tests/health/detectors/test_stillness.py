@@ -5,13 +5,6 @@ import pytest
 from tests.health.detectors.said import Number, signal
 
 
-def test_what_never_was_above_a_limit_was_not_from_the_start() -> None:
-    found = signal("never_above", "0x40", {"reward": "0..1x12 0.5x28"})
-    assert not found.beyond[11]  # a reward that rises says that something moves
-    assert found.beyond[-1]
-    assert found.onset[-1] == 0
-
-
 @pytest.mark.parametrize("given", [{"after_finite": True}, {"lasts": True}])
 def test_what_was_never_finite_has_no_verdict(given: dict[str, Number]) -> None:
     assert signal("non_finite", "nanx9", {}, **given).silent

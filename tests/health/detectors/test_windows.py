@@ -11,7 +11,6 @@ from rltui.core.block import FloatArray
 from rltui.health.detectors.windows import (
     latched,
     looks,
-    rolling_extreme,
     rolling_median,
     start_median,
 )
@@ -19,11 +18,9 @@ from tests.health.drawn import series
 
 
 @given(x=series(), window=st.integers(1, 25))
-def test_medians_and_extremes_are_those_of_the_newest_rows(x: FloatArray, window: int) -> None:
+def test_medians_are_those_of_the_newest_rows(x: FloatArray, window: int) -> None:
     parts = [x[max(0, i + 1 - window) : i + 1] for i in range(len(x))]
     np.testing.assert_allclose(rolling_median(x, window), [np.median(p) for p in parts])
-    np.testing.assert_array_equal(rolling_extreme(x, window, least=True), [p.min() for p in parts])
-    np.testing.assert_array_equal(rolling_extreme(x, window, least=False), [p.max() for p in parts])
 
 
 def test_medians_of_a_log_that_is_sorted_in_several_chunks() -> None:
