@@ -12,7 +12,6 @@ from rltui.core.level import Level, worst
 from rltui.health.badges import reading, too_few, without_outcome
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.harm import (
-    Success,
     confirmed,
     is_explained,
     is_measured,
@@ -135,8 +134,6 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
             return confirmed(said)
         return tempered(said, task.rule.harm, success)
 
-    if success is Success.UNKNOWN and not explained and not measured:
-        return answers
     return [
         (
             task,

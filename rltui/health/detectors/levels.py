@@ -310,8 +310,7 @@ def off_best(
     """
     x, n = rows.x, rows.count
     upwards = factor > 1
-    learns = rows.others.get("learns")
-    begin = int(np.argmax(np.isfinite(learns))) if learns is not None and n else 0
+    begin = int(np.argmax(np.isfinite(rows.other("learns", 0.0)))) if n else 0
     best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
     best = np.concatenate([np.full(begin, np.nan), best])
     base = np.where(best > 0, np.maximum(best, floor / factor), np.nan)

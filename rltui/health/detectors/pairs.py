@@ -210,12 +210,15 @@ def climbs(
         if far[look - 1 : following - 1].any():
             half = slice(look // 2, look)
             both = (rank_correlation(steps[part], x[part]) for part in (slice(look), half))
-            grew = int(newest_of(x[:look] <= x[look - 1] / factor)[-1]) + 1
-            known = rows.other("sampled")[grew:look]
-            known = known[np.isfinite(known)]
-            policy = Rows(known, np.arange(len(known)))
-            moved = (rises(policy) | fell(policy).beyond).any()
-            tied[look - 1 : following - 1] = np.nan if moved else min(both)
+            together = min(both)
+            if together >= correlation:
+                grew = int(newest_of(x[:look] <= x[look - 1] / factor)[-1]) + 1
+                known = rows.other("sampled")[grew:look]
+                known = known[np.isfinite(known)]
+                policy = Rows(known, np.arange(len(known)))
+                moved = (rises(policy) | fell(policy).beyond).any()
+                together = np.nan if moved else together
+            tied[look - 1 : following - 1] = together
             late, early = slice(look - EARLY, look), slice(look // 2, look // 2 + EARLY)
             went = steps[late].mean() - steps[early].mean()
             pace[look - 1 : following - 1] = (x[late].mean() - x[early].mean()) / went
@@ -273,19 +276,17 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     Only where the value began below that: what is as long as the limit from the first row on may
     be meant so.
     """
-    n = rows.count
-    top = rows.other("top")
-    known = np.where(np.isfinite(top), top, -np.inf)
+    known = np.nan_to_num(rows.other("top"), nan=-np.inf)
     limit = np.maximum.accumulate(known)
-    part = np.where((limit > 0) & np.isfinite(limit), rows.x / limit, np.nan)
+    part = part_of(rows.x, limit)
     beyond = (part >= share) & (known >= limit)
     beyond &= start_median(rows.x, EARLY) < share * share * limit
     return Signal(
         beyond,
         part,
-        constant(n, share),
+        constant(rows.count, share),
         "share of the limit",
-        high=np.where(np.isfinite(limit), share * limit, np.nan),
+        high=np.where(limit > 0, share * limit, np.nan),
         facts={"middle": rows.x, "limit_so_far": limit, "share": part},
     )
 

@@ -137,6 +137,11 @@ def _lost(rows: Rows, role: str) -> BoolArray:
     anew=True,
     rising=True,
     roles=("reward", "part*"),
+    possible=lambda rows, _: (
+        not _siblings(rows)
+        or "reward" not in rows.others
+        or bool(trend.rises(rows, "reward").any())
+    ),
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
 )
 def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
@@ -154,8 +159,10 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
             known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
             all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
         was, reached, *_ = trend.gains_of(all_of, "reward")
-        fell = progress.fell(Rows(np.nan_to_num(all_of.others["reward"]), rows.steps))
-        beyond = signal.beyond & trend.rises(all_of, "reward") & ~fell.beyond
+        beyond = signal.beyond & trend.rises(all_of, "reward")
+        if beyond.any():
+            total = trend.beside(all_of, "reward")
+            beyond &= ~all_of.once_of("reward", "fell", lambda: progress.fell(total).beyond)
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
     over = np.ones(n, dtype=bool)
