@@ -121,7 +121,7 @@ def limited(said: Outcome, ceiling: Level) -> Outcome:
     return said._replace(findings=findings, judgement=replace(said.judgement, level=level))
 
 
-#: Harm that tells why nothing is gained: where it is bad, and at any level.
+#: Harm that tells why nothing is gained where it is bad; what is exhausted tells so at any level.
 _REASONS = (Harm.FATAL, Harm.DEFECT, Harm.HINDRANCE, Harm.SIGN)
 
 

@@ -41,9 +41,7 @@ def variant_of(finding: Finding) -> Variant:
 
 
 def is_beyond(finding: Finding, value: float, threshold: float) -> bool:
-    name, levels = variant_of(finding).detector.name, variant_of(finding).levels.values()
-    if any(given.get("under") for given in levels):
-        return value >= threshold
+    name = variant_of(finding).detector.name
     if name == "outside" and finding.evidence.side is Side.BOTH:
         return abs(value) >= abs(threshold)
     low = finding.evidence.side is Side.LOW if name in EITHER else name in LOW
