@@ -35,12 +35,12 @@ from benchmarks.verdicts.replay import Judge, Logged
 from rltui.core.level import Level
 from rltui.health.columns import Column, judged_rows
 from rltui.health.detectors.signal import Rows
-from rltui.health.harm import Success, success_of
 from rltui.health.judge import episodes, is_forgotten
 from rltui.health.parameters import Farthest, Healthy, from_farthest
 from rltui.health.plan import make_plan
 from rltui.health.rule import Harm, Variant
 from rltui.health.rules import load_rules
+from rltui.health.success import Course, success_of
 
 RESULT = Path(__file__).parents[2] / "rltui" / "health" / "data" / "healthy.yaml"
 #: One of so many new origins may go beyond a limit for watch, for bad, in any rule.
@@ -60,7 +60,7 @@ def reached(label: Label, judge: Judge, runs: Iterable[Logged]) -> Reached:
         view = judge.view(run)
         assert view.recognition is not None
         data, infos, columns = view.data, view.infos, dict[tuple[str, bool, int], Column]()
-        solved = success_of(data, infos, ()) is Success.SOLVED
+        solved = success_of(data, infos, ()) is Course.SOLVED
         plan = make_plan(judge.rules, tuple(infos), infos, view.recognition)
         for rule, variant, tags, roles in plan:
             excused = rule.id in label.allowed or (solved and rule.harm is Harm.EXHAUSTED)

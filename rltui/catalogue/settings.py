@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import NamedTuple
 
 from rltui.catalogue.model import Range, Recognition, Scope
@@ -57,7 +56,6 @@ class _Document(NamedTuple):
     gpus: tuple[_Gpus, ...]
 
 
-@cache
 def _document() -> _Document:
     return shipped_record(_Document, "catalogue", "data", "settings.yaml")
 

@@ -68,7 +68,6 @@ class _Document(NamedTuple):
     weak_categories: tuple[_Section, ...]
 
 
-@cache
 def _known() -> _Document:
     return shipped_record(_Document, "catalogue", "data", "words.yaml")
 

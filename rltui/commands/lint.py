@@ -48,7 +48,7 @@ def lint(options: argparse.Namespace) -> int:
         lines += [
             f"{c.path}:{c.line}: {c.rule}, case {c.case!r}: {c.message}"
             for c in results
-            if not c.ok
+            if c.message
         ]
     said.append(counted(len(lines), "error") if lines else "no error")
     emit("".join(f"{clean(line)}\n" for line in [*lines, ", ".join(said)]))

@@ -31,9 +31,6 @@ def usual_change(x: ValueArray | IntArray) -> float:
 def row_medians(view: ValueArray) -> FloatArray:
     """Medians (n,) of the rows of a matrix (n, m); undefined for a row with NaN."""
     width = view.shape[1]
-    middle = width // 2
-    places = (middle,) if width % 2 else (middle - 1, middle)
-    parted: ValueArray = np.partition(view, places, axis=1)
-    if width % 2:
-        return np.asarray(parted[:, middle])
-    return np.asarray(0.5 * (parted[:, middle - 1] + parted[:, middle]))
+    low, high = (width - 1) // 2, width // 2
+    parted: ValueArray = np.partition(view, (low, high), axis=1)
+    return np.asarray(0.5 * parted[:, low] + 0.5 * parted[:, high])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 from rltui.core.yaml_record import Keyed, shipped_record
@@ -56,7 +55,6 @@ class _Words(NamedTuple):
         return opens or named or f"{before} {last}" in self.pairs
 
 
-@lru_cache(maxsize=1)
 def _known() -> _Words:
     """Read once, when something is first searched."""
     return shipped_record(_Words, "core", "data", "secrets.yaml")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from rltui.core.errors import DocumentError
@@ -17,8 +17,14 @@ T = TypeVar("T")
 
 
 def shipped_record(kind: type[T], *parts: str) -> T:
-    """A NamedTuple from the shipped document at ``parts``, see :func:`read_record`. Raises
-    DocumentError."""
+    """A NamedTuple from the shipped document at ``parts``, read once, see :func:`read_record`.
+    Raises DocumentError."""
+    found: T = _shipped(kind, *parts)  # type: ignore[arg-type]
+    return found
+
+
+@cache
+def _shipped(kind: Any, *parts: str) -> Any:
     table = shipped_table(*parts)
     found = record_of(table, kind)
     table.finish()
@@ -95,7 +101,7 @@ _OPTIONAL = object()
 _EMPTY = {str: "", float: 0.0, int: 0, bool: False, tuple: ()}
 
 
-@lru_cache(maxsize=256)
+@cache
 def fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], object], ...]:
     """(name, key, reader, value that stands for a wrong one) of each field of a record."""
     found = []

@@ -57,18 +57,9 @@ def wanted(run: JudgedRun, failure: Failure) -> tuple[str, ...]:
     return tuple(sorted(failure.lacking, key=lambda key: not _patterns_of(run, key)))
 
 
-def blind_words(run: JudgedRun, most: int) -> str:
-    """ "sees 14 of 17 failures; blind to 'evaluation stalls' and 2 more" in at most ``most``
-    characters, the worst first; "" where it is blind to none, or there is no room."""
+def blind_words(run: JudgedRun) -> str:
+    """ "3 of 17 failures cannot be detected: metrics missing"; "" for none."""
     every = alarms(run)
-    blind = [f"'{f.symptom.title}'" for f in every if f.lacking]
-    if not blind:
-        return ""
-    seen = f"sees {len(every) - len(blind)} of {len(every)} failures"
-    for told in range(len(blind), 0, -1):
-        more = f" and {len(blind) - told} more" if told < len(blind) else ""
-        words = f"{seen}; blind to {', '.join(blind[:told])}{more}"
-        if len(words) <= most:
-            return words
-    words = f"{seen}; blind to {len(blind)}: see rltui canary"
-    return words if len(words) <= most else ""
+    blind = sum(bool(f.lacking) for f in every)
+    words = f"{blind} of {len(every)} failures cannot be detected: metrics missing"
+    return words if blind else ""

@@ -399,7 +399,7 @@ def group_words(
         return ""
     size = numbers.signed(found.difference) if found.difference else "no difference"
     facts = f"{first.name} against {second.name}: {size} in {metric.title}"
-    chance = f"chance alone: {numbers.percent(found.chance)}"
+    chance = f"p = {numbers.plain(found.chance)}, by permutation"
     runs = f"{len(a)} and {len(b)} runs"
     if found.is_real:
         verdict = f"larger than the spread over runs explains ({chance}; {runs})"

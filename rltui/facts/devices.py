@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ class _Document(NamedTuple):
     columns: tuple[_Column, ...]
 
 
-@cache
 def _known() -> _Document:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(_Document, "health", "data", "devices.yaml")

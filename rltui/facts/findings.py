@@ -128,9 +128,10 @@ def change_words(move: Move) -> str:
 
 
 def course_words(move: Move) -> str:
-    """ "1e-6 → 1e-4 (× 100)"."""
+    """ "1e-6 → 1e-4 (× 100)", "0.5 → 0.3 by 140"."""
     course = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-    return course if move.factor is None else f"{course} ({numbers.factor(move.factor)})"
+    by = "" if move.until is None else f" by {numbers.step(move.until)}"
+    return (course if move.factor is None else f"{course} ({numbers.factor(move.factor)})") + by
 
 
 def usually(suspect: Suspect) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -44,7 +43,6 @@ class _Document(NamedTuple):
     odd: tuple[_Odd, ...]
 
 
-@cache
 def _known() -> _Document:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(_Document, "health", "data", "odd.yaml")
@@ -72,7 +70,7 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
     for tag in run.infos:
         judged = run.verdict.judgement(tag)
         if tag not in known | told and judged.level is Level.UNSURE:
-            yield tag, f"not sure yet ({sentences.no_tick(judged)})"
+            yield tag, sentences.no_tick(judged)
 
 
 def _is_quiet(run: JudgedRun, tag: str, odd: _Odd) -> bool:

@@ -237,8 +237,7 @@ def why_unknown(run: JudgedRun) -> str:
     report = run.report
     if run.verdict.level is not Level.UNKNOWN:
         hangs = run.verdict.state_word == RunState.STALLED.value
-        is_told = report is not None and bool(report.firing())
-        return f"no row for {age_words(run)}" if hangs and not is_told else ""
+        return f"no row for {age_words(run)}" if hangs and not run.firing() else ""
 
     if not run.infos:
         return "no scalar yet"
@@ -256,8 +255,7 @@ def calm_words(run: JudgedRun) -> str:
     """Describe a run without a finding, with the metrics that are not sure yet."""
     verdict, titles = run.verdict, []
     if Level.UNSURE in verdict.categories.values():
-        levels = ((info.title, verdict.tag_level(tag)) for tag, info in run.infos.items())
-        titles = [title for title, level in levels if level is Level.UNSURE]
+        titles = [i.title for t, i in run.infos.items() if verdict.tag_level(t) is Level.UNSURE]
     if not titles:
         return "no finding" if run.verdict.crash is not None else "nothing to report"
     more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""

@@ -34,10 +34,16 @@ def summary(finding: Finding) -> str:
         return f"this rule broke on {finding.tag}: {finding.error}"
     if finding.words is None:
         return _state(finding)
-    template = _limit_named(finding, finding.words.summary)
+    summary = finding.words.summary.replace("{note}", "".join(finding.evidence.notes))
+    template = _limit_named(finding, summary)
     said, others = _filled(template, facts(finding.evidence)), finding.evidence.others
     if others:
         said += f"; the same for {others[0] if len(others) == 1 else f'{len(others)} other tags'}"
+    if "average" in finding.evidence.row:  # the rows are on and off
+        form = "{average:%}" if "{value:%}" in template else "{average}"
+        said += _filled(f"; {form} on average since {{since:d}}", finding.evidence.row)
+    if "beside" in finding.evidence.row:
+        said += f"; bad because {finding.evidence.row['beside']} shows why"
     if finding.evidence.again:
         said += "; the newest row is beyond it again"
     return f"{said}; a guess: {finding.tag}" if "guessed" in finding.evidence.row else said
@@ -132,7 +138,7 @@ def healthy_short(judgement: Judgement) -> str:
 
 def limit_words(limit: Limit) -> str:
     """A limit in the unit of the values beside it, and what it is relative to: "≤ 0.08",
-    "≥ 0.21 (30 % of start)"; what has to hold where it is no limit of the value: "should move"."""
+    "≥ 0.21 (30 % of start)"; what has to hold where it is no limit of the value: "must change"."""
     own, said = _own_range(limit), _filled(limit.words, limit.numbers, limit_number)
     if not own or not said:
         return own or said
@@ -230,7 +236,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
-    return f"nothing to compare {counted(skipped.rows, 'row')} with"
+    return f"not applicable in {counted(skipped.rows, 'row')}"
 
 
 def _filled(

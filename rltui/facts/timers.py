@@ -6,7 +6,6 @@ Which timer belongs to which lane is knowledge of ``catalogue/data/lanes.yaml``.
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +63,6 @@ def median_of(values: ValueArray) -> float:
     return median(finite) if len(finite) else np.nan
 
 
-@cache
 def lane_knowledge() -> Lanes:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(Lanes, "catalogue", "data", "lanes.yaml")

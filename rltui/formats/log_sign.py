@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Annotated, NamedTuple, TypeVar
 
 from rltui.core.yaml_document import Node
@@ -58,13 +57,9 @@ class LineForms(NamedTuple):
     varying: _Form
 
 
-_read = cache(shipped_record)
-
-
 def signs(kind: type[T], name: str) -> T:
     """The document of this name as a record, read once. Raises DocumentError."""
-    found: T = _read(kind, "formats", "data", "log_signs", f"{name}.yaml")  # type: ignore[arg-type]
-    return found
+    return shipped_record(kind, "formats", "data", "log_signs", f"{name}.yaml")
 
 
 def line_forms() -> LineForms:

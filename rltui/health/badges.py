@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +43,6 @@ class _Doubts(NamedTuple):
     blind: Mapping[str, str]
 
 
-@cache
 def _doubts() -> _Doubts:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(_Doubts, "health", "data", "badges.yaml")
@@ -109,7 +108,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     reason = ""
     if chance is not None and now < chance:
         reason = f"below chance ({chance:g})"
-    elif _is_share(info) and now <= 0:
+    elif now <= 0 and info.key.startswith(_doubts().shares):
         reason = "not one is right"
     elif left is not None:
         reason = f"the signal has vanished: {left:.1%} of its start"
@@ -122,10 +121,6 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     return reason
 
 
-def _is_share(info: TagInfo) -> bool:
-    return info.key.startswith(_doubts().shares)
-
-
 def _is_gain(info: TagInfo) -> bool:
     held_out = info.category is Category.VALIDATION
     return held_out or (info.direction is Direction.UP and info.key.startswith(_doubts().gains))
@@ -136,9 +131,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
     its start; None while it is there. ``until``: the last step that is read."""
     if not info.key.startswith(_doubts().signals):
         return None
-    count = series.count
-    if until is not None:
-        count = series.rows_until(until)
+    count = series.count if until is None else series.rows_until(until)
     start, now = (
         np.abs(series.values[:COURSE_ROWS]),
         np.abs(series.values[max(0, count - FEW) : count]),

@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Infos, Limits, Recognition, Scenario, TagInfo
+from rltui.catalogue.model import Infos, Limits, Recognition, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import usual_change
 from rltui.core.text import counted
 from rltui.core.yaml_record import shipped_record
-from rltui.health.cases import case_info, parse_series, run_of, series_parts
+from rltui.health.cases import case_run, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
 from rltui.health.limits import COURSE_ROWS, NOISE_ROWS, VISIBLE
 from rltui.health.plan import Task, make_plan
@@ -35,8 +34,6 @@ NEWEST, LEAST = 200, COURSE_ROWS
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.
 _Rows = tuple[IntArray, FloatArray]
-#: The run of a case: what a variant asks of runs is asked of the run that it is brought to.
-_CASE = Recognition("", "", None, Scenario("", "", (), (), ()), ())
 
 
 class Measure(Enum):
@@ -55,7 +52,6 @@ class Knowledge(NamedTuple):
     needs: Mapping[str, tuple[str, ...]]
 
 
-@cache
 def knowledge() -> Knowledge:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(Knowledge, "health", "data", "canary.yaml")
@@ -213,9 +209,9 @@ def _pictures(task: Task) -> Iterator[_Picture]:
     for case in task.rule.cases:
         if case.expect is Level.OK or case.reference:
             continue
-        infos = {key: case_info(key, case.estimator) for key in case.series}
         series = {key: parse_series(text) for key, text in case.series.items()}
-        plan = make_plan((rule,), infos, infos, _CASE)
+        _, infos, training = case_run(series, estimator=case.estimator)
+        plan = make_plan((rule,), infos, infos, training)
         tried = (part._replace(tags=(tag,)) for part in plan for tag in part.tags)
         shown = [_picture(part, case, series, infos) for part in tried]
         yield from sorted(shown, key=lambda picture: not picture.found)[:1]
@@ -320,16 +316,14 @@ def _measures(task: Task) -> dict[str, Measure]:
 def _newest(run: RunData, info: TagInfo, most: int, since: int | None = None) -> _Rows:
     """Steps and finite values of the newest rows, in the unit of the metric: of ``most``, or since
     a step, with the one before it."""
-    series = run.series(info.tag)
-    keep = np.isfinite(series.values)
-    steps, x = series.steps[keep], series.values[keep].astype(np.float64)
+    steps, x = run.series(info.tag).finite()
     first = -most if since is None else max(0, int(np.searchsorted(steps, since)) - 1)
     return steps[first:], x[first:] * info.factor
 
 
 def _padded(x: FloatArray, length: int) -> FloatArray:
     """(``length``,) of these values, the last one again and again."""
-    return np.concatenate([x[:length], np.full(max(0, length - len(x)), x[-1])])
+    return np.pad(x[:length], (0, max(0, length - len(x))), "edge")
 
 
 def _level(x: FloatArray) -> float:
@@ -366,11 +360,10 @@ def _limits(task: Task, base: Mapping[str, _Rows], infos: Infos) -> Limits:
     info = infos[task.tags[0]]
     said = _judged(task, base, infos).judgement.limits
     ends = [limit.shown for limit in reversed(said)]
-    low = next((low for low, _ in ends if low is not None), None)
-    high = next((high for _, high in ends if high is not None), None)
+    low = next((low * info.scale for low, _ in ends if low is not None), None)
+    high = next((high * info.scale for _, high in ends if high is not None), None)
     if low is high is None:  # not every one draws the least value that counts
         return None, task.variant.levels[max(task.variant.levels)].get("floor")
-    low, high = (None if limit is None else limit * info.scale for limit in (low, high))
     return low, high
 
 
@@ -394,8 +387,8 @@ def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) ->
 def _judged(task: Task, rows: Mapping[str, _Rows], infos: Infos) -> Outcome:
     """Judge these rows, which are in the unit of the metric, by the variant."""
     run = run_of({t: (n, x / infos[t].factor) for t, (n, x) in rows.items()})
-    tag, roles = task.tags[0], {r: t for r, t in task.roles.items() if t in rows}
-    others = {r: (run.series(t), infos[t]) for r, t in roles.items() if t != task.tags[0]}
+    tag, beside = task.tags[0], rows.keys() - {task.tags[0]}
+    others = {r: (run.series(t), infos[t]) for r, t in task.roles.items() if t in beside}
     return judge(task.rule, task.variant, infos[tag], run.series(tag), others)
 
 

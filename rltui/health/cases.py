@@ -31,8 +31,8 @@ class CaseResult(NamedTuple):
 
     rule: str
     case: str
-    ok: bool
     message: str
+    """The fault; "" for none."""
     path: Path
     line: int
     findings: tuple[Finding, ...] = ()
@@ -95,7 +95,7 @@ def _run_case(rule: Rule, case: Case) -> CaseResult:
         series = {key: parse_series(text) for key, text in case.series.items()}
         steps = {key: _steps_in(text) for key, text in case.series.items()}
     except ValueError as problem:
-        return CaseResult(rule.id, case.name, False, str(problem), rule.path, case.line)
+        return CaseResult(rule.id, case.name, str(problem), rule.path, case.line)
     run, infos, recognition = case_run(series, case.framework, case.scenario, case.estimator, steps)
     recognition = recognition._replace(scope=case.scope)
     engine = Engine([rule])
@@ -106,7 +106,7 @@ def _run_case(rule: Rule, case: Case) -> CaseResult:
     findings = engine.evaluate(run, infos, recognition, 0.0).findings
     message = _difference(case, findings)
 
-    return CaseResult(rule.id, case.name, not message, message, rule.path, case.line, findings)
+    return CaseResult(rule.id, case.name, message, rule.path, case.line, findings)
 
 
 def _difference(case: Case, findings: tuple[Finding, ...]) -> str:

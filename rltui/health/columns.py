@@ -120,15 +120,15 @@ def judged_rows(
 def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> Column:
     """Values made of those of a tag and of others, where all that is needed is known: what is
     added may be missing."""
-    other = {r: _beside(own.steps, known[r]).x if r in known else np.nan * own.x for r in roles}
-    x = np.abs(own.x) + np.nan_to_num(np.abs(other.get("plus", 0.0)))
-    x = x * np.abs(other.get("times", 1.0))
+    other = {r: _beside(own.steps, known[r]).x if r in known else np.nan * own.x for r in MADE_OF}
+    x = np.abs(own.x) + np.nan_to_num(np.abs(other["plus"]))
+    if "times" in roles:
+        x = x * np.abs(other["times"])
     if "rest" in known:
         x = part_of(x, x + other["rest"])
     if {"per", "per_other", "highest"} & set(roles):
-        unknown = np.nan * own.x
-        size = np.fmax(np.abs(other.get("per", unknown)), np.abs(other.get("per_other", unknown)))
-        distance = other.get("highest", unknown) - other.get("lowest", unknown)
+        size = np.fmax(np.abs(other["per"]), np.abs(other["per_other"]))
+        distance = other["highest"] - other["lowest"]
         size = np.where(np.isnan(size), 0.25 * distance, size)
         largest = np.fmax.accumulate(np.where(np.isfinite(size), size, 0.0))
         x = part_of(x, np.where(size >= NOTHING * largest, size, 0.0))  # else all is dust

@@ -88,18 +88,18 @@ class Facts(NamedTuple):
     def pace(self, findings: Iterable[Finding]) -> Pace:
         """How often rows come: of the tag among ``findings`` that is logged most often."""
         tags = {f.tag for f in findings if f.tag is not None}
-        ends = [(s[0], s[-1], len(s)) for t in tags if len(s := self.run.series(t).steps)]
-        strides = [(float(last) - float(first)) / (n - 1) for first, last, n in ends if n > 1]
-        stride, first = max(1.0, min(strides, default=1.0)), min((e[0] for e in ends), default=0)
-        last = max((e[1] for e in ends), default=0)
-        return Pace(stride, movement().story.onset_rows * stride, float(first), float(last))
+        found = [s for t in tags if len(s := self.run.series(t).steps)]
+        ends = [(float(s[0]), float(s[-1]), len(s)) for s in found] or [(0.0, 0.0, 1)]
+        strides = [(last - first) / (n - 1) for first, last, n in ends if n > 1]
+        stride = max(1.0, min(strides, default=1.0))
+        firsts, lasts, _ = zip(*ends, strict=True)
+        return Pace(stride, movement().story.onset_rows * stride, min(firsts), max(lasts))
 
 
 def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     """The stories of the findings of a run, what moved first, and settings far from usual."""
     diagnosed = _diagnosed(findings, facts)
-    suspects = _suspects(diagnosed, facts) if diagnosed.diagnoses else ()
-    return diagnosed._replace(suspects=suspects) if suspects else diagnosed
+    return diagnosed._replace(suspects=_suspects(diagnosed, facts))
 
 
 def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
@@ -179,10 +179,10 @@ def _own(symptom: Symptom, left: list[Finding], pace: Pace, gained: set[str]) ->
 
 def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
     """The findings that began near the first of them, if they are of that many rules; else none."""
-    known = sorted((f for f in findings if f.since_step is not None), key=_since)
+    known = sorted((f for f in findings if f.since_step is not None), key=began)
     reach = movement().moved.rows_after * pace.stride
     for first in known:
-        near = [f for f in known if 0 <= _since(f) - _since(first) <= reach]
+        near = [f for f in known if 0 <= began(f) - began(first) <= reach]
         if len({f.rule for f in near}) >= rules:
             return [f for f in findings if f in near]
     return []
@@ -190,7 +190,7 @@ def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
 
 def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
     firing = [f for f in findings if f.fires]
-    firing.sort(key=lambda f: (-f.level, _since(f)))
+    firing.sort(key=lambda f: (-f.level, began(f)))
     findings = [*firing, *(f for f in findings if f not in firing)]
     begun = [f.since_step for f in firing or findings if f.since_step is not None]
     until = None if firing else max((f.until_step or 0 for f in findings), default=None)
@@ -240,8 +240,8 @@ def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
         earlier = [d for d in found if _begins(d, top, pace)]
         if earlier and top.explained_by is None:
             # a correlation names the cause of what is seen before it
-            earlier.sort(key=lambda d: (not d.symptom.correlated, d.since_step or 0))
-            first = earlier[0].symptom.id
+            cause = min(earlier, key=lambda d: (not d.symptom.correlated, d.since_step or 0))
+            first = cause.symptom.id
             head = tops[first] if tops[first] != known else first
             tops |= dict.fromkeys((s for s, at in tops.items() if at == known), head)
     heads = ((d, tops[d.symptom.id]) for d in found)
@@ -364,12 +364,10 @@ def _stories(found: list[Diagnosis]) -> list[list[Diagnosis]]:
         groups.setdefault(diagnosis.explained_by or diagnosis.symptom.id, []).append(diagnosis)
     for group in groups.values():
         group.sort(key=lambda d: (d.explained_by is not None, d.symptom.order))
-    return sorted(groups.values(), key=_rank)
-
-
-def _rank(story: list[Diagnosis]) -> tuple[int, int, int, int]:
-    """The place of a story among the others."""
-    return -_level(story), harm_of(story), _begin(story) or 0, story[0].symptom.order
+    return sorted(
+        groups.values(),
+        key=lambda s: (-_level(s), harm_of(s), _begin(s) or 0, s[0].symptom.order),
+    )
 
 
 def _level(story: list[Diagnosis]) -> Level:
@@ -428,10 +426,11 @@ def _found(story: list[Diagnosis], facts: Facts, known: set[str]) -> list[Move]:
     if begun is None:
         return []
     last, out = begun + facts.pace(dated).onset, dict[str, Move | None]()
-    for finding in sorted(dated, key=_since):
-        tag, since = finding.tag, _since(finding)
+    for finding in sorted(dated, key=began):
+        tag, since = finding.tag, began(finding)
         if tag is not None and tag not in known and begun <= since <= last:
-            out.setdefault(tag, moved_between(facts.series(tag), since, finding.until_step))
+            certain = finding.certain_step or since
+            out.setdefault(tag, moved_between(facts.series(tag), since, certain))
     return [m for m in out.values() if m is not None]
 
 
@@ -441,5 +440,6 @@ def _is_gain(move: Move, info: TagInfo) -> bool:
     return info.direction is better
 
 
-def _since(finding: Finding) -> int:
+def began(finding: Finding) -> int:
+    """The first step of a finding; -1 where it holds for the whole run."""
     return finding.since_step if finding.since_step is not None else -1

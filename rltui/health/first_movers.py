@@ -26,10 +26,9 @@ def moved_first(
 
     A move that stays far inside the limits of its tag is left out.
     """
-    found = [m for m in (_move(s, step) for s in series) if m is not None]
     known = limits or {}
-    material = [m for m in found if not (m.tag in known and _is_trifle(m, known[m.tag]))]
-    return sorted(material, key=lambda m: (m.step, -m.size, m.tag))
+    found = (_move(s, step, known.get(s.tag)) for s in series)
+    return sorted(filter(None, found), key=lambda m: (m.step, -m.size, m.tag))
 
 
 def settings_changed(
@@ -44,20 +43,22 @@ def settings_changed(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def moved_between(series: Series, step: int, until: int | None) -> Move | None:
-    """How far a metric went from its value before ``step``; None without a finite one, or a
-    change."""
-    begin = series.rows_before(step)
-    end = series.count if until is None else series.rows_until(until)
-    values = series.values[begin:end].astype(np.float64)
-    if not begin or not len(values):
+def moved_between(series: Series, step: int, until: int) -> Move | None:
+    """Course of a metric from the row before ``step`` on: its first value that is nearer to
+    that of ``until``, when the move was certain, than to the one before. None without a finite
+    value before, or a change."""
+    begin, end = series.rows_before(step), series.rows_until(until)
+    if not 0 < begin < end:
         return None
-    before = float(series.values[begin - 1])
-    if not np.isfinite(before):
+    values = series.values[begin - 1 : end].astype(np.float64)
+    distance = np.abs(values - values[0])
+    if distance[-1] == 0 or not np.isfinite(values[0]):
         return None
-    distance = np.abs(values - before)
-    farthest = float(values[int(np.argmax(distance))])  # the first that is no number, if any
-    return None if farthest == before else Move(series.tag, step, before, farthest)
+    farther = np.abs(values - values[-1]) > distance  # never from what is no number
+    row = 1 + int(np.argmax(~farther[1:]))
+    left = int(series.steps[begin + row - 1])
+    before, after = values[[0, row]].tolist()
+    return Move(series.tag, step, before, after, until=left if left > step else None)
 
 
 def has_gained(series: Series) -> bool:
@@ -69,16 +70,16 @@ def has_gained(series: Series) -> bool:
     return bool(np.mean(last > median(first)) >= agreeing)
 
 
-def _is_trifle(move: Move, judgement: Judgement) -> bool:
-    """Whether the move ends far from the limit that it moves towards."""
-    rises = move.after > move.before
+def _is_trifle(before: float, end: float, judgement: Judgement) -> bool:
+    """Whether a move ends far from the limit that it moves towards."""
+    rises = end > before
     limit = judgement.high if rises else judgement.low
     if limit is None or limit == 0:
         return False
     factor = movement().moved.far_inside
     if rises:
-        return 0 <= move.after < limit / factor
-    return limit > 0 and move.after > limit * factor
+        return 0 <= end < limit / factor
+    return limit > 0 and end > limit * factor
 
 
 def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArray, FloatArray, int]:
@@ -131,7 +132,7 @@ def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
     return bool(np.count_nonzero(beyond) >= usual)
 
 
-def _move(series: Series, step: int) -> Move | None:
+def _move(series: Series, step: int, judgement: Judgement | None) -> Move | None:
     limits = movement().moved
     before = limits.rows_before
     steps, values, at = _around(series, step, before + limits.usual_rows, limits.rows_after)
@@ -144,13 +145,15 @@ def _move(series: Series, step: int) -> Move | None:
     if float(distance.max()) <= limits.share * abs(centre):
         return None
     spread = SIGMAS * median(np.abs(usual - centre))
-    drift = float(np.abs(usual[1:] - usual[:-1]).max()) if len(usual) > 1 else 0.0
+    drift = float(np.abs(np.diff(usual)).max(initial=0.0))
     limit = max(limits.sigmas * spread, limits.share * abs(centre), limits.drifts * drift)
     far = np.flatnonzero(distance > limit)
     if not len(far):
         return None
     row = begin + int(far[0])
-    after = values[row:]
-    farthest = after[int(np.argmax(np.abs(after - centre)))]
+    before, after = values[row - 1 : row + 1].tolist()
+    farthest = values[begin + int(np.argmax(distance))]
+    if judgement is not None and _is_trifle(before, farthest, judgement):
+        return None
 
-    return Move(series.tag, int(steps[row]), float(values[row - 1]), float(farthest))
+    return Move(series.tag, int(steps[row]), before, after)

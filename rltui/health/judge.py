@@ -16,7 +16,7 @@ from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAINT, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
-from rltui.health.judgement import Evaluation, finite, is_pending, judgement, numbers
+from rltui.health.judgement import Evaluation, ends_of, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
 from rltui.health.rule import Rule, Variant
 from rltui.store.series import Series
@@ -129,9 +129,6 @@ def _weight(signal: Signal) -> FloatArray:
     return worth
 
 
-_UNJUDGED = Judgement(Level.UNKNOWN)
-
-
 class Outcome(NamedTuple):
     """The answer of a variant for a tag."""
 
@@ -140,6 +137,9 @@ class Outcome(NamedTuple):
     findings: tuple[Finding, ...]
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
+
+
+_UNJUDGED = Outcome(False, (), Judgement(Level.UNKNOWN))
 
 
 def judge(
@@ -170,12 +170,12 @@ def judge(
         keep = slice(None) if count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
     if not count:
-        return Outcome(False, (), _UNJUDGED)
+        return _UNJUDGED
     signals = _signals(variant, rows)
     if not signals:
         return Outcome(True, (), Judgement(Level.OK))
     if all(signal.silent for signal in signals.values()):
-        return Outcome(False, (), _UNJUDGED)
+        return _UNJUDGED
     is_past = not math.isfinite(series.values[-1])
     case = Evaluation(rule, variant, info, rows, walls, signals, is_past)
     all_spans, bad_spans = found_in(signals)
@@ -214,7 +214,8 @@ def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Sp
     """Whether an episode that is over was none."""
     bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
     signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
-    return signal.forgotten is not None and bool(signal.forgotten[(bad or [span])[0].sure])
+    forgotten = np.broadcast_to(signal.forgotten, signal.beyond.shape)
+    return bool(forgotten[(bad or [span])[0].sure])
 
 
 def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
@@ -226,7 +227,8 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
     signal, row = _row(case, span, level)
     # by the earliest onset of any level that is beyond
     signals = [s for s in case.signals.values() if s.beyond[span.first]]
-    onsets = [int(s.onset[span.first]) for s in signals if s.onset is not None]
+    known = [s.onset for s in signals if s.onset is not None]
+    onsets = [int(np.broadcast_to(o, case.walls.shape)[span.first]) for o in known]
     begin = min(row, *(onsets or [span.first]))
     evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
@@ -272,11 +274,11 @@ def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
 
 def _upwards(signal: Signal, row: int, x: float) -> bool:
     """Whether this row, of value ``x``, is too high rather than too low."""
-    if signal.high is None or not np.isfinite(signal.high[row]):
+    low, high = ends_of(signal, row)
+    if high is None:
         return False
-    if signal.low is None or not np.isfinite(signal.low[row]):
+    if low is None:
         return True
-    low, high = signal.low[row], signal.high[row]
     if signal.threshold[row] in (low, high):
         return bool(signal.statistic[row] >= signal.threshold[row])
     return bool(x - low >= high - x)  # the statistic is a distance
@@ -286,21 +288,23 @@ def _evidence(
     case: Evaluation, signal: Signal, span: Span, row: int, begin: int, worst: Level
 ) -> Evidence:
     x, steps = case.rows.x, case.rows.steps
-    low, high = signal.low, signal.high
+    low, high = ends_of(signal, row)
+    value, threshold = finite(signal.statistic[row]), finite(signal.threshold[row])
     up = _upwards(signal, row, x[row])
-    limits = high if up else low
-    edges = [None if end is None else finite(end[-1]) for end in (low, high)]
     # limits of one size, above and below zero
-    either = low is not None and high is not None and bool(low[row] == -high[row])
-    side = Side.HIGH if up != case.upside_down or low is None else Side.LOW
+    either = high is not None and low == -high
+    side = Side.HIGH if up != case.upside_down or signal.low is None else Side.LOW
     peak = row
-    if not signal.peaked:
-        peak = begin + _peak(x[begin : span.last + 1], up=up, either=either)
+    if not signal.peaked:  # the most extreme value, in the direction that is wrong
+        part = x[begin : span.last + 1]
+        wrong = (np.abs(part) if either else part) if up else -part
+        peak = begin + int(wrong.argmax())
     last = len(x) - 1
+    limit = high if up else low
     row_numbers: Numbers = {
-        "value": finite(signal.statistic[row]),
-        "threshold": finite(signal.threshold[row]),
-        "limit": finite(limits[row]) if limits is not None else None,
+        "value": value,
+        "threshold": threshold,
+        "limit": limit,
         "now": float(x[row]),
         "first": float(x[begin]),
         "before": float(x[max(0, begin - 1)]),
@@ -314,12 +318,17 @@ def _evidence(
         "tag": case.info.tag,
         "name": case.info.title,
         **({"guessed": True} if case.info.guessed else {}),
+        **(
+            _average(signal, x[begin : span.last + 1], limit, up)
+            if span.open and not either
+            else {}
+        ),
     }
 
     return Evidence(
         statistic=signal.name,
-        value=finite(signal.statistic[row]),
-        threshold=finite(signal.threshold[row]),
+        value=value,
+        threshold=threshold,
         step_first=int(steps[max(0, row - signal.window + 1)]),
         step_last=int(steps[row]),
         facts=case.levels(_facts(case, signal, row, row_numbers)),
@@ -331,15 +340,16 @@ def _evidence(
         latest=case.level(float(x[-1])) if span.open and peak < last else None,
         notes=tuple(template for flags, template in signal.notes if flags[row]),
         worst=worst,
-        again=not span.open and is_pending(case, *edges),
+        again=not span.open and is_pending(case, *ends_of(signal)),
     )
 
 
-def _peak(part: FloatArray, *, up: bool, either: bool) -> int:
-    """Position of the most extreme value, in the direction that is wrong."""
-    if not up:
-        return int(part.argmin())
-    return int((np.abs(part) if either else part).argmax())
+def _average(signal: Signal, x: FloatArray, limit: float | None, up: bool) -> Numbers:
+    """The average of rows that are on and off: of those that it lies inside the limit of."""
+    if limit is None or signal.event or signal.certain:
+        return {}
+    average = float(np.mean(x))
+    return {"average": average} if (average < limit if up else average > limit) else {}
 
 
 def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, object]) -> Numbers:

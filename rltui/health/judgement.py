@@ -19,7 +19,7 @@ from rltui.health.rule import Rule, Variant
 #: Numbers of words that are values of the judged rows, rather than shares or counts.
 _LEVELS = frozenset(
     {"low", "high", "limit", "now", "first", "before", "peak", "after"}
-    | {"best", "least", "middle", "start", "late"}
+    | {"best", "least", "middle", "start", "late", "begun", "average"}
 )
 
 
@@ -116,10 +116,13 @@ def finite(value: float) -> float | None:
 def _limits(case: Evaluation, level: Level) -> Limits:
     """(low, high) of a level at the newest row, in units of the metric."""
     signal = case.signals.get(level)
-    if signal is None:
-        return None, None
-    low = None if signal.low is None else finite(signal.low[-1])
-    high = None if signal.high is None else finite(signal.high[-1])
+    return (None, None) if signal is None else ends_of(signal)
+
+
+def ends_of(signal: Signal, row: int = -1) -> Limits:
+    """(low, high) at a row, in units of the metric."""
+    low = None if signal.low is None else finite(signal.low[row])
+    high = None if signal.high is None else finite(signal.high[row])
     return low, high
 
 

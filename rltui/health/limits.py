@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 from rltui.core.yaml_record import Count, Limit, shipped_record
@@ -76,7 +75,6 @@ class Movement(NamedTuple):
     story: StoryLimits
 
 
-@cache
 def movement() -> Movement:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(Movement, "health", "data", "movement.yaml")

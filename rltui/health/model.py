@@ -188,17 +188,17 @@ class Move(NamedTuple):
     before: float
     """Value of the row before."""
     after: float
-    """Value farthest from the usual level in the rows that follow."""
+    """Value of the row in which it had left it."""
     is_setting: bool = False
     """Whether a person or a schedule sets it: a cause, never an effect."""
+    until: int | None = None
+    """Step of ``after``, where that is a later one: what drifts is known to have left only then."""
 
     @property
     def factor(self) -> float | None:
-        """``after`` as a multiple of ``before``; None from or to zero, across it, and where one is
-        not finite."""
-        if not 0 < self.before * self.after < math.inf:
-            return None
-        return self.after / self.before
+        """``after`` as a multiple of ``before``; None where one is not above zero and finite."""
+        known = 0 < self.before < math.inf and 0 < self.after < math.inf
+        return self.after / self.before if known else None
 
     @property
     def size(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rltui.core.yaml_document import Node, nearest, read_each
@@ -13,6 +13,8 @@ from rltui.health.rule import Number
 _GROUPS = ("parameters", "watch", "bad")
 #: What stands for a limit that no healthy run went beyond.
 _FROM_HEALTHY = ("healthy", "1/healthy")
+#: What stands for a limit of bad that is twice that of watch.
+_TWICE = "twice"
 
 
 class Farthest(NamedTuple):
@@ -52,23 +54,33 @@ class Healthy(NamedTuple):
         return next((far for far in self.limits if far.rule == rule), self.limits[0])
 
 
-@cache
 def healthy() -> Healthy:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(Healthy, "health", "data", "healthy.yaml")
 
 
 def read_parameters(
-    node: Node | None, detector: Detector, farthest: float | None = None
+    node: Node | None,
+    detector: Detector,
+    farthest: float | None,
+    watch: Mapping[str, Number],
 ) -> dict[str, Number]:
     """The parameters at ``node``, the word ``healthy`` as the limit ``farthest``, ``1/healthy`` as
-    its inverse. Raises DocumentError for one that the detector lacks."""
+    its inverse, ``twice`` as twice that of ``watch``. Raises DocumentError for one that the
+    detector lacks."""
     if node is None:
         return {}
     table = node.table()
     known = detector.parameters
     given = table.named(known, f"detector {detector.name} has no parameter")
-    return read_each(given.items(), lambda name, value: _value(known[name], value, farthest))
+    return read_each(
+        given.items(),
+        lambda name, value: (
+            2 * watch[name]
+            if value.value == _TWICE and name in watch
+            else _value(known[name], value, farthest)
+        ),
+    )
 
 
 def from_healthy(node: Node | None) -> tuple[str, ...]:

@@ -120,7 +120,6 @@ class Reference:
         at, medians = _blocks(places, x)
         middle = row_medians(_around(medians, max(3, int(_SHARE * len(at)) | 1)))
         near = _around(middle, 2 * max(1, int(_SHARE * len(at))) + 1)
-        ends = np.quantile(middle, (0.02, 0.98))
         spread = SIGMAS * median(np.abs(x - np.interp(places, at, middle)))
         # the course is smooth: it alone would make a short burst of the reference itself, seen in
         # an equal run, a departure
@@ -129,7 +128,8 @@ class Reference:
         np.minimum.at(lowest, here, bursts)
         np.maximum.at(highest, here, bursts)
 
-        own = lowest, highest, spread, float(ends[1] - ends[0])
+        reach = float(np.ptp(np.quantile(middle, (0.02, 0.98))))
+        own = lowest, highest, spread, reach
         return _Course(at, near.min(axis=1), near.max(axis=1), *own)
 
     def _places(self, run: RunData, infos: Infos, series: Series) -> FloatArray | None:

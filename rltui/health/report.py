@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
+from rltui.core.text import counted
 from rltui.health.badges import reading, too_few, without_outcome
-from rltui.health.diagnoses import Facts, diagnose, story_order
-from rltui.health.harm import (
-    confirmed,
-    is_explained,
-    is_measured,
-    limited,
-    success_of,
-    tempered,
-)
+from rltui.health.diagnoses import Facts, began, diagnose, story_order
+from rltui.health.harm import confirmed, limited, reason_in, tempered
 from rltui.health.judge import Outcome
 from rltui.health.judgement import limit_of
 from rltui.health.model import (
@@ -33,6 +29,7 @@ from rltui.health.model import (
 )
 from rltui.health.plan import Task
 from rltui.health.rule import Rule
+from rltui.health.success import is_measured, success_of
 from rltui.health.symptoms import Harm
 from rltui.store import RunData
 
@@ -74,8 +71,7 @@ def make_report(
     found = _findings(answers, infos, run.off_axis)
     findings = [*_said_once(found, yields), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
-    newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
-    findings.sort(key=lambda f: (not f.fires, -f.level, -newest[id(f)]))
+    findings.sort(key=lambda f: (not f.fires, -f.level, -began(f)))
     tags = _judgements(infos, answers, unfit, findings)
     vital = tuple(key for question in questions for key in question.metrics)
     stories = partial(_diagnosed, run, infos, vital, kinds)
@@ -88,7 +84,9 @@ def make_report(
             rows = max(rows, run.count(tag))
     few = too_few(rows)
     if few is not None:
-        tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
+        words = f"only {counted(rows, 'row')}: too few to judge"
+        ticked = {t: j for t, j in tags.items() if j.level is Level.OK}
+        tags |= {t: replace(j, level=Level.UNKNOWN, doubt=words) for t, j in ticked.items()}
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
     tags = dict(without_outcome(tags, infos, questions, findings))
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
@@ -121,7 +119,7 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
         for finding in answer.outcome.findings
         if finding.fires
     ]
-    success, explained = success_of(run, infos, firing), is_explained(firing)
+    success, reason = success_of(run, infos, firing), reason_in(firing)
     blank = any(harm is Harm.UNMEASURED for harm, _ in firing)
     measured = blank and is_measured(run, infos)
 
@@ -130,8 +128,8 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
             return limited(said, Level.OK)
         variant = task.variant
         is_rise = variant.detector.rising and Level.BAD in variant.levels
-        if explained and is_rise and task.rule.harm is Harm.OUTCOME:
-            return confirmed(said)
+        if reason and is_rise and task.rule.harm is Harm.OUTCOME:
+            return confirmed(said, reason)
         return tempered(said, task.rule.harm, success)
 
     return [
@@ -152,13 +150,6 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
             own, level=max(own.level, level), pending=False, doubt="", published=None
         )
     return out
-
-
-def _unticked(judgement: Judgement, rows: int) -> Judgement:
-    if judgement.level is not Level.OK:
-        return judgement
-    words = f"only {rows} row{'s' * (rows != 1)}: too few to judge"
-    return replace(judgement, level=Level.UNKNOWN, doubt=words)
 
 
 def _diagnosed(
@@ -182,11 +173,15 @@ def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[
     """One finding per episode: several tags or variants that show the same are merged, but for
     tags whose steps cannot be compared."""
     titles: dict[tuple[str, str, str | None], list[Finding]] = {}
-    for _, answer in _each(answers):
-        if answer.outcome is not None:
-            for finding in answer.outcome.findings:
-                axis = finding.tag if finding.tag in off_axis else None
-                titles.setdefault((finding.rule, finding.title, axis), []).append(finding)
+    said = [f for _, a in _each(answers) if a.outcome is not None for f in a.outcome.findings]
+    dated = {(f.rule, f.tag): f.level for f in said if f.fires and f.since_step is not None}
+    for finding in said:
+        # that there is no gain in the whole run says less than since when it falls
+        other = dated.get((finding.rule, finding.tag), Level.OK)
+        if finding.since_step is None and other >= finding.level:
+            continue
+        axis = finding.tag if finding.tag in off_axis else None
+        titles.setdefault((finding.rule, finding.title, axis), []).append(finding)
     out: list[Finding] = []
     for found in titles.values():
         merged = _merge(found, infos)
@@ -213,15 +208,12 @@ def _merge(found: list[Finding], infos: Infos) -> list[Finding]:
     """Findings of one title whose steps overlap become one: the worst, from the earliest step
     on."""
     groups: list[list[Finding]] = []
-    end = -1.0
+    end = -math.inf
     for finding in sorted(found, key=lambda f: f.since_step or 0):
-        until = float("inf") if finding.until_step is None else float(finding.until_step)
-        if groups and (finding.since_step or 0) <= end:
-            groups[-1].append(finding)
-            end = max(end, until)
-        else:
-            groups.append([finding])
-            end = until
+        if (finding.since_step or 0) > end:
+            groups.append([])
+        groups[-1].append(finding)
+        end = max(end, math.inf if finding.until_step is None else finding.until_step)
     return [g[0] if len(g) == 1 else _merged(g, infos) for g in groups]
 
 
@@ -248,13 +240,12 @@ def _broken(answers: Answers) -> list[Finding]:
     """One visible entry per rule that raised an error; it does not count against the run."""
     out: dict[str, Finding] = {}
     for task, answer in _each(answers):
-        if answer.error is None or task.rule.id in out:
-            continue
-        out[task.rule.id] = Finding(
-            task.rule.id, task.variant.title, Level.UNKNOWN, FindingState.FIRING, None, answer.tag,
-            None, None, None, Evidence("", None, None, 0, 0), None,
-            "mute the rule and report this", error=answer.error,
-        )  # fmt: skip
+        if answer.error is not None:
+            out.setdefault(task.rule.id, Finding(
+                task.rule.id, task.variant.title, Level.UNKNOWN, FindingState.FIRING, None,
+                answer.tag, None, None, None, Evidence("", None, None, 0, 0), None,
+                "mute the rule and report this", error=answer.error,
+            ))  # fmt: skip
     return list(out.values())
 
 
@@ -340,11 +331,9 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
 
 
 def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skipped, ...]]:
-    by_rule: dict[str, list[tuple[Task, tuple[Answer, ...]]]] = {}
-    for task, own in answers:
-        by_rule.setdefault(task.rule.id, []).append((task, own))
     judged, skipped = [], []
-    for rule_id, parts in by_rule.items():
+    for rule_id, own in groupby(answers, key=lambda one: one[0].rule.id):
+        parts = list(own)
         said = [a for _, each in parts for a in each]
         if any(a.outcome is not None and a.outcome.judged for a in said):
             judged.append(rule_id)

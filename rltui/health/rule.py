@@ -43,8 +43,10 @@ class When(NamedTuple):
         """Whether the variant applies to such a run."""
         if not (self.only or self.never):
             return True  # most ask for nothing
-        asked = {*self.only, *self.never}.intersection(OF_RUN)
-        return all(self.fits(word, _said(run, word)) for word in asked)
+        said = (run.scenario.id, run.framework, (run.algorithm or "").lower(), *run.scope)
+        of_run = dict(zip(OF_RUN, map(str, said), strict=True))
+        asked = {*self.only, *self.never} & of_run.keys()
+        return all(self.fits(word, of_run[word]) for word in asked)
 
     def fits(self, word: str, said: str) -> bool:
         """Whether the variant may apply where a word of :data:`ASKED` is ``said``."""
@@ -55,15 +57,6 @@ class When(NamedTuple):
         words = re.split(r"[\W_]+", info.title.lower())
         named = any(fnmatchcase(w, pattern) for pattern in self.not_named for w in words)
         return self.fits("estimator", info.estimator or "") and not named
-
-
-def _said(run: Recognition, word: str) -> str:
-    """Fact about a run under one word of :data:`OF_RUN`; "" for none."""
-    if word == "scenario":
-        return run.scenario.id
-    if word in Scope._fields:
-        return str(getattr(run.scope, word))
-    return run.framework if word == "framework" else (run.algorithm or "").lower()
 
 
 def _series(node: Node) -> Mapping[str, str]:

@@ -45,8 +45,6 @@ STANDARD_FIELDS = (
 #: What may follow the colon of a field: as percent, as a whole number, the "s" of a plural.
 FORMATS = ("%", "d", "s")
 
-_LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
-
 
 def load_rules(
     extra_files: Iterable[Path] = (),
@@ -219,19 +217,22 @@ def _read_levels(
     where: Node, table: Table, detector: Detector, changes: list[Override], far: Farthest
 ) -> Mapping[Level, Mapping[str, Number]]:
     out: dict[Level, Mapping[str, Number]] = {}
-    for word, level in _LEVELS.items():
-        node = table.get(word)
+    watch: Mapping[str, Number] = {}
+    for level in (Level.WATCH, Level.BAD):
+        node = table.get(level.word)
         changed: dict[str, Number] = {}
         for override in reversed(changes):
-            changed |= override.parameters(word, detector)
+            changed |= override.parameters(level.word, detector)
         if node is None:
             continue
         farthest = far.watch if level is Level.WATCH else far.bad
-        shared = read_parameters(table.get("parameters"), detector, farthest)
-        given = shared | read_parameters(node, detector) | changed
+        shared = read_parameters(table.get("parameters"), detector, farthest, {})
+        own = read_parameters(node, detector, None, watch)
+        watch = watch or own
+        given = shared | own | changed
         for name, parameter in detector.parameters.items():
             if name not in given and parameter.default is None:
-                node.complain(f"detector {detector.name} needs {name!r} for {word}")
+                node.complain(f"detector {detector.name} needs {name!r} for {level.word}")
         out[level] = given
     if not out:
         where.complain("a rule needs 'watch' or 'bad', or both")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
 from typing import Annotated, NamedTuple
 
 from rltui.catalogue.model import Category
@@ -100,7 +99,6 @@ class StallRule(NamedTuple):
         return self.rule, *(Rule(r.id, r.title, Category.PROGRESS, r.meaning, ()) for r in others)
 
 
-@cache
 def stall_rule() -> StallRule:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(StallRule, "health", "data", "stalled.yaml")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import cache
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
@@ -91,17 +90,14 @@ class Sign(NamedTuple):
     ) -> bool:
         """Whether a finding of this rule and title on this metric is such a sign, with the
         ``facts`` of its evidence, beside metrics that ``gained``."""
-        if self.zero and facts.get(self.zero) != 0:
-            return False
-        if self.gained and not set(self.gained) & set(gained):
-            return False
-        if (
-            rule != self.rule
-            or self.title not in (None, title)
-            or _matches(metric, self.not_metrics)
-        ):
-            return False
-        return not self.metrics or _matches(metric, self.metrics)
+        return (
+            rule == self.rule
+            and self.title in (None, title)
+            and (not self.zero or facts.get(self.zero) == 0)
+            and (not self.gained or not set(gained).isdisjoint(self.gained))
+            and (not self.metrics or _matches(metric, self.metrics))
+            and not _matches(metric, self.not_metrics)
+        )
 
 
 def _matches(metric: str | None, patterns: tuple[str, ...]) -> bool:
@@ -221,7 +217,6 @@ def symptoms() -> Mapping[str, Symptom]:
     return knowledge().symptoms
 
 
-@cache
 def knowledge() -> Knowledge:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(Knowledge, "health", "data", "diagnoses.yaml")

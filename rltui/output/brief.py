@@ -134,10 +134,10 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
         asked.add(story["next"])
         told.line("    the log says: ", filter(None, [story.get("log_says")]), 20 * place + 2)
     told.line("  ", filter(None, [run["seam"]]), 13)
-    told.line("  odd, no reason to stop: ", run["odd"], 14)
+    told.line("  unusual but harmless: ", run["odd"], 14)
     wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
     more = [f"{left} more"] if left else []
-    told.line("  not judged for want of: ", [*wanted, *more], 15, ", ")
+    told.line("  not judged, not logged: ", [*wanted, *more], 15, ", ")
     return told
 
 

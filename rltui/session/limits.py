@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 from rltui.core.yaml_record import Count, Limit, shipped_record
@@ -44,7 +43,6 @@ class SessionLimits(NamedTuple):
     gate: GateLimits
 
 
-@cache
 def session_limits() -> SessionLimits:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(SessionLimits, "session", "data", "limits.yaml")

@@ -93,7 +93,7 @@ def sample(series: Series, steps: IntArray) -> Sample | None:
     size = float(np.abs(present).max(initial=0.0))
     if len(present) < FEWEST or float(np.ptp(present / (size or 1.0))) <= _CONSTANT:
         return None
-    found = _scaled(_ranks(present))
+    found = _scaled(ranks_of(present))
     time = _scaled(np.arange(len(present), dtype=np.float64))
     left = found - time * float(found @ time) / len(time)
     left = _scaled(left) if float(left @ left) > _REST * len(left) else np.zeros(len(left))
@@ -189,9 +189,9 @@ def _scaled(values: FloatArray) -> FloatArray:
     return scaled
 
 
-def _ranks(values: FloatArray) -> FloatArray:
+def ranks_of(values: FloatArray) -> FloatArray:
     """Ranks of values (n,); equal values share the mean of theirs."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     ordered = values[order]
     first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     ends = np.append(first[1:], len(values))

@@ -194,7 +194,7 @@ def test_of_a_loop_of_ones_own_a_few_lacking_metrics_are_named(cli: Cli, tmp_pat
     rows = [{"step": n, "entropy": 0.5, "reward": 0.1 * (n % 7)} for n in range(60)]
     (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     text = cli("brief", tmp_path).out
-    named = re.findall(r"not judged for want of: (.*)", text)[0].split(", ")
+    named = re.findall(r"not judged, not logged: (.*)", text)[0].split(", ")
     assert "gradient norm" in named
     assert "total loss" in named
     assert re.fullmatch(r"\d+ more", named.pop())

@@ -43,7 +43,7 @@ def test_runs_side_by_side_begin_with_the_best(cli: Cli, sweep: Path) -> None:
 def test_differences_of_groups_are_in_words(cli: Cli, sweep: Path) -> None:
     out = cli("snapshot", sweep, "--group-by", "name").out
     assert out.splitlines()[1].split()[:2] == ["grpo_high_s*", "4"]
-    assert "larger than the spread over runs explains (chance alone: 3 %; 4 and 4 runs)" in out
+    assert "larger than the spread over runs explains (p = 0.0286, by permutation; 4 and" in out
 
 
 def test_the_table_as_markdown(cli: Cli, sweep: Path) -> None:

@@ -23,19 +23,12 @@ def test_runs_of_the_same_names_share_them() -> None:
     assert alarms(two) != alarms(one)
 
 
-def test_the_line_names_what_is_missing_and_counts_the_rest() -> None:
+def test_the_line_counts_what_cannot_be_detected() -> None:
     tags = {t: x for t, x in grpo_tags(60).items() if t != "actor/entropy"}
     (run,) = a_session(a_batch(tags)).runs()
     blind = [f for f in alarms(run) if f.lacking]
-    seen = f"sees {len(alarms(run)) - len(blind)} of {len(alarms(run))} failures; blind to "
-    titles = ", ".join(f"'{f.symptom.title}'" for f in blind)
-    assert "entropy collapses early" in titles
-    assert blind_words(run, 10_000) == seen + titles
-    some = blind_words(run, len(seen) + len(titles) - 1)
-    assert some.endswith(" and 1 more")
-    assert all(len(blind_words(run, most)) <= most for most in range(200))
-    assert blind_words(run, 60) == f"{seen}{len(blind)}: see rltui canary"
-    assert blind_words(run, 20) == ""
+    count = f"{len(blind)} of {len(alarms(run))} failures cannot be detected"
+    assert blind_words(run) == f"{count}: metrics missing"
 
 
 def test_what_is_lacking_is_what_it_is_blind_for_and_nothing_that_it_cannot_have() -> None:
@@ -59,4 +52,4 @@ def test_names_are_those_of_the_framework() -> None:
 def test_a_run_without_a_verdict_has_no_line() -> None:
     (run,) = a_session(a_batch({"my_loss": [1.0] * 30})).runs()
     run.rules = ()
-    assert blind_words(run, 100) == ""
+    assert blind_words(run) == ""

@@ -163,8 +163,8 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     ("skipped", "missing", "text"),
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
-        (Skipped("r", "R", rows=150), "", "nothing to compare 150 rows with"),
-        (Skipped("r", "R", rows=1), "", "nothing to compare 1 row with"),
+        (Skipped("r", "R", rows=150), "", "not applicable in 150 rows"),
+        (Skipped("r", "R", rows=1), "", "not applicable in 1 row"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
     ids=["missing", "silent", "one", "broke"],

@@ -121,14 +121,14 @@ def test_an_evaluation_that_falls_beside_a_reward_that_gained_is_a_story_of_its_
 
 
 def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
-    rate, kl = [1e-3] * 29 + [1e6] * 31, [0.01, 0.011] * 14 + [0.01] + [5.0] * 31
+    rate, kl = [1e-3] * 29 + [1e6] * 31, [0.01, 0.011] * 14 + [0.01, 0.3] + [5.0] * 30
     found = [finding("kl_blowup", 30, "kl.old_new"), finding("truncation_high", 3, "entropy.max")]
     diagnosed = diagnosed_of(found, {"lr.actor": rate, "kl.old_new": kl})
     assert stories(diagnosed) == [[SETTING_CHANGED, "kl_spike"], ["truncation"]]
     setting, effect = diagnosed.moves
     assert (setting.tag, setting.step, setting.is_setting) == ("lr.actor", 30, True)
     assert setting.factor == pytest.approx(1e9)
-    assert (effect.tag, effect.is_setting) == ("kl.old_new", False)
+    assert (effect.tag, effect.after, effect.is_setting) == ("kl.old_new", 0.3, False)
     assert diagnosed.cause == setting
     assert diagnosed.diagnoses[0].level is Level.BAD
 
@@ -158,6 +158,8 @@ def test_a_factor_says_nothing_across_zero() -> None:
     values = [-0.01, -0.011] * 14 + [-0.01] + [5.0] * 31
     (move,) = diagnosed_of(found, {"kl.old_new": values}).moves
     assert (move.before, move.after, move.factor) == (-0.01, 5.0, None)
+    (move,) = diagnosed_of(found, {"kl.old_new": [-0.2] * 29 + [-7.0] * 31}).moves
+    assert move.factor is None
 
 
 def test_an_improvement_did_not_move_first() -> None:
@@ -171,7 +173,10 @@ def test_what_drifts_moved_although_it_never_left_its_level_by_far() -> None:
     entropy = [1.0] * 20 + [1.0 - 0.02 * n for n in range(1, 41)]
     (move,) = diagnosed_of([finding("entropy_collapse", 25)], {"entropy": entropy}).moves
     assert (move.tag, move.step) == ("entropy", 25)
-    assert (move.before, move.after) == pytest.approx((0.92, 0.2))
+    assert (move.before, move.after) == pytest.approx((0.92, 0.9))
+    sure = finding("entropy_collapse", 25)._replace(certain_step=45)
+    (move,) = diagnosed_of([sure], {"entropy": entropy}).moves
+    assert (move.step, move.until, move.after) == (25, 35, pytest.approx(0.7))
     constant = diagnosed_of([finding("entropy_collapse", 25)], {"entropy": [1.0] * 60})
     assert constant.moves == ()
 

@@ -14,9 +14,9 @@ from rltui.core.level import Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
-from rltui.health.harm import Course
 from rltui.health.model import FindingState, Report
 from rltui.health.rules import load_rules
+from rltui.health.success import Measures
 from rltui.health.symptoms import Harm
 from tests.health.drawn import Logged, logged
 
@@ -114,11 +114,12 @@ def test_a_reward_that_follows_the_length_is_no_proof_but_a_score_is(
     assert {f.rule: f.level for f in report.firing()}["kl_blowup"] is level
 
 
-@pytest.mark.parametrize(("share", "level"), [("0.2x40", Level.WATCH), ("0.6x40", Level.BAD)])
-def test_a_lack_of_gain_is_bad_sooner_where_a_sign_tells_why(share: str, level: Level) -> None:
-    series = parsed({"reward.mean": "0.5~0.2x40", "reward.zero_std_frac": share})
-    found = Engine(RULES).evaluate(*case_run(series), 0.0).firing()
-    assert {f.rule: f.level for f in found}["reward_flat_no_learning"] is level
+@pytest.mark.parametrize("rows", [("0.2x40", "0.01~1e-5x16"), ("0.6x40", "0.01873x16")])
+def test_a_lack_of_gain_is_bad_sooner_where_a_sign_tells_why(rows: tuple[str, str]) -> None:
+    for key, course in zip(("reward.zero_std_frac", "kl.policy_ref"), rows, strict=True):
+        found = judge({"reward.mean": "0.5~0.2x40", key: course}).firing()
+        level = Level.BAD if "6" in rows[0] else Level.WATCH
+        assert {f.rule: f.level for f in found}["reward_flat_no_learning"] is level
 
 
 def test_an_episode_that_is_over_was_no_worse_either() -> None:
@@ -147,7 +148,7 @@ def test_only_levels_change(values: Logged) -> None:
 
 
 def test_the_measures_of_success_are_metrics_of_the_catalogue() -> None:
-    course = shipped_record(Course, "health", "data", "course.yaml")
+    course = shipped_record(Measures, "health", "data", "course.yaml")
     assert set(course.measures) <= set(load_catalogue().metrics)
     assert len(set(course.measures)) == len(course.measures)
 

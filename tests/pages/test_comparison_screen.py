@@ -95,7 +95,7 @@ async def test_groups_have_a_mean_and_are_described_in_words() -> None:
         assert "2 groups by name" in hand.lines[0]
         assert "+ 0.1" in hand.text
         words = " ".join(hand.text.split())
-        assert "larger than the spread over runs explains (chance alone: 3 %; 4 and 4" in words
+        assert "spread over runs explains (p = 0.0286, by permutation; 4 and 4" in words
         assert "±" in hand.text
         await hand.press("B")
         assert len(hand.ids) == 8

@@ -225,5 +225,5 @@ def test_a_limit_and_the_value_beside_it_have_one_unit() -> None:
     assert sentences.limit_short(relative) == "≥ 0.21"
     percent = relative._replace(shown=(None, 40.0), words="≤ {high:%}", numbers={"high": 0.4})
     assert sentences.limit_words(percent) == "≤ 40"
-    words = Limit(Level.BAD, words="should move", short="should move")
-    assert sentences.limit_words(words) == sentences.limit_short(words) == "should move"
+    words = Limit(Level.BAD, words="must change", short="must change")
+    assert sentences.limit_words(words) == sentences.limit_short(words) == "must change"

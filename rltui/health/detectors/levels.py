@@ -110,7 +110,7 @@ def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) 
     found = outside(rows, low=zero - by, high=zero + by)
     beyond = np.logical_and.accumulate(found.beyond & (rows.other("other") == 0))
     beyond &= (rows.steps[:1] <= 1) | (not untrained)
-    return replace(found, beyond=beyond, onset=np.zeros(rows.count, dtype=np.int64))
+    return replace(found, beyond=beyond, onset=0)
 
 
 @detector(facts=("share",))
@@ -129,15 +129,19 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
         hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     loss = high / (1.0 - high) if at_top else high / (2.0 - high)
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
-    part = (total[count] - total[count // 2]) / (count - count // 2)
-    beyond = hit & ((part >= high) | at_top)
+    begin = count // 2
+    if at_top:  # where their evidence was lowest
+        so_far = np.concatenate([[0.0], np.cumsum(np.where(hit, 1.0, -loss))])
+        begin = newest_of((so_far <= np.minimum.accumulate(so_far))[:-1])
+    part = (total[count] - total[begin]) / (count - begin)
+    beyond = hit & (part >= high)
     return Signal(
         beyond,
         part,
         constant(n, high),
-        "share of the newest half of the rows",
+        "share of the newest rows",
         facts={"share": part},
-        forgotten=np.full(n, at_top),
+        forgotten=at_top,
         evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
     )
 
@@ -169,12 +173,6 @@ def relative(
         worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
         far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, FAR[event])
     return np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
-
-
-def stays_low(rows: Rows) -> BoolArray:
-    """(n,) whether the last third of the rows is certainly no higher than the first, or lower."""
-    _, _, spread, size, error, *_ = gains(rows)
-    return np.asarray((spread > 0) & (is_short(size, error) | (size <= -GAIN)))
 
 
 @detector(
@@ -217,8 +215,10 @@ def grown(
     if "level" in rows.others:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit, beyond = np.fmax(limit, most), beyond & (x >= most)
-    if stands:
-        beyond &= stays_low(Rows(-np.abs(np.nan_to_num(rows.other("other"))), rows.steps))
+    if stands:  # the last third is certainly no lower than the first, or higher
+        upside_down = Rows(-np.abs(np.nan_to_num(rows.other("other"))), rows.steps)
+        _, _, spread, size, error, *_ = gains(upside_down)
+        beyond &= (spread > 0) & (is_short(size, error) | (size <= -GAIN))
     base = np.maximum(start, floor / factor)
     base = np.fmin(base, always / factor)
     return Signal(
@@ -265,7 +265,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         low=share * base + bottom,
         facts={"start": start + bottom, "share": part, "middle": rows.x},
         evidence=lambda: np.where(negative, -np.inf, relative(part, share, beyond)),
-        forgotten=np.full(rows.count, negative.any()),
+        forgotten=bool(negative.any()),
     )
 
 
@@ -283,11 +283,9 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
 
 def beginnings(x: FloatArray) -> FloatArray:
     """Highest median of three of the first rows, of those seen so far."""
-    middle: FloatArray = rolling_median(x, FEW)
-    top: FloatArray = middle.copy()
-    top[FEW - 1 :] = np.maximum.accumulate(middle[FEW - 1 :])
-    top[EARLY:] = top[EARLY - 1 : EARLY]
-    return top
+    top = rolling_median(x[:EARLY], FEW)
+    top[FEW - 1 :] = np.maximum.accumulate(top[FEW - 1 :])
+    return top[np.minimum(np.arange(len(x)), EARLY - 1)]
 
 
 @detector(roles=("second", "length", "learns"), facts=("best", "factor", "growth", "middle"))
@@ -317,7 +315,7 @@ def off_best(
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None:
-        known = np.where(np.isnan(length), 0.0, length)
+        known = np.nan_to_num(length)
         usual = rows.once_of("length", ("usual", upwards), lambda: _best(known, upwards=upwards))
         bound = np.maximum if upwards else np.minimum
         growth = np.where(usual > 0, bound(1.0, known / usual), 1.0)
@@ -372,8 +370,7 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     hit = x >= limit
     held, origin = latched(hit, rows.median(FEW), 0.5 * limit)
     usual, limit = usual[origin], limit[origin]
-    part = np.where(usual > 0, x / usual, np.nan)
-    threshold = np.where(usual > 0, limit / usual, np.nan)
+    part, threshold = part_of(x, usual), part_of(limit, usual)
     beyond = held & (x >= limit)
     return Signal(
         beyond,
@@ -390,7 +387,6 @@ def spike(rows: Rows, *, factor: float) -> Signal:
 def _usual(x: FloatArray) -> FloatArray:
     """(n,) median of the rows with signal before each row, at least the lower quartile of the first
     ones; NaN while there are too few. Measured each time these have grown by three tenths."""
-    usual = np.full(len(x), np.nan)
     usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
     signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually))
     y = x[signal]
@@ -399,5 +395,4 @@ def _usual(x: FloatArray) -> FloatArray:
         floor = float(np.sort(y[:EARLY])[EARLY // 4])
         for look, following in looks(EARLY, len(y)):
             base[look:following] = max(floor, median(y[max(0, look - 4 * EARLY) : look]))
-    usual[:] = base[np.minimum(np.cumsum(signal) - signal, len(y))]
-    return usual
+    return base[np.minimum(np.cumsum(signal) - signal, len(y))]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
-
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
@@ -25,20 +21,19 @@ from rltui.health.detectors.trend import (
     rises,
 )
 from rltui.health.detectors.windows import looks, newest_of, rolling_median, start_median
+from rltui.store.correlation import ranks_of
 
 #: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
 _SMALL = 0.36
-
-
-def _may_have_parted(rows: Rows, _: Mapping[str, Any]) -> bool:
-    return bool(rises(rows, "reward").any())
+#: A rank correlation of which four fifths of the variance are a trend.
+_TIED = 0.9
 
 
 @detector(
     rising=True,
     roles=("reward",),
     facts=("start", "late", "was", "reached", "count"),
-    possible=_may_have_parted,
+    possible=lambda rows, _: bool(rises(rows, "reward").any()),
 )
 def parted(rows: Rows, *, share: bool = False) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
@@ -74,7 +69,7 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
         "gain in standard deviations",
         certain=True,
         whole=True,
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=True,
         facts={"start": start, "late": late, "was": was, "reached": reached,
                "count": np.arange(1.0, n + 1)},
         notes=((left, ", but hardly at all in the second half"),),
@@ -92,7 +87,7 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
 
 
 @detector(roles=("length",), facts=("correlation", "share"))
-def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
+def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times the
     lowest of its :func:`beginnings`, or the ``moved``-th part of the highest.
 
@@ -101,8 +96,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """
     x, n = rows.x, rows.count
     tied = constant(n, np.nan)
-    length = rows.other("length", 0.0)
-    length = np.where(np.isnan(length), 0.0, length)
+    length = np.nan_to_num(rows.other("length"))
     middle = rolling_median(length, EARLY)
     start = beginnings(length)
     start = np.where(middle < start, start, -beginnings(-length))
@@ -125,31 +119,10 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     """Spearman's rank correlation with ties; NaN when one of them is constant."""
-    (ranks, spread), (other, other_spread) = (_ranks(v) for v in (a, b))
-    spread *= other_spread
-    if spread == 0:
-        return float("nan")
+    ranks, other = ranks_of(a), ranks_of(b)
+    spread = float(ranks.std() * other.std())
     centred = (ranks - ranks.mean()) * (other - other.mean())
-    return float(centred.mean()) / spread
-
-
-def _ranks(x: FloatArray) -> tuple[FloatArray, float]:
-    """The rank of each value, from 1 on, equal ones share theirs; and their standard deviation."""
-    order = np.argsort(x)
-    ordered, ranks = x[order], np.empty(len(x))
-    if bool((ordered[1:] > ordered[:-1]).all()):
-        ranks[order] = np.arange(1.0, len(x) + 1)
-        return ranks, _spread_of_ranks(len(x))
-    _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks = np.asarray((last - 0.5 * (counts - 1))[inverse], dtype=np.float64)
-    return ranks, float(ranks.std())
-
-
-@lru_cache(maxsize=1024)
-def _spread_of_ranks(count: int) -> float:
-    """The standard deviation of the ranks 1 to ``count`` in any order."""
-    return float(np.arange(1.0, count + 1).std())
+    return float(centred.mean()) / spread if spread else np.nan
 
 
 @detector(roles=("other",), facts=("middle", "behind"))
@@ -175,7 +148,7 @@ def behind(rows: Rows, *, gap: float) -> Signal:
         evidence=lambda: np.where(
             beyond, np.minimum(1.0, quarter / EARLY), np.where(apart, -FAINT, -1.0)
         ),
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=True,
     )
 
 
@@ -186,7 +159,7 @@ def behind(rows: Rows, *, gap: float) -> Signal:
 def climbs(
     rows: Rows,
     *,
-    correlation: float = 0.9,
+    correlation: float = _TIED,
     factor: float = np.inf,
     floor: float = 0.0,
     full: float = np.inf,
@@ -232,7 +205,7 @@ def climbs(
         "rank correlation with the number of rows",
         facts={"start": start, "change": part_of(x, start), "middle": rows.x,
                "correlation": tied, "pace": pace, "end": steps + left / pace},
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=True,
     )  # fmt: skip
 
 
@@ -334,7 +307,7 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
         "share of the sum",
         certain=True,
         silent=stage and "total" not in rows.others,
-        onset=np.full(n, at[0] if len(at) else 0),
+        onset=int(at[0]) if len(at) else 0,
         facts={
             "share": part,
             "count": count.astype(np.float64),

@@ -25,18 +25,17 @@ def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
     the rows up to each one; 1 where no weighted sum explains the total."""
     k, n = parts.shape
     rows = np.vstack([parts, total])
-    known = np.isfinite(rows).all(axis=0)
+    known: BoolArray = np.logical_and.reduce(np.isfinite(rows))
     rows = np.where(known, rows, 0.0)
     weights, squares, begin = np.ones((k, n)), np.zeros((k + 1, k + 1)), 0
-    counts, sums = np.cumsum(known), np.cumsum(rows[-1])
     for look, following in looks(trend.PARTS, n):
         new, begin = rows[:, begin:look], look
         squares += new @ new.T
-        count = int(counts[look - 1])
+        count = np.count_nonzero(known[:look])
         if count <= 2 * k:
             continue
         found = np.linalg.lstsq(squares[:k, :k], squares[:k, k], rcond=trend.EQUAL)[0]
-        spread = squares[k, k] - sums[look - 1] ** 2 / count
+        spread = squares[k, k] - rows[-1, :look].sum() ** 2 / count
         if squares[k, k] - float(found @ squares[:k, k]) <= _UNEXPLAINED * spread:
             weights[:, look - 1 : following - 1] = found[:, None]
     return weights
@@ -123,7 +122,7 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
         "share of the rise",
         certain=True,
         whole=True,
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=True,
         facts={"start": start, "late": late, "share": part},
     )
 
@@ -165,5 +164,4 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
             beyond &= ~all_of.once_of("reward", "fell", lambda: progress.fell(total).beyond)
     was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
     facts = {**signal.facts, "was": was, "reached": reached}
-    over = np.ones(n, dtype=bool)
-    return replace(signal, beyond=beyond, facts=facts, forgotten=over, silent=not others)
+    return replace(signal, beyond=beyond, facts=facts, forgotten=True, silent=not others)

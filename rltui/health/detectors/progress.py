@@ -180,7 +180,7 @@ def stays(rows: Rows, role: str) -> BoolArray:
 @detector(
     anew=True,
     rising=True,
-    facts=("best", "least", "lost", "middle", "count", "won"),
+    facts=("best", "least", "lost", "middle", "count", "won", "begun"),
 )
 def fell(
     rows: Rows, *, sure: bool = False, held_out: bool = False, untrained: bool = False
@@ -235,6 +235,8 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     won = best - first
     risen = (won >= needed[origin]) | (won >= first - least)
     part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
+    middle = np.where(found, mean, short)
+    gone = middle < first  # then what is lost is more than what was gained
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -246,8 +248,10 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
         low=np.where(beyond, limit[origin], np.nan),
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         held=~found,
-        facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
+        facts={"best": best, "least": least, "lost": part, "middle": middle, "begun": first,
                "count": np.where(found, size, shortest), "won": risen * 1.0},
+        notes=((gone, ", worse than where it began, {begun}"),
+               (~gone, ": {lost:%} of its range lost, limit {threshold:%}")),
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ FEW = 3
 #: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
 FAR = (1.0, 5.0)
 #: What a row is worth that says little: it would often be so by chance, or is calm in what is sick.
-FAINT = 1 / 3
+FAINT = 1 / FEW
 #: What a row without an event takes away: calm rows do not undo what happened.
 CALM = 0.25
 #: Share of the largest so far below which something is next to nothing, and of the rows below which
@@ -109,8 +109,9 @@ class Signal:
     """(n,) lower limit in the unit of the metric, for the chart; None = open."""
     high: FloatArray | None = None
     """(n,) upper limit in the unit of the metric."""
-    onset: IntArray | None = None
-    """(n,) row at which the episode of a row beyond the limit began; None = the row itself."""
+    onset: IntArray | int | None = None
+    """(n,) row at which the episode of a row beyond the limit began, or one for all; None = the row
+    itself."""
     window: int = 1
     """Rows that the statistic covers."""
     facts: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -131,9 +132,9 @@ class Signal:
     asked for. None: by its distance."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
-    forgotten: BoolArray | None = None
-    """(n,) rows whose episode is no finding once it is over: what rose later did rise. May depend
-    on rows that follow."""
+    forgotten: BoolArray | bool = False
+    """(n,) or all: rows whose episode is no finding once it is over: what rose later did rise. May
+    depend on rows that follow."""
     silent: bool = False
     """The rows allow no verdict: the rule has not judged this tag."""
 

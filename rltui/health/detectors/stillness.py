@@ -46,17 +46,17 @@ def non_finite(
     if after_finite or lasts:
         wrong &= np.logical_or.accumulate(~wrong) | (np.isinf(rows.x) & infinite)
     if lasts:
-        back = ~wrong & np.append(False, wrong)[:-1]
+        back = ~wrong & np.diff(wrong, prepend=False)
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
         wrong &= (np.cumsum(back) <= 1) | rare
     own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
     wrong &= (seen != 1) | (np.cumsum(seen) > patience)
-    every, stretch = wrong, _stretch(wrong)
+    every, stretch = wrong, np.where(wrong, newest_of(~wrong) + 1, own)
     left_out = _left_out(rows, wrong, stretch)
     scaled = rows.steps - rows.steps[:1] >= _SCALING
     if skipped or taken:
         wrong = wrong & (left_out == skipped) & ((seen > 0) | scaled)
-    times = np.cumsum(wrong & ~np.append(False, wrong)[:-1])
+    times = np.cumsum(wrong & np.diff(wrong, prepend=False))
     again = (times > 2) & (not skipped)
     newest = np.maximum(newest_of(wrong), 0)
     lasted = np.minimum(newest - stretch[newest] + 1.0, CERTAIN[1])
@@ -72,18 +72,13 @@ def non_finite(
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         facts={"count": np.cumsum(every) * 1.0},
         silent=(after_finite or lasts) and not (np.isfinite(rows.x) | wrong).any(),
-        forgotten=np.isin(stretch, stretch[left_out]) if taken else None,
+        forgotten=taken and np.isin(stretch, stretch[left_out]),
     )
 
 
-def _stretch(wrong: BoolArray) -> IntArray:
-    """(n,) first row of the stretch of ``wrong`` rows that a row is in, else the row itself."""
-    return np.asarray(np.where(wrong, newest_of(~wrong) + 1, np.arange(len(wrong))))
-
-
 def _left_out(rows: Rows, wrong: BoolArray, stretch: IntArray) -> BoolArray:
-    """(n,) whether a ``loss`` has changed since the first row of the stretch of ``wrong`` rows that
-    a row is in, to another finite value."""
+    """(n,) whether a ``loss`` has changed since the first row of the ``stretch`` of ``wrong`` rows
+    that a row is in, to another finite value."""
     loss = rows.others.get("loss")
     if loss is None or not wrong.any():
         return np.zeros(rows.count, dtype=bool)
@@ -123,21 +118,10 @@ def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits
         constant(n, limit),
         name,
         facts={"top": top, "count": np.arange(1.0, n + 1)},
-        onset=np.zeros(n, dtype=np.int64),
+        onset=0,
         evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
-        forgotten=np.full(n, waits),
+        forgotten=waits,
     )
-
-
-def _equal(rows: Rows) -> BoolArray:
-    """(n,) which rows are the same as the one before."""
-
-    def compute() -> BoolArray:
-        same: BoolArray = steps_of(rows.x) == 0
-        same[:1] = False
-        return same
-
-    return rows.once("equal", compute)
 
 
 @detector(roles=("gradient",), facts=("count",), exact=True)
@@ -159,14 +143,14 @@ def unchanged(
     only once there was something larger; ``at_once``: right behind a value that was not next to
     nothing beside the largest so far: what shrinks passes through what lies between.
     """
-    n = rows.count
-    still = rows.x + rows.hidden <= most if np.isfinite(most) else _equal(rows).copy()
+    n, equal = rows.count, np.isinf(most)
+    still = np.diff(rows.x, prepend=np.nan) == 0 if equal else rows.x + rows.hidden <= most
     if after:
         still &= np.logical_or.accumulate(~still)
     if at_once:
         large = rows.x > NOTHING * np.maximum.accumulate(rows.x)
         still &= large[newest_of(~still)]
-    if not rounded and not np.isfinite(most):
+    if equal and not rounded:
         still &= ~_is_rounded(rows.x)
     if lost > 0:
         best, least = np.maximum.accumulate(rows.x), np.minimum.accumulate(rows.x)
@@ -175,15 +159,14 @@ def unchanged(
     if other is not None:
         still &= np.abs(other) <= 0
     own, last = np.arange(n), newest_of(~still)
-    again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
-    count = np.asarray(own - last + again, dtype=np.float64)
+    count = np.asarray(own - last + equal, dtype=np.float64)  # the first of equal rows is one
     return Signal(
         still,
         np.where(still, count, np.nan),
         constant(n, 1.0),
         "rows of one value",
         facts={"count": count},
-        forgotten=np.full(n, lost > 0),
+        forgotten=lost > 0,
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
         evidence=lambda: np.where(
             still, 1.0 if at_once else FAINT / _usual_stretch(still), _OTHER_ROW
@@ -202,5 +185,5 @@ def _usual_stretch(still: BoolArray) -> FloatArray:
 def _is_rounded(x: FloatArray) -> BoolArray:
     """Whether each value has fewer significant digits, to within single precision."""
     scale = 10.0 ** (_DIGITS - 2 - np.floor(np.log10(np.abs(x))))
-    scaled = np.where(x != 0, x * np.where(x != 0, scale, 1.0), 0.0)
+    scaled = np.where(x == 0, 0.0, x * scale)
     return np.asarray(np.abs(scaled - np.round(scaled)) <= _EXACT * np.abs(scaled))

@@ -154,7 +154,7 @@ def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
         return []
     from rltui.facts.alarms import blind_words  # heavy
 
-    words = fit(blind_words(run, width), width)
+    words = fit(blind_words(run), width)
     return [[], [(words, MUTED)]] if words else []
 
 

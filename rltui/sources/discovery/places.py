@@ -38,7 +38,6 @@ class Places(NamedTuple):
     held_out: _Patterns
 
 
-@lru_cache(maxsize=1)
 def places() -> Places:
     """The patterns, read once."""
     return shipped_record(Places, "sources", "data", "places.yaml")

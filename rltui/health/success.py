@@ -1,0 +1,119 @@
+"""Success of a run: one answer from all of its measures, which levels, excuses and screens read.
+
+A measure is known by the means of its first and last third, with the standard error of their
+difference, so the answer may be asked for after every row: it asks for as many errors as that needs
+(:data:`~rltui.health.detectors.trend.SUSPECTED`). The findings about success, which are kept until
+the contrary is likely, outweigh it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.catalogue.model import Infos, TagInfo
+from rltui.core.level import Direction
+from rltui.core.yaml_record import shipped_record
+from rltui.health.columns import lacking
+from rltui.health.detectors.progress import is_solved
+from rltui.health.detectors.trend import GAIN, SUSPECTED, gain_now
+from rltui.health.model import Finding
+from rltui.health.symptoms import Harm
+from rltui.store import RunData
+
+#: A longer log is read in even strides: it says the same, and costs no more at each new row.
+_MOST_ROWS = 2_000
+
+
+class Measures(NamedTuple):
+    """Metrics that measure success: ``data/course.yaml``."""
+
+    measures: tuple[str, ...]
+    """Metric keys of all of them, the best measure first."""
+    shares: tuple[str, ...]
+    """Measures whose maximum is known, 1; that of a reward depends on its unit."""
+    returns: tuple[str, ...]
+    """Measures of an environment: their maximum is where they come back to exactly."""
+    rewards: tuple[str, ...]
+    """Rewards that are trained on, and may be hacked."""
+    training: tuple[str, ...]
+    """Measures of each batch, without which nothing is learned."""
+
+
+class Course(Enum):
+    """Course of a measure of success."""
+
+    OPEN = "open"
+    """Not known yet."""
+    RISES = "rises"
+    """The last third is certainly above the first."""
+    SOLVED = "solved"
+    """It is at its maximum."""
+    STANDS = "stands"
+    """It has certainly gained no more than its noise."""
+    FAILS = "fails"
+    """A finding says that it fell, never rose, or is no measure."""
+
+
+class Measure(NamedTuple):
+    """One measure of success of a run."""
+
+    tag: str
+    key: str
+    course: Course
+
+
+def measures_of(
+    run: RunData, infos: Infos, firing: Iterable[tuple[Harm, Finding]] = ()
+) -> Iterator[Measure]:
+    """The measures of success that a run logs, the best first; ``firing``: what is found in it.
+    What is only guessed to be one is none: a guess excuses nothing."""
+    known = _known()
+    rank = {key: at for at, key in enumerate(known.measures)}
+    failing = {finding.tag for harm, finding in firing if harm is Harm.OUTCOME}
+    own = [(rank[i.key], t) for t, i in infos.items() if i.key in rank and not i.guessed]
+    for _, tag in sorted(own):
+        key = infos[tag].key
+        course = Course.FAILS if tag in failing else _course(run, infos[tag], known)
+        yield Measure(tag, key, course)
+
+
+def success_of(run: RunData, infos: Infos, firing: Sequence[tuple[Harm, Finding]] = ()) -> Course:
+    """The answer for a run: that of its best measure that knows. Open where a finding about success
+    says otherwise; a reward that may be hacked says nothing."""
+    harms = {harm for harm, _ in firing}
+    if Harm.OUTCOME in harms:
+        return Course.FAILS
+    doubted = _known().rewards if Harm.HACK in harms else ()
+    found = (m.course for m in measures_of(run, infos, firing) if m.key not in doubted)
+    return next((course for course in found if course is not Course.OPEN), Course.OPEN)
+
+
+def is_measured(run: RunData, infos: Infos) -> bool:
+    """Whether anything that measures success in training is a number in its newest row."""
+    training = _known().training
+    known = (tag for tag, info in infos.items() if info.key in training)
+    return any(bool(np.isfinite(run.series(tag).values[-1:]).any()) for tag in known)
+
+
+def _known() -> Measures:
+    return shipped_record(Measures, "health", "data", "course.yaml")
+
+
+def _course(run: RunData, info: TagInfo, known: Measures) -> Course:
+    values = run.series(info.tag).values
+    x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
+    x = x * info.factor
+    x = lacking(x) if info.direction is Direction.DOWN else x
+    change, error = gain_now(x)
+    now = x[np.isfinite(x)]
+    if info.key in (*known.shares, *known.returns) and is_solved(
+        now, share=info.key in known.shares
+    ):
+        return Course.SOLVED
+    if change - SUSPECTED * error >= GAIN:
+        return Course.RISES
+    return Course.STANDS if change + SUSPECTED * error < GAIN else Course.OPEN
