@@ -28,28 +28,30 @@ from rltui.tui.keys import EVERYWHERE, KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 _DETECTORS_INTRO = """
-A detector reads the rows of one tag and decides for each row, by the rows up to it, whether it is
-beyond a threshold. A rule names one and sets its parameters. Rows beyond the threshold add up as
-evidence, farther ones more, and rows inside take it away (Page's CUSUM): a rule speaks once there
-is enough, and is silent when none is left. numpy is the only library: what is needed of scipy, von
-Neumann's ratio and Page's CUSUM, takes a few lines.
+A detector reads the rows of one tag and decides for each row, from the rows up to it, whether it is
+beyond a threshold. A rule names one detector and sets its parameters. Rows beyond the threshold add
+evidence, farther ones more, and rows inside remove it (Page's CUSUM): a finding begins once there
+is enough, and is over when none is left. numpy is the only library; von Neumann's ratio and Page's
+CUSUM take a few lines.
 
-The tables give the share of simulated series, in percent, in which a rule reports anything at any
-time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
-300 and 2,000 rows. What stays flat is what some rules report: for these the figures are their
-power. *Healthy*: on how many of the healthy runs of the open origins (see `verdicts.md`), of those
-that log what it reads, a rule speaks wrongly.
+The tables give the share of simulated series, in percent, in which a rule fires at any time: AR(1)
+noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50, 300 and 2,000
+rows. Some rules report flat series: for these the figures are their power. *Healthy*: the number of
+healthy runs of the open origins (see `verdicts.md`) on which a rule fires wrongly, of those that
+log its metrics.
 
 The picture gives the power of each rule: the share of series in which it finds its own example of a
-failure, by the number of rows over which that is stretched, for the whole of the example and for
-75, 50 and 25 % of the way from its healthy beginning. All are measured by
-`python -m benchmarks.verdicts.noise`.
+failure, by the number of rows of the example, for the whole failure and for 75, 50 and 25 % of it.
+`python -m benchmarks.verdicts.noise` measures all of them.
 
 ![Power of each rule by rows and size of the failure](power.svg)
 """
 _FRAMEWORKS_INTRO = """
-The framework is recognised from the set of tags; `--framework` overrides. Tags that it does not
-know are shown all the same, in the category that their name suggests, or in Other.
+The set of tags tells the framework; `--framework` overrides. rltui shows unknown tags, too, in the
+category that their name suggests, or in Other, and ignores a prefix that all tags share. Where a
+run logs no reward under a usual name, the most similar tag is judged, marked `guessed`; its
+findings are at most *watch*. `rltui explain TAG` says which frameworks write a name, which entry
+matched, and what judges it.
 """
 _KEY_HABITS = """
 `q` closes what was opened over a screen (help, an explanation, the log, settings, samples, media)
@@ -161,11 +163,6 @@ def formats_page(catalogue: Catalogue) -> str:
     lines += [f"| {what} | {why} |" for what, why in NOT_READ]
     lines += ["", "## Frameworks", "", _FRAMEWORKS_INTRO.strip(), ""]
     return "\n".join(lines) + "\n" + frameworks_table(catalogue)
-
-
-def formats_list() -> str:
-    """The log formats and trackers that are read, one line each."""
-    return "".join(f"- **{s.name}**: {s.files}\n" for s in (*FORMATS, *TRACKERS))
 
 
 def frameworks_list(catalogue: Catalogue) -> str:
@@ -361,12 +358,7 @@ def documents() -> dict[Path, str]:
     """Path -> the text that it should have."""
     catalogue = load_catalogue()
     readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    for name, table in (
-        ("frameworks", frameworks_list(catalogue)),
-        ("formats", formats_list()),
-    ):
-        text = _with_block(text, name, table)
+    text = _with_block(readme.read_text(encoding="utf-8"), "frameworks", frameworks_list(catalogue))
     rules = load_rules(metrics=catalogue.metrics)
     return {
         readme: text,

@@ -163,7 +163,7 @@ def rows(done: Iterable[tuple[Case, Score]]) -> Iterator[tuple[str, ...]]:
 
 HEAD = (
     *("runs", "sick", "named first", "in the first story", "step", "next step", "all three"),
-    *("healthy", "reason to stop", "told to watch", "most tokens"),
+    *("healthy", "bad", "watch", "most tokens"),
 )
 
 

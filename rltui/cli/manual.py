@@ -53,7 +53,7 @@ def _command(verb: Verb) -> list[str]:
         f".SS rltui {_text(verb.name)}",
         f"\\fBrltui {_text(verb.name)}\\fR{options}{words}",
         ".PP",
-        _text(verb.summary[0].upper() + verb.summary[1:] + "."),
+        _text(f"{verb.summary[0].upper()}{verb.summary[1:]}."),
         *_options((*verb.operands, *own)),
         ".PP",
         f"Example: \\fB{_text(verb.example)}\\fR",

@@ -104,9 +104,11 @@ def build_parser(verbs: Sequence[Verb] = VERBS) -> Parser:
         dest="command", metavar="COMMAND", title="commands", prog=parser.prog
     )
     for verb in (*verbs, HELP_VERB):
-        about = f"{verb.summary[0].upper()}{verb.summary[1:]}." if verb is not HELP_VERB else None
-        example = f"example:\n  {verb.example}"
-        child = tree.add_parser(verb.name, help=verb.summary, description=about, epilog=example)
+        about = f"{verb.summary[0].upper()}{verb.summary[1:]}."
+        listed: dict[str, Any] = {} if verb.internal else {"help": verb.summary}
+        child = tree.add_parser(
+            verb.name, description=about, epilog=f"example:\n  {verb.example}", **listed
+        )
         groups: dict[str, argparse._MutuallyExclusiveGroup] = {}
         for option in (MAIN[0], *verb.own):
             if option.group and option.group not in groups:

@@ -35,7 +35,7 @@ class Exit(IntEnum):
 
     OK = 0
     BAD = 1
-    """check: a run is at or above --fail-on; gate: a condition is not met; canary: one is blind."""
+    """check: a run at or above --fail-on; gate: a condition not met; canary: a failure missed."""
     USAGE = 2
     """Usage or document error."""
     NOTHING = 3
@@ -56,7 +56,7 @@ EXIT_CODES = (
 )
 
 # fmt: off
-_LOGS = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
+_LOGS = "directory of runs, or log file; host:/path, s3://bucket/path ..."
 SHELLS = ("bash", "zsh", "fish")
 DESCRIPTION = "Live verdict and curves of RL and LLM post-training runs, from their logs."
 
@@ -121,6 +121,8 @@ class Verb(NamedTuple):
     example: str
     own: tuple[Option, ...]
     """Its options and operands, without those of every verb."""
+    internal: bool = False
+    """Whether only rltui itself calls it, so that the list of commands leaves it out."""
 
     @property
     def options(self) -> list[Option]:
@@ -198,32 +200,33 @@ def _listen_address(text: str) -> tuple[str, int]:
 
 
 _LOGDIRS = Option("LOGDIR...", _LOGS, dest="logdirs", type=_logdir)
-_CONFIG = Option("--config FILE", "configuration file", type=Path)
+_CONFIG = Option("--config FILE", "read this configuration file", type=Path)
 #: What is read, and how it is interpreted.
 _READING = (
     _CONFIG,
     Option("--run GLOB", "only the run of this name, or runs whose name, path or first folder "
            "matches", dest="run_glob"),
-    Option("--framework ID", "read tags as this framework writes them"),
-    Option("--algorithm NAME", "say which algorithm trains: PPO, DPO ..."),
-    Option("--verify", "check the checksum of every record of event files"),
+    Option("--framework ID", "read tags as this framework's; default: detected"),
+    Option("--algorithm NAME", "judge as this algorithm: PPO, DPO ...; default: detected"),
+    Option("--verify", "verify the checksum of each record of event files"),
 )
 _REFERENCE = (
-    Option("--reference RUN", "compare with this run: its name, or the path of its log"),
-    Option("--align", "rows of the reference that are compared: of the same step (default), time "
-           "since the start, or tokens", ("step", "time", "tokens"), default="step"),
+    Option("--reference RUN", "compare with this good run: its name, or the path of its log"),
+    Option("--align", "compare with the reference at the same step (default), time since the "
+           "start, or tokens", ("step", "time", "tokens"), default="step"),
 )
 _SCREEN = (
-    Option("--theme NAME", "dark, light, high-contrast, ..."),
-    Option("--marker", "how charts are drawn", ("braille", "block", "ascii")),
-    Option("--mouse", "mouse support", action=argparse.BooleanOptionalAction),
+    Option("--theme NAME", "colours: dark, light, high-contrast ..."),
+    Option("--marker", "characters of charts", ("braille", "block", "ascii")),
+    Option("--mouse", "use the mouse; default: not by ssh", action=argparse.BooleanOptionalAction),
 )
-_METRIC = Option("--metric KEY", "newest value of this metric of the catalogue; several times; "
-                 "default: headlines", dest="metrics", action="append", default=[])
+_METRIC = Option("--metric KEY", "export the newest value of KEY; repeatable; default: headlines",
+                 dest="metrics", action="append", default=[])
 
-_FAIL_ON = Option("--fail-on", "exit with 1 when a run is at this level or worse (default bad)",
+_JSON = Option("--json", "print one JSON document")
+_FAIL_ON = Option("--fail-on", "exit with 1 if a run is at this level or worse (default bad)",
                   ("watch", "bad", "never"), default="bad")
-_JOBS = Option("-j --jobs N", "processes that judge the runs (default: one per core, at most "
+_JOBS = Option("-j --jobs N", "worker processes (default: one per core, at most "
                f"{MOST_JOBS}, for more than {MANY_RUNS} runs; with --reference always one)",
                type=_number(1, _MOST_PROCESSES, f"from 1 to {_MOST_PROCESSES} processes"))
 
@@ -231,220 +234,212 @@ _WATCH = (Option("[LOGDIR...]", _LOGS, dest="logdirs", type=_logdir),
           *_READING, *_REFERENCE, *_SCREEN)
 _CHECK = (
     _LOGDIRS,
-    Option("--format", "what is printed (default text); line has at most 80 characters, for a "
-           "status bar; openmetrics is for Prometheus; brief: as rltui brief",
+    Option("--format", "output (default text); line: at most 80 characters, for a status bar; "
+           "openmetrics: for Prometheus; brief: as rltui brief",
            ("text", "json", "line", "openmetrics", "brief")),
-    Option("--json", "one JSON document on standard output: --format json"),
-    Option("-o --output FILE", "write to FILE, whole or not at all", type=Path),
-    Option("--max-age SECONDS", "--format line: print the line of an earlier call if it is no "
-           "older than this", type=_number(0, 86400, "from 0 to 86400 seconds")),
+    Option("--json", "print one JSON document: --format json"),
+    Option("-o --output FILE", "write FILE atomically", type=Path),
+    Option("--max-age SECONDS", "with --format line: print an earlier line up to this age",
+           type=_number(0, 86400, "from 0 to 86400 seconds")),
     _METRIC,
-    Option("--wait SECONDS", "with --follow: wait so long for a LOGDIR that does not exist yet",
+    Option("--wait SECONDS", "with --follow: wait this long for a LOGDIR that does not exist yet",
            type=_number(0, MOST_WAIT_S, f"from 0 to {MOST_WAIT_S:.0f} seconds")),
-    Option("--follow", "print a line for each change, until interrupted or the end of standard "
-           "input"),
+    Option("--follow", "print a line for each change, until Ctrl+C or the end of standard input"),
     _FAIL_ON,
     _JOBS,
-    Option("--ray", "judge the runs as tasks of the Ray cluster of RAY_ADDRESS or of this "
-           "machine"),
+    Option("--ray", "judge the runs on the Ray cluster at RAY_ADDRESS, else of this machine"),
     *_READING, *_REFERENCE,
 )
 _BRIEF = (
     _LOGDIRS,
-    Option("--json", "one JSON document"),
-    Option("--since ID", "only what changed since the answer of this id"),
-    Option("--skipped", "with --json: also the rules that could not judge, with what they lack"),
+    _JSON,
+    Option("--since ID", "print only what changed since the answer with this id"),
+    Option("--skipped", "with --json: add the rules that could not judge, and what they lack"),
     _FAIL_ON,
     _JOBS,
     *_READING, *_REFERENCE,
 )
 _GATE = (
     _LOGDIRS,
-    Option("--expect FILE", "conditions, in YAML", type=Path),
-    Option("--history LOGDIR", "earlier runs, the good ones of which the same job is compared "
-           "with; several times", dest="history", action="append", default=[], type=_logdir),
-    Option("--junit FILE", "also write JUnit XML to FILE, whole or not at all", type=Path),
-    Option("--annotate", "how conditions that are not met are marked: in words (default), or as "
-           "annotations of GitHub", ("text", "github"), default="text"),
-    Option("--json", "one JSON document"),
-    Option("--learn", "write conditions that the next good run will meet, from good runs of one "
-           "job"),
-    Option("-o --output FILE", "with --learn: write to FILE, whole or not at all", type=Path),
-    Option("--force", "with --output: also over a FILE that is there already"),
+    Option("--expect FILE", "read the conditions from this YAML file", type=Path),
+    Option("--history LOGDIR", "compare with the good runs of the same job; repeatable",
+           dest="history", action="append", default=[], type=_logdir),
+    Option("--junit FILE", "also write JUnit XML to FILE, atomically", type=Path),
+    Option("--annotate", "mark conditions that are not met in words (default), or as GitHub "
+           "annotations", ("text", "github"), default="text"),
+    _JSON,
+    Option("--learn", "learn conditions for the next good run from good runs of one job"),
+    Option("-o --output FILE", "with --learn: write FILE atomically", type=Path),
+    Option("--force", "with --output: overwrite FILE"),
     *_READING, *_REFERENCE,
 )
 _SNAPSHOT = (
     _LOGDIRS,
-    Option("--json", "one JSON document with every metric", group="form"),
-    Option("--markdown", "for an issue or a chat", group="form"),
-    Option("--compare", "the runs side by side in one table"),
-    Option("--group-by WHAT", "groups of runs side by side: by name (without seeds), or a "
-           "hyperparameter"),
-    Option("--svg FILE", "a picture, in the dark theme", group="form", type=Path),
+    Option("--json", "print one JSON document with every metric", group="form"),
+    Option("--markdown", "print Markdown for an issue or a chat", group="form"),
+    Option("--compare", "put the runs side by side in one table"),
+    Option("--group-by WHAT", "compare groups of runs: by name (without seeds) or setting"),
+    Option("--svg FILE", "write a picture, in the dark theme", group="form", type=Path),
     *_READING, *_REFERENCE,
 )
 _CANARY = (
     _LOGDIRS,
-    Option("--json", "one JSON document on standard output"),
-    Option("--fail-on-blind", "exit with 1 when a run cannot show a failure for want of a metric"),
+    _JSON,
+    Option("--fail-on-blind", "exit with 1 if metrics to detect a failure are missing"),
     *_READING,
 )
 _REPORT = (
     _LOGDIRS,
-    Option("-o --output FILE", "write to FILE, whole or not at all, instead of standard output",
+    Option("-o --output FILE", "write FILE atomically, instead of standard output",
            type=Path),
     *_READING, *_REFERENCE,
 )
 _PLOT = (
-    Option("LOGDIR", "directory of runs, or a log file; more of them may follow",
+    Option("LOGDIR", "directory of runs, or log file; more may follow",
            dest="logdir", type=_logdir),
-    Option("TAG...", "tag, metric or glob; one chart per tag, with all runs", dest="names"),
-    Option("--smooth S", "0 to below 1", default=0.0,
+    Option("TAG...", "tag, metric or glob; one chart for each tag, with all runs", dest="names"),
+    Option("--smooth S", "smooth curves: 0 (not at all) to below 1", default=0.0,
            type=_number(0.0, math.nextafter(1.0, 0.0), "smoothing goes from 0 (none) to below 1")),
-    Option("--log", "logarithmic y axis"),
-    Option("--x AXIS", "what the x axis counts: step (default), relative or wall time, tokens, or "
-           "a metric", default="step"),
-    Option("--size WxH", "cells, default the terminal's", type=_size),
-    Option("--compare RUN...", "only these runs, in this order: names or globs"),
-    Option("--group-by WHAT", "mean and standard deviation of groups: by name (without seeds), "
-           "or a hyperparameter"),
+    Option("--log", "use a logarithmic y axis"),
+    Option("--x AXIS", "x axis: step (default), relative or wall time, tokens, or a metric",
+           default="step"),
+    Option("--size WxH", "size in cells; default: the terminal", type=_size),
+    Option("--compare RUN...", "draw only these runs, in this order: names or globs"),
+    Option("--group-by WHAT", "draw mean and sd of groups: by name (without seeds) or setting"),
     *_READING,
 )
 _EXPORT = (
     _LOGDIRS,
-    Option("--format", "default: as FILE ends, else csv; parquet needs pyarrow",
+    Option("--format", "output (default: the ending of FILE, else csv); parquet needs pyarrow",
            ("csv", "jsonl", "parquet")),
-    Option("--tag GLOB", "only this tag, metric or glob; may be given several times",
+    Option("--tag GLOB", "export only this tag, metric or glob; repeatable",
            dest="tags", action="append"),
-    Option("--spreadsheet", "CSV for a spreadsheet: names that it would run as formulas begin "
-           "with an apostrophe"),
-    Option("-o --output FILE", "write to FILE, whole or not at all, instead of standard output",
+    Option("--spreadsheet", "with csv: quote names that a spreadsheet would run as formulas"),
+    Option("-o --output FILE", "write FILE atomically, instead of standard output",
            type=Path),
     *_READING,
 )
 _EXPLAIN = (
     Option("[NAME]", "tag, metric key, rule or symptom", dest="name"),
-    Option("--json", "one JSON document"),
-    Option("--reasons", "of a rule, also where each limit comes from"),
-    Option("--framework ID", "whose tag it is"),
+    _JSON,
+    Option("--reasons", "of a rule, print the source of each limit, too"),
+    Option("--framework ID", "take NAME as a tag of this framework"),
     _CONFIG,
 )
 _LINT = (
-    Option("[FILE...]", "documents, or directories of them; without any, yours",
+    Option("[FILE...]", "files, or directories of them; default: your own",
            dest="files", type=Path),
     _CONFIG,
-    Option("--run", "run the cases of rules; without FILE the shipped ones, too",
+    Option("--run", "run the test cases of rules; without FILE also of the shipped ones",
            dest="run_cases"),
 )
 _DOCTOR = (
-    Option("[LOGDIR...]", "what to look for logs in", dest="logdirs", type=_logdir),
+    Option("[LOGDIR...]", "search here for logs", dest="logdirs", type=_logdir),
     _CONFIG,
-    Option("--json", "the same as JSON"),
+    Option("--json", "print JSON"),
 )
 _DEMO = (
-    Option("--scenario NAME", "see --list", default="kl-blowup"),
-    Option("--speed X", "steps per second", default=1.0,
+    Option("--scenario NAME", "tell this story; see --list", default="kl-blowup"),
+    Option("--speed X", "steps per second (1)", default=1.0,
            type=_number(0.01, 100.0, "speeds go from 0.01 to 100")),
-    Option("--list", "list the scenarios"),
+    Option("--list", "list the stories"),
     _CONFIG, *_SCREEN,
 )
 _REPLAY = (
     _LOGDIRS,
     Option("--speed X", f"logged steps per second ({REPLAY_SPEED:g})",
            type=_number(0.1, 1000.0, "speeds go from 0.1 to 1000")),
-    Option("--to STEP", "open as it was at STEP; with --speed: play from the beginning and pause "
-           "there", type=int),
+    Option("--to STEP", "open the run as it was at STEP; with --speed: play up to STEP", type=int),
     *_READING, *_REFERENCE, *_SCREEN,
 )
-_STREAM = (Option("PATH...", "as LOGDIR of watch", dest="logdirs", type=Path),)
-_MCP = (_LOGDIRS, *_READING, *_REFERENCE)
+_STREAM = (Option("PATH...", "directory of runs, or log file", dest="logdirs", type=Path),)
 _SERVE = (
     _LOGDIRS,
     Option("--listen ADDR:PORT", "default 127.0.0.1:9709, which only this machine reaches; port "
-           "0 takes a free one", type=_listen_address, default=("127.0.0.1", 9709)),
+           "0: any free port", type=_listen_address, default=("127.0.0.1", 9709)),
     _METRIC,
     *_READING,
 )
 _GUARD = (
     _LOGDIRS,
-    Option("--on-bad ACTION", "what to do, once: 'signal TERM PID', 'scancel JOB [SIGNAL]', "
-           "'touch FILE', or 'run PROGRAM ARGUMENT...', which has GUARD_RUN, GUARD_STEP and "
+    Option("--on-bad ACTION", "do this once: 'signal TERM PID', 'scancel JOB [SIGNAL]', "
+           "'touch FILE', or 'run PROGRAM ARGUMENT...' with GUARD_RUN, GUARD_STEP and "
            "GUARD_SYMPTOM in its environment"),
-    Option("--hold TIME", f"for how long it must be bad without a gap: rows (default {HOLD_ROWS}), "
-           "or 90s, 10m, 2h", type=_hold, default=(HOLD_ROWS, 0.0)),
-    Option("--dry-run", "do nothing: say when it would have acted in each recorded run"),
-    Option("--json", "with --dry-run: a line of JSON for each run"),
-    Option("--again", "act although a guard has acted on this run before"),
-    Option("--wait", "wait for the next run although all that are there have ended"),
+    Option("--hold TIME", f"act when the run has been bad for this long without a gap: rows "
+           f"(default {HOLD_ROWS}), or 90s, 10m, 2h", type=_hold, default=(HOLD_ROWS, 0.0)),
+    Option("--dry-run", "do nothing: print when it would have acted on each recorded run"),
+    Option("--json", "with --dry-run: print a line of JSON for each run"),
+    Option("--again", "act even if a guard has acted on this run before"),
+    Option("--wait", "wait for the next run even if all runs have ended"),
     *_READING,
 )
 
 VERBS = (
-    Verb("watch", "watch", "watch runs live; without LOGDIR choose among what is found",
+    Verb("watch", "watch", "watch runs live; without LOGDIR choose among the logs found",
          "rltui watch runs/", _WATCH),
-    Verb("check", "check", "judge runs and say so with the exit code",
+    Verb("check", "check", "print the verdict on each run; the exit code tells scripts",
          "rltui check runs/grpo --json --fail-on watch", _CHECK),
-    Verb("brief", "check", "say in few words how the runs are and what to do: for coding agents",
+    Verb("brief", "check", "print verdict and next step of each run, for coding agents",
          "rltui brief runs/ --since 7f3c", _BRIEF),
-    Verb("gate", "gate", "compare runs with conditions for CI and nightlies, or learn some",
+    Verb("gate", "gate", "test runs against conditions, for CI and nightlies, or learn conditions",
          "rltui gate runs/ --expect expect.yaml --junit gate.xml", _GATE),
     Verb("snapshot", "reports",
-         "show the state of all runs once, as text, JSON, Markdown or a picture",
+         "print the state of all runs once, as text, JSON, Markdown or a picture",
          "rltui snapshot runs/ --json", _SNAPSHOT),
     Verb("report", "reports",
          "write one HTML file to hand over: verdicts, charts, settings, environment",
          "rltui report runs/grpo -o report.html", _REPORT),
-    Verb("plot", "reports", "draw charts of tags once, with all runs in one chart",
+    Verb("plot", "reports", "draw a chart of each tag, with all runs",
          "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6 --compare a 'b_*'", _PLOT),
     Verb("export", "export", "write every stored point as CSV, JSON lines or Parquet",
          "rltui export runs/ --tag 'critic/score/*' -o scores.csv", _EXPORT),
     Verb("explain", "reports",
-         "say what a tag, metric, rule or symptom means; without a name list them",
+         "explain a tag, metric, rule or symptom; without a name list them",
          "rltui explain actor/ppo_kl", _EXPLAIN),
     Verb("canary", "reports",
-         "inject failures into a copy of each run in memory: which rules would speak",
+         "test which failures would be detected, on a copy of each run in memory",
          "rltui canary runs/grpo", _CANARY),
     Verb("lint", "lint", "check configuration, dialects, rules and themes",
          "rltui lint my-rules.yaml --run", _LINT),
     Verb("doctor", "doctor",
-         "show what was detected (terminal, installation, configuration, logs) and why",
+         "report what rltui detects: terminal, installation, configuration, logs",
          "rltui doctor runs/", _DOCTOR),
-    Verb("demo", "replay", "write a realistic live run into a temporary directory and watch it",
+    Verb("demo", "replay", "watch a made-up run, written live into a temporary directory",
          "rltui demo --scenario entropy-collapse --speed 4", _DEMO),
-    Verb("replay", "replay", "show a run as if it were live: values and verdicts as they were",
+    Verb("replay", "replay", "play a run as if it were live, with the verdict at each step",
          "rltui replay runs/grpo --speed 20", _REPLAY),
     Verb("stream", "export",
-         "plumbing: send what is read to an rltui on another host, which runs this by ssh",
-         "rltui stream /data/runs", _STREAM),
+         "send logs to the rltui on another host that runs this by ssh",
+         "rltui stream /data/runs", _STREAM, internal=True),
     Verb("mcp", "mcp",
          "serve verdicts to a coding agent by the Model Context Protocol (MCP)",
-         "rltui mcp runs/", _MCP),
+         "rltui mcp runs/", (_LOGDIRS, *_READING, *_REFERENCE)),
     Verb("serve-metrics", "serve_metrics",
          "serve verdicts to Prometheus, on this machine only by default",
          "rltui serve-metrics runs/ --listen 127.0.0.1:9709", _SERVE),
     Verb("guard", "guard",
-         "act once when a run stays bad: signal, Slurm job, flag file or command",
+         "act once when a run stays bad: signal, scancel, flag file or program",
          "rltui guard runs/grpo --on-bad 'signal TERM 4242' --dry-run", _GUARD),
 )
 NAMES = tuple(verb.name for verb in VERBS)
 HELP_VERB = Verb(
-    "help", "", "show the options and an example of a command", "rltui help check",
+    "help", "", "print the options and an example of a command", "rltui help check",
     (Option("[COMMAND]", "which command", (*NAMES, "help"), dest="topic"),),
 )
 
-HELP = Option("-h --help", "show this help message and exit", action="help",
+HELP = Option("-h --help", "print this help and exit", action="help",
               default=argparse.SUPPRESS)
 #: Options that stand before a verb or after it; neither overwrites the other.
 COMMON = (
-    Option("--color WHEN", "write colours: always, never, or auto, on terminals, as NO_COLOR and "
-           "FORCE_COLOR say", ("auto", "always", "never"), default=argparse.SUPPRESS),
-    Option("--debug", "write a log for a bug report, and say where it is",
+    Option("--color WHEN", "use colours: always, never, or auto: on terminals, unless NO_COLOR "
+           "or FORCE_COLOR is set", ("auto", "always", "never"), default=argparse.SUPPRESS),
+    Option("--debug", "write a log for a bug report, and print its path",
            default=argparse.SUPPRESS),
 )
 #: What stands before a verb, or without one.
 MAIN = (
     HELP,
-    Option("--version", "show program's version number and exit", action="version",
+    Option("--version", "print the version and exit", action="version",
            version=f"rltui {__version__}"),
     Option("--print-completion SHELL", "print the completion script of bash, zsh or fish", SHELLS),
     *COMMON,

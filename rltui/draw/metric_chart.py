@@ -75,22 +75,26 @@ def chart_lines(
     timeline: str = "named",
     overview: bool = False,
     told: bool = False,
+    onset: int | None = None,
 ) -> list[Line]:
     """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
 
     ``stacked`` charts have the same columns, so that they line up below each other; ``small``
     ones lack bars, marks and all but the ends of the y axis. ``timeline``: bars and marks with
     names (named), without (unnamed) or not at all (none). ``overview`` adds a strip of the whole
-    run; ``told``: see :class:`~rltui.draw.chart.chart_model.Chart`. Kept until the run, the view or
-    the zoom changes.
+    run; ``told``: see :class:`~rltui.draw.chart.chart_model.Chart`; a line stands at the step
+    ``onset``. Kept until the run, the view or the zoom changes.
     """
-    about = tag, band, zoom, stacked, small, x_axis, timeline, overview, told
+    about = tag, band, zoom, stacked, small, x_axis, timeline, overview, told, onset
     key = "chart", width, height, view, about, span_of(run, tag)[2], marked_runs.versions(view)
+
+    others = marked_runs.has_others(tag, view)
+    marks_onset = onset is not None and not others
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
         chart = chart_of(run, tag, view, band=band, zoom=zoom, continued=alone, small=small)
-        if marked_runs.has_others(tag, view):
+        if others:
             chart = marked_runs.with_others(chart, run, tag, view)
         first, last = chart.first, chart.end if chart.end is not None else chart.last
 
@@ -100,10 +104,14 @@ def chart_lines(
                 whole, glyphs = (first, last), view.glyphs
                 labels = label_width(chart, whole, width, glyphs, least=labels, margin=margin)
             chart = replace(chart, label_width=labels, margin_width=margin)
+        if marks_onset:
+            place = axis_of(run, run.shown(tag), view.axis).place(onset or 0)
+            chart = replace(chart, crosshair=place, told=True)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
         named = timeline == "named"
-        chart = replace(chart, x_axis=x_axis, bar_names=named, overview=overview, told=told)
+        chart = replace(chart, x_axis=x_axis, bar_names=named, overview=overview)
+        chart = replace(chart, told=told or marks_onset)
 
         return render(chart, width, height, view.glyphs)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,10 +38,6 @@ from rltui.draw.line import (
 )
 from rltui.facts import numbers
 
-#: Where an imperative sentence may end early: "Lower the rate, use fewer epochs; then ...".
-_CLAUSE_END = re.compile(r"[.?,;](?= )")
-#: The rest of a sentence that asks.
-_QUESTION = re.compile(r"[^.;]*\?")
 #: Notes that a screen shows; the others are counted.
 _MOST = 5
 #: Shares of the cells given to the end of a name, in the order in which they are tried.
@@ -99,23 +94,6 @@ def hard_wrap(text: str, width: int, limit: int | None = None) -> list[str]:
             last = fit(lines[limit - 1], width - 1, ellipsis="")
             return [*lines[: limit - 1], f"{last}…"]
     return lines
-
-
-def whole_clauses(text: str, width: int, limit: int) -> list[str]:
-    """``text`` in at most ``limit`` lines: as many whole clauses as fit and an ellipsis for the
-    rest, else cut. A question and a text in brackets are not split."""
-    lines = wrap(text, width)
-    if len(lines) <= limit:
-        return lines
-    kept: list[str] = []
-    for end in _CLAUSE_END.finditer(text):
-        head = text[: end.start()] + ("?" if end[0] == "?" else "")
-        parted = end[0] in ",;" and _QUESTION.match(text, end.end())
-        if head.count("(") == head.count(")") and not parted:
-            lines = wrap(f"{head} …", width)
-            kept = lines if len(lines) <= limit else kept
-
-    return kept or wrap(text, width, limit)
 
 
 def paragraph(

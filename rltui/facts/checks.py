@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.facts import findings, numbers
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosed, Diagnosis
@@ -67,7 +67,8 @@ def check_items(run: JudgedRun, diagnosis: Diagnosis) -> list[CheckItem]:
     items: dict[str | int, CheckItem] = {}
     told = findings.diagnosed_in(run)
     for n, check in enumerate(diagnosis.symptom.checks):
-        item = _item(run, check, diagnosis, told)
+        ask = sentences.with_step(run, check.ask, diagnosis.since_step)
+        item = _item(run, check._replace(ask=ask), diagnosis, told)
         items.setdefault(n if item.tag is None else item.tag, item)
     return sorted(items.values(), key=lambda i: (not i.first, not i.leads, bool(i.answer)))
 

@@ -118,7 +118,7 @@ def _compared(run: JudgedRun, kind: str, found: dict[_Key, dict[int, str]]) -> D
     columns = [_known().columns[at] for at in used]
     keys = sorted(found, key=lambda k: (natural(k[1]), k[2]))
     rows = [[found[key].get(at) for at in used] for key in keys]
-    table = np.array([_values(run, row) for row in rows])
+    table = np.array([[newest(run, t) if t else math.nan for t in row] for row in rows])
     odd = np.array([_odd(table[:, n], column.apart) for n, column in enumerate(columns)])
 
     behind = _behind(run, rows)
@@ -137,10 +137,6 @@ def _compared(run: JudgedRun, kind: str, found: dict[_Key, dict[int, str]]) -> D
     )
     heads = tuple((column.title, column.unit) for column in columns)
     return Devices(kind, heads, devices, _words(devices, heads, table))
-
-
-def _values(run: JudgedRun, tags: Sequence[str | None]) -> list[float]:
-    return [newest(run, tag) if tag else math.nan for tag in tags]
 
 
 def _behind(run: JudgedRun, rows: Sequence[Sequence[str | None]]) -> FloatArray:

@@ -129,7 +129,7 @@ def read_conditions(path: Path, known: Known) -> tuple[Condition, ...]:
     listed = table.need("expect")
     table.finish()
     if not listed.items():
-        listed.fail("no condition: a gate that asks nothing is always open")
+        listed.fail("no condition: a gate needs at least one")
     return tuple(listed.each(lambda node: _condition(node, known)))
 
 

@@ -246,7 +246,7 @@ def why_unknown(run: JudgedRun) -> str:
     if report.few_rows is not None:
         return sentences.too_few(report.few_rows)
     if report.judged:
-        return "no rule knows a healthy range of its metrics; none has a value that is not finite"
+        return "no rule has a healthy range for its metrics; none is NaN or Inf"
 
     return "no rule can judge this run"
 

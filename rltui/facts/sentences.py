@@ -36,17 +36,19 @@ def summary(finding: Finding) -> str:
         return _state(finding)
     summary = finding.words.summary.replace("{note}", "".join(finding.evidence.notes))
     template = _limit_named(finding, summary)
-    said, others = _filled(template, facts(finding.evidence)), finding.evidence.others
+    row, others = finding.evidence.row, finding.evidence.others
+    said = _filled(template, facts(finding.evidence))
     if others:
         said += f"; the same for {others[0] if len(others) == 1 else f'{len(others)} other tags'}"
-    if "average" in finding.evidence.row:  # the rows are on and off
+    if finding.fires and finding.evidence.wavers:
         form = "{average:%}" if "{value:%}" in template else "{average}"
-        said += _filled(f"; {form} on average since {{since:d}}", finding.evidence.row)
-    if "beside" in finding.evidence.row:
-        said += f"; bad because {finding.evidence.row['beside']} shows why"
+        if _filled("{average}", row) != _filled("{limit}", row):
+            said += _filled(f"; {form} on average since {{since:d}}", row)
+    if "beside" in row:
+        said += f"; bad because {row['beside']} shows why"
     if finding.evidence.again:
         said += "; the newest row is beyond it again"
-    return f"{said}; a guess: {finding.tag}" if "guessed" in finding.evidence.row else said
+    return f"{said}; a guess: {finding.tag}" if "guessed" in row else said
 
 
 def short(finding: Finding) -> str:
@@ -94,6 +96,13 @@ def _state(finding: Finding) -> str:
     doing += f", usually {numbers.duration(float(usual))}" if usual else ""
 
     return f"no row for {numbers.age(age)}{doing}{pace}"
+
+
+def with_step(run: JudgedRun, text: str, step: int | None) -> str:
+    """A text that speaks of "this step" for the step that it is told of; None: the whole run."""
+    if step is None:
+        return text.replace("before this step", "before it began").replace("this step", "its onset")
+    return text.replace("this step", f"{run.step_word} {numbers.step(step)}")
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:

@@ -62,6 +62,11 @@ class Story:
         return self.rows[0].finding.since_step if self.lead is None else self.lead.since_step
 
     @property
+    def onset(self) -> int | None:
+        """Step at which its cause began, if that is known."""
+        return self.since if self.setting is None else self.setting.step
+
+    @property
     def certain(self) -> int | None:
         """First step at which it was certain."""
         found = self.lead.findings if self.lead else tuple(r.finding for r in self.rows)

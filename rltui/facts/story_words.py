@@ -15,7 +15,7 @@ from rltui.facts.findings import FindingRow, change_words, course_words, usually
 from rltui.facts.lanes import waste
 from rltui.facts.metrics import make_row
 from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
-from rltui.facts.story import Story, main_story, stories, story_of
+from rltui.facts.story import Story, story_of
 from rltui.facts.timing import anatomy
 from rltui.health.model import Diagnosis, Finding
 from rltui.health.symptoms import SETTING_CHANGED, Harm, in_sentence, knowledge
@@ -47,7 +47,7 @@ def action(story: Story) -> str:
     if story.same is not None:
         return spaced(action(story.same), users, by=" ")
     setting, top = story.setting, story.top
-    helps = story.advice
+    helps = sentences.with_step(story.run, story.advice, story.since)
     if setting is not None and top is not None and not top.is_over:
         known = {
             "setting": in_sentence(story.run.infos[setting.tag].title),
@@ -173,20 +173,6 @@ def headline(story: Story, *, short: bool = False) -> str:
     return f"{began_words(story, lead)}{joint} {name}"
 
 
-def run_words(run: JudgedRun) -> str:
-    """Line about a run: its first story, since when, and how many findings there are
-    besides; else why there is none."""
-    story = main_story(run)
-    if story is None:
-        return why_unknown(run) or calm_words(run)
-    first = next(iter(story.lead.findings if story.lead else ()), None)
-    first = first or (story.rows[0].finding if story.rows else None)
-    since = "" if first is None or story.since is None else f" {since_words(run, first)}"
-    rows = [row for each in stories(run) for row in each.rows if row.is_firing]
-    others = len(rows) - bool(story.rows)
-    return headline(story, short=True) + since + (f", and {others} more" if others else "")
-
-
 def judged_words(run: JudgedRun) -> str:
     """Describe a run without a finding: why it has no verdict, or how many rules judged."""
     judged = counted(len(run.report.judged) if run.report else 0, "rule")
@@ -213,14 +199,14 @@ def when_words(run: JudgedRun, finding: Finding) -> str:
 
 
 def blame_words(story: Story, tag: str) -> str:
-    """Why a setting is the cause of a story: "usually ≤ 0.02: the likely cause of what fires"; ""
-    for any other tag."""
+    """Why a setting is the cause of a story: "usually ≤ 0.02: the likely cause of these findings";
+    "" for any other tag."""
     setting = story.setting
     if setting is not None and setting.tag == tag:
         at = f"{story.run.step_word} {numbers.step(setting.step)}"
-        return f"{change_words(setting)} at {at}: the cause of what fires"
+        return f"{change_words(setting)} at {at}: the cause of these findings"
     suspect = next((s for s in story.suspects if s.tag == tag), None)
-    return f"{usually(suspect)}: the likely cause of what fires" if suspect else ""
+    return f"{usually(suspect)}: the likely cause of these findings" if suspect else ""
 
 
 def suspect_words(story: Story) -> dict[str, str]:

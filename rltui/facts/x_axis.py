@@ -109,12 +109,7 @@ def padded_end(first: float, last: float) -> float:
 
 def has_own_axis(run: JudgedRun, tag: str) -> bool:
     """Whether a tag counts something else than the steps of the run."""
-    return tag in _off_axis(run)
-
-
-@per_version
-def _off_axis(run: JudgedRun) -> frozenset[str]:
-    return run.points.off_axis
+    return tag in run.points.off_axis
 
 
 def span_of(run: JudgedRun, tag: str = "") -> tuple[int, int, float]:

@@ -198,7 +198,8 @@ class Canary:
             pictures = self._pictures.get(task.variant.id)
             if pictures is None:
                 pictures = self._pictures[task.variant.id] = [*_pictures(task)]
-            found += [_tried(task, p, run, infos) for p in _best(pictures, task, known)[:1]]
+            first = sorted(pictures, key=lambda p: _order(p, task, known))[:1]
+            found += [_tried(task, p, run, infos) for p in first]
         return sorted(found, key=lambda t: (t.rows is None, -t.level, t.rows or 0))
 
 
@@ -234,16 +235,11 @@ def _picture(task: Task, case: Case, series: Mapping[str, FloatArray], infos: In
     return _Picture(case, series, key, begin, level, certain - begin, finding is not None)
 
 
-def _best(pictures: Sequence[_Picture], task: Task, run: Recognition) -> list[_Picture]:
-    """Order the pictures by how much they show about such a run: first those that begin in a
+def _order(p: _Picture, task: Task, run: Recognition) -> tuple[float, ...]:
+    """The place of a picture by how much it shows about such a run: first those that begin in a
     healthy run, with what it logs beside, of its kind of training, bad, and at once."""
-
-    def order(p: _Picture) -> tuple[float, ...]:
-        beside = len(_players(task, p))
-        other = p.case.scenario != run.scenario.id
-        return (not p.found, not p.begin, -beside, other, -p.level, p.rows)
-
-    return sorted(pictures, key=order)
+    other = p.case.scenario != run.scenario.id
+    return not p.found, not p.begin, -len(_players(task, p)), other, -p.level, p.rows
 
 
 def _players(task: Task, picture: _Picture) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Category, Infos, TagInfo, select
+from rltui.catalogue.model import Category, Infos, select
 from rltui.core.level import Direction, Level, worst
 from rltui.health.first_movers import has_gained, moved_between, moved_first, settings_changed
 from rltui.health.limits import movement
@@ -413,7 +413,8 @@ def _moves(
         step = first
         moved = moved_first(series, step, limits)
 
-    moved = [m for m in moved if not _is_gain(m, facts.infos[m.tag])]
+    ways = Direction.DOWN, Direction.UP  # what gets better explains nothing
+    moved = [m for m in moved if facts.infos[m.tag].direction is not ways[m.after > m.before]]
     known |= {m.tag for m in moved}
     moved += _found(story, facts, known)
     return tuple(sorted([*settings, *moved], key=lambda m: (m.step, not m.is_setting, -m.size)))
@@ -429,15 +430,9 @@ def _found(story: list[Diagnosis], facts: Facts, known: set[str]) -> list[Move]:
     for finding in sorted(dated, key=began):
         tag, since = finding.tag, began(finding)
         if tag is not None and tag not in known and begun <= since <= last:
-            certain = finding.certain_step or since
-            out.setdefault(tag, moved_between(facts.series(tag), since, certain))
-    return [m for m in out.values() if m is not None]
-
-
-def _is_gain(move: Move, info: TagInfo) -> bool:
-    """Whether a metric moved in the direction that is good."""
-    better = Direction.UP if move.after > move.before else Direction.DOWN
-    return info.direction is better
+            move = moved_between(facts.series(tag), since, finding.certain_step or since)
+            out.setdefault(tag, move)
+    return list(filter(None, out.values()))
 
 
 def began(finding: Finding) -> int:

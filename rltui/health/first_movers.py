@@ -27,8 +27,10 @@ def moved_first(
     A move that stays far inside the limits of its tag is left out.
     """
     known = limits or {}
-    found = (_move(s, step, known.get(s.tag)) for s in series)
-    return sorted(filter(None, found), key=lambda m: (m.step, -m.size, m.tag))
+    return sorted(
+        filter(None, (_move(s, step, known.get(s.tag)) for s in series)),
+        key=lambda m: (m.step, -m.size, m.tag),
+    )
 
 
 def settings_changed(
@@ -38,8 +40,10 @@ def settings_changed(
 
     Of tags in ``upwards`` (learning rates) only a rise counts.
     """
-    found = (_jump(s, step, s.tag in upwards) for s in series)
-    return sorted((m for m in found if m is not None), key=lambda m: (-m.size, m.step))
+    return sorted(
+        filter(None, (_jump(s, step, s.tag in upwards) for s in series)),
+        key=lambda m: (-m.size, m.step),
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -55,9 +59,9 @@ def moved_between(series: Series, step: int, until: int) -> Move | None:
     if distance[-1] == 0 or not np.isfinite(values[0]):
         return None
     farther = np.abs(values - values[-1]) > distance  # never from what is no number
-    row = 1 + int(np.argmax(~farther[1:]))
-    left = int(series.steps[begin + row - 1])
-    before, after = values[[0, row]].tolist()
+    row = int(np.argmax(~farther[1:]))
+    left = int(series.steps[begin + row])
+    before, after = values[[0, row + 1]].tolist()
     return Move(series.tag, step, before, after, until=left if left > step else None)
 
 

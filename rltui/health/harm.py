@@ -66,9 +66,10 @@ def confirmed(said: Outcome, reason: str) -> Outcome:
     if said.judgement.level is not Level.WATCH:
         return said
     *over, now = said.findings
-    known = replace(now.evidence, worst=Level.BAD, row={**now.evidence.row, "beside": reason})
-    findings = (*over, now._replace(level=Level.BAD, evidence=known))
-    return said._replace(findings=findings, judgement=replace(said.judgement, level=Level.BAD))
+    known = replace(now.evidence, worst=Level.BAD, row=now.evidence.row | {"beside": reason})
+    now = now._replace(level=Level.BAD, evidence=known)
+    judged = replace(said.judgement, level=Level.BAD)
+    return said._replace(findings=(*over, now), judgement=judged)
 
 
 def _milder(finding: Finding) -> Finding:

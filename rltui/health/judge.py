@@ -284,6 +284,7 @@ def _upwards(signal: Signal, row: int, x: float) -> bool:
     return bool(x - low >= high - x)  # the statistic is a distance
 
 
+@np.errstate(all="ignore")
 def _evidence(
     case: Evaluation, signal: Signal, span: Span, row: int, begin: int, worst: Level
 ) -> Evidence:
@@ -310,6 +311,7 @@ def _evidence(
         "before": float(x[max(0, begin - 1)]),
         "peak": float(x[peak]),
         "after": float(x[row]),
+        "average": math.nan if either else float(x[begin : span.last + 1].mean()),
         "rows": span.rows + span.first - begin,
         "since": int(steps[begin]),
         "until": int(steps[span.last]),

@@ -86,6 +86,12 @@ class Evidence:
     again: bool = False
     """Whether the finding is over but the newest row is beyond the limit again."""
 
+    @property
+    def wavers(self) -> bool:
+        """Whether the rows of the episode are on and off: on average they are inside the limit."""
+        beyond = self.row.get("average", 0.0) - (self.row.get("limit") or math.nan)
+        return bool(beyond < 0 if self.side is Side.HIGH else beyond > 0)
+
 
 class Finding(NamedTuple):
     """One episode in which a rule found something in one tag of a run."""
@@ -203,8 +209,7 @@ class Move(NamedTuple):
     @property
     def size(self) -> float:
         """How large the move is, as the absolute logarithm of the factor (infinite without)."""
-        factor = self.factor
-        return float("inf") if factor is None else abs(math.log(factor))
+        return abs(math.log(self.factor or math.inf))
 
 
 class Suspect(NamedTuple):

@@ -67,9 +67,7 @@ def make_report(
     its kind of training.
     """
     answers = _by_harm(run, infos, answers)
-    yields = {t.rule.id: t.rule.yields_to for t, _ in answers}
-    found = _findings(answers, infos, run.off_axis)
-    findings = [*_said_once(found, yields), *_broken(answers)]
+    findings = [*_findings(_said_once(answers), infos, run.off_axis), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     findings.sort(key=lambda f: (not f.fires, -f.level, -began(f)))
     tags = _judgements(infos, answers, unfit, findings)
@@ -169,22 +167,32 @@ def _diagnosed(
     return diagnose(found, Facts(run, own, vital, judged, kinds))
 
 
-def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[Finding]:
+def _said_once(answers: Answers) -> list[Finding]:
+    """The findings without those of a rule that yields to another one which found something; what
+    lasts yields to what lasts only. That there is no gain in the whole run says less than since
+    when it falls."""
+    found = [f for _, a in _each(answers) if a.outcome for f in a.outcome.findings]
+    yields = {t.rule.id: t.rule.yields_to for t, _ in answers}
+    said = {(f.rule, state) for f in found for state in {f.state, FindingState.RESOLVED}}
+    dated = {(f.rule, f.tag, f.level) for f in found if f.fires and f.since_step is not None}
+    return [
+        f
+        for f in found
+        if said.isdisjoint((rule, f.state) for rule in yields[f.rule])
+        and (f.since_step is not None or (f.rule, f.tag, f.level) not in dated)
+    ]
+
+
+def _findings(found: list[Finding], infos: Infos, off_axis: frozenset[str]) -> list[Finding]:
     """One finding per episode: several tags or variants that show the same are merged, but for
     tags whose steps cannot be compared."""
     titles: dict[tuple[str, str, str | None], list[Finding]] = {}
-    said = [f for _, a in _each(answers) if a.outcome is not None for f in a.outcome.findings]
-    dated = {(f.rule, f.tag): f.level for f in said if f.fires and f.since_step is not None}
-    for finding in said:
-        # that there is no gain in the whole run says less than since when it falls
-        other = dated.get((finding.rule, finding.tag), Level.OK)
-        if finding.since_step is None and other >= finding.level:
-            continue
+    for finding in found:
         axis = finding.tag if finding.tag in off_axis else None
         titles.setdefault((finding.rule, finding.title, axis), []).append(finding)
     out: list[Finding] = []
-    for found in titles.values():
-        merged = _merge(found, infos)
+    for same in titles.values():
+        merged = _merge(same, infos)
         firing = [f for f in merged if f.fires]
         over = [f for f in merged if not f.fires]
         over.sort(key=lambda f: (-f.level, -f.evidence.row.get("rows", 0), -(f.since_step or 0)))
@@ -195,13 +203,6 @@ def _findings(answers: Answers, infos: Infos, off_axis: frozenset[str]) -> list[
         out.extend(kept)
 
     return out
-
-
-def _said_once(found: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> list[Finding]:
-    """The findings without those of a rule that yields to another one which found something; what
-    lasts yields to what lasts only."""
-    said = {(f.rule, state) for f in found for state in {f.state, FindingState.RESOLVED}}
-    return [f for f in found if said.isdisjoint((rule, f.state) for rule in yields[f.rule])]
 
 
 def _merge(found: list[Finding], infos: Infos) -> list[Finding]:

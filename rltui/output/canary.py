@@ -15,8 +15,8 @@ from rltui.output.json_document import Json, fields_of
 from rltui.session import JudgedRun
 
 _WIDTH = 80
-#: States of a failure, those first that ask for something; and what the text counts them as.
-_STATES = {"blind": "blind to", "silent": "silent on", "early": "too few rows for", "seen": "sees"}
+#: States of a failure, those first that ask for something; and how the text calls them.
+_STATES = {"blind": "no metric", "silent": "missed", "early": "too early", "seen": "detected"}
 #: Cells of a name from a log.
 _NAME = 48
 
@@ -84,18 +84,18 @@ def canary_text(document: Json) -> str:
 def _lines(run: Json) -> list[str]:
     every = run["failures"]
     counts = Counter(f["state"] for f in every)
-    told = [f"sees {run['seen']} of {len(every)} failures"]
+    told = [f"{run['seen']} of {len(every)} failures detected"]
     if not run["tried"]:
         told = [f"{run['rows']} rows, too few to try its alarms ({LEAST} are needed)"]
         counts.pop("early", None)
-    told += [f"{words} {counts[s]}" for s, words in _STATES.items() if s != "seen" and counts[s]]
+    told += [f"{words}: {counts[s]}" for s, words in _STATES.items() if s != "seen" and counts[s]]
     head = wrap(f"{fit(clean(run['name']), _NAME)}: {', '.join(told)}", _WIDTH)
     lines = [line if line is head[0] else f"  {line}" for line in head]
     for failure in every:
         if not run["tried"] and failure["state"] == "early":
             continue
-        text = wrap(f"{failure['title']}: {_WORDS[failure['state']](failure)}", _WIDTH - 10)
-        lines += [f"  {'' if n else failure['state']:<8}{x}" for n, x in enumerate(text)]
+        text = wrap(f"{failure['title']}: {_WORDS[failure['state']](failure)}", _WIDTH - 13)
+        lines += [f"  {'' if n else _STATES[failure['state']]:<11}{x}" for n, x in enumerate(text)]
     return lines
 
 

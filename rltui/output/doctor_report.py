@@ -84,7 +84,7 @@ def _terminal(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _config(facts: Mapping[str, Any]) -> list[str]:
-    defaults = "" if facts["read"] else " (not there or not readable: defaults)"
+    defaults = "" if facts["read"] else " (missing or unreadable: defaults)"
     lines = ["configuration", _fact("file", facts["path"] + defaults)]
     if "theme" in facts:
         lines.append(_fact("theme", facts["theme"]))

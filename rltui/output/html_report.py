@@ -38,6 +38,7 @@ from rltui.facts.settings import main_settings, setting_groups, settings_changed
 from rltui.facts.story import Story, stories
 from rltui.facts.story_words import Part
 from rltui.facts.timers import gpus
+from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.output.chart_svg import chart_svg
 from rltui.output.svg import escaped
 from rltui.output.text_report import standing_words
@@ -48,6 +49,8 @@ from rltui.sources.side_files.settings_files import read_environment, read_setti
 from rltui.version import __version__
 
 _GLYPHS = glyph_set("braille")
+#: Cells of the sentence about a run.
+_SENTENCE = 180
 #: Characters of a text, of a name or a value, and lines of the end of a log.
 _LONGEST, _NAME, _TAIL_LINES = 900, 120, 12
 #: Bytes of the parts of a run: of its stories, its charts, its settings, and of lists of names.
@@ -182,7 +185,8 @@ def _overview(runs: Sequence[JudgedRun]) -> str:
     rows = []
     for number, run in enumerate(runs):
         name = _el("a", _text(run.name, _NAME), href=f"#r{number}")
-        told = (standing_words(run), without_secrets(story_words.run_words(run)))
+        said = without_secrets(verdict_sentence(run).words(_SENTENCE))
+        told = (standing_words(run), said)
         verdict = _badge(run.verdict.mark, "chip", word=True)
         rows.append((name, verdict, *(_text(x, 2 * _NAME) for x in told)))
     counts = Counter(run.verdict.mark for run in runs)
@@ -216,6 +220,9 @@ class _Page:
         name = f"{_text(run.name, _NAME)} {_badge(run.verdict.mark, 'chip', word=True)}"
         own = _el("p", _text(f"Note: {without_secrets(note)}")) if (note := note_on(run)) else ""
         head = _el("header", self._head(0, name), _el("p", _text(standing_words(run))), own)
+        said = verdict_sentence(run)
+        head += _el("p", _text(without_secrets(said.words(_SENTENCE))))
+        head += _el("p", _text(f"Do: {without_secrets(said.action)}")) if said.action else ""
         notes = [_text(note_text(n, str(n.path))) for n in run.troubles]
         parts += [self._head(1, "Notes"), _list(notes, "notes")] if notes else []
         return _el("article", head, *parts, id=f"r{self._number}")

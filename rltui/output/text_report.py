@@ -25,10 +25,13 @@ from rltui.facts.runs import (
     state_words,
 )
 from rltui.facts.story import Story, stories
+from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.session import JudgedRun, Session
 from rltui.session.event import Event, EventKind
 
 _GLYPHS = glyph_set("braille")
+#: Cells of the sentence about a run.
+_SENTENCE = 180
 #: Lines of the end of a log that are printed.
 _TAIL_LINES = 12
 #: Cells of the titles in a snapshot, and the most that a long one widens them to.
@@ -66,7 +69,7 @@ def _counts(levels: Iterable[Level]) -> list[str]:
 def _run_verdict(run: JudgedRun) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
-    standing, words = _standing(run), story_words.run_words(run)
+    standing, words = _standing(run), verdict_sentence(run).words(_SENTENCE)
     return f"{badge} {run.name}{standing}: {words}"
 
 
@@ -195,6 +198,8 @@ def _verdict_lines(run: JudgedRun) -> list[str]:
         tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
         return [*lines, "    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
 
+    if report.findings:
+        lines.insert(0, f"    {verdict_sentence(run).words(_SENTENCE)}")
     if words := seams.seam_words(run):
         lines.append(f"    {words}")
     lines += [
@@ -304,7 +309,8 @@ def status_line(session: Session) -> str:
     if step and total:
         step += f"/{numbers.step(total)}"
     is_calm = run.verdict.level < Level.WATCH
-    what = "" if is_calm else f": {story_words.run_words(run)}"
-    words = clean(f"{run.name}{step}{what}")
+    name = f"{run.name}{step}"
+    room = WIDTH - cell_width(f"{head}  {name}: ")
+    words = clean(name if is_calm else f"{name}: {verdict_sentence(run).words(room)}")
 
     return fit(f"{head}{' ' if len(runs) == 1 else '  '}{words}", WIDTH)

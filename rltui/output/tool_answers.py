@@ -244,7 +244,7 @@ def log_text(session: Session, run: JudgedRun, lines: int) -> str:
     that lies outside of its LOGDIR."""
     path = newest_log(run)
     if path is None:
-        raise UsageError(f"run {quoted(run.name)} has no console log: judge and series tell of it")
+        raise UsageError(f"run {quoted(run.name)} has no console log: use judge and series")
     check_inside(session, run, path)
     tail = run.data.files.tails[path].lines[-lines:]
     shown = [f"| {fit(without_secrets(kept_clean(line)), _LINE)}" for line in tail]

@@ -134,7 +134,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
     def _to_step(self, step: int) -> None:
         at, words = line_at(self._run, step), f"{self._run.step_word} {numbers.step(step)}"
         if at is None:
-            self.say(f"the last lines do not tell of {words}")
+            self.say(f"the last lines do not mention {words}")
             return
         self._follows = False
         self.items.scroll_to(y=at - self.items.size.height // 3, animate=False)

@@ -9,7 +9,7 @@ from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.output.svg import coloured, ground_of, svg
-from rltui.pages.run.header import run_header, runs_header
+from rltui.pages.run.header import run_header, runs_header, sentence_lines
 from rltui.pages.run.tab import (
     first_to_look_at,
     overview_entries,
@@ -60,8 +60,8 @@ def _overview(run: JudgedRun, view: View) -> list[Line]:
     entries = overview_entries(run, sections, view, layout, first)
     left = [line for entry in entries for line in entry.draw(False)]
     tag = tag_to_chart(run, OVERVIEW, None, first)
-    width, tells = layout.side - 1, entries.tells
-    right = side_lines(run, OVERVIEW, tag, view, width, _HEIGHT, beside=tells)
+    said = sentence_lines(run, view, _WIDTH, _HEIGHT)
+    right = side_lines(run, OVERVIEW, tag, view, layout.side - 1, _HEIGHT)
     rows = min(_HEIGHT, max(len(left), len(right)))
 
-    return [header, [], *side_by_side(left, right, layout.left, 2, rows)]
+    return [header, *said, [], *side_by_side(left, right, layout.left, 2, rows)]

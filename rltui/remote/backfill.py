@@ -127,24 +127,25 @@ class Rereading:
 
     def _read(self, wanted: Again, queue: BatchQueue) -> None:
         """Raises StreamError, SourceError and VanishedError."""
-        kept = None
-        if self._talk is not None:
-            try:
-                kept = self._talk.keeps(wanted)
-            except StreamError:
-                self._hang_up()  # that connection had ended meanwhile
+        is_told = self._talk is None
         if self._talk is None:
             self._check(queue)
             self._talk = self._connected()
             self._check(queue)
-            kept = self._talk.keeps(wanted)
-        if not kept:
-            raise VanishedError("its files do not hold it any more")
-        paths = self._talk.paths
-        assert paths is not None
-        for batch in self._talk.batches():
-            queue.put(paths.batch(batch))
-            self._check(queue)
+        try:
+            if not self._talk.keeps(wanted):
+                raise VanishedError("its files do not hold it any more")
+            paths = self._talk.paths
+            assert paths is not None
+            for batch in self._talk.batches():
+                is_told = True
+                queue.put(paths.batch(batch))
+                self._check(queue)
+        except StreamError:
+            if is_told:
+                raise
+            self._hang_up()  # that connection had ended meanwhile
+            self._read(wanted, queue)
 
     def _check(self, queue: BatchQueue) -> None:
         """Raise StreamError when nobody waits for a run any more."""

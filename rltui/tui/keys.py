@@ -275,7 +275,7 @@ write | | w | write screen or data | Everywhere | everywhere | 14
 command | | : | command: tab, goto, theme | Everywhere | session
 palette | app.command_palette | Ctrl+P | find metric, run, finding | Everywhere | searched
 suspend | app.suspend_process | Ctrl+Z | suspend | Everywhere | always
-quit | leave | q Ctrl+C | close, else quit | Everywhere | everywhere picker | 0 | quit
+quit | leave | q Ctrl+C | close or quit | Everywhere | everywhere picker | 0 | quit
 close | | q | close | Everywhere | overlays samples media | 0 | close
 """  # noqa: E501
 KEYS = tuple(map(_key, _TABLE.strip().splitlines()))

@@ -227,7 +227,7 @@ def _legend(place: str, glyphs: GlyphSet) -> Block:
         line = unsure if level is Level.UNSURE else badges
         line += [(glyphs.badge(level), LEVEL_LOOK[level]), (f" {word}  ", TEXT)]
     nan, unchanged = (glyphs.nan, LEVEL_BOLD[Level.BAD]), (glyphs.unchanged, MUTED)
-    marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" never changed", TEXT)]
+    marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" constant", TEXT)]
     letters = list(LEGEND.items())
     below = [
         [part for k, word in row for part in ((k, STRONG), (f" {word}  ", TEXT))]

@@ -134,7 +134,7 @@ class PaletteScreen(Overlay):
         entries: list[Entry[Any]] = [
             row_entry(n, line, cells - 4, 2) for n, line in enumerate(lines)
         ]
-        self.items.show(entries or [fixed([("  nothing is called that", MUTED)])])
+        self.items.show(entries or [fixed([("  no match", MUTED)])])
 
     def _line(self, offer: Offer, cells: int, cursor: bool) -> Line:
         """Kind, badge, title, and at the right what else is known."""

@@ -53,7 +53,7 @@ TINY, LEAST = (40, 10), (20, 5)
 #: that is shown alone.
 _LAYERS = 4
 #: Why Esc does nothing.
-NO_WAY_BACK = "nothing to go back to; q quits"
+NO_WAY_BACK = "top level; q quits"
 
 
 def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
@@ -457,7 +457,7 @@ class ChartOptions(ShellScreen[Any]):
             names = {n.lower(): n for n in self._axis_names()}
             found, hint = choose(name, {"time": "relative", **names})
             if found is None:
-                self.say(f"nothing to plot against is named {name!r}{hint}")
+                self.say(f"no x axis or metric named {name!r}{hint}")
                 return
             name = found
         self.set_view(axis=name)

@@ -97,13 +97,13 @@ def _content(
 ) -> Iterable[bytes]:
     if ending in (".html", ".md"):
         if about is None:
-            raise UsageError("there is no run here that a report could be about")
+            raise UsageError("no run here to report on")
         report = html_report if ending == ".html" else snapshot_markdown
         yield report(*about).encode("utf-8", "backslashreplace")
         return
     if ending == ".csv":
         if data is None:
-            raise UsageError("there is no chart here whose data could be written")
+            raise UsageError("no chart here whose data can be written")
         run, tag = data
         yield CSV_HEAD
         yield from csv_lines(export_rows([(run.key.name, run)], {tag: None}))

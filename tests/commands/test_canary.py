@@ -14,11 +14,11 @@ def test_canary_says_what_is_seen_and_what_to_log(cli: Cli, tmp_path: Path) -> N
     write_jsonl(tmp_path / "run.jsonl", tags)
     result = cli("canary", tmp_path)
     assert result.code == 0
-    assert "  blind   entropy collapses early: log actor/entropy" in result.out
-    assert "  seen    the reward crashes: reward_drop.reward" in result.out
+    assert "  no metric  entropy collapses early: log actor/entropy" in result.out
+    assert "  detected   the reward crashes: reward_drop.reward" in result.out
     assert max(map(cell_width, result.out.splitlines())) <= 80
-    lines = [line[2:9].strip() for line in result.out.splitlines()[1:] if line[2:3] != " "]
-    order = [s for s in ("blind", "silent", "early", "seen") if s in lines]
+    lines = [line[2:12].strip() for line in result.out.splitlines()[1:] if line[2:3] != " "]
+    order = [s for s in ("no metric", "missed", "too early", "detected") if s in lines]
     assert [s for i, s in enumerate(lines) if i == 0 or lines[i - 1] != s] == order
     assert cli("canary", tmp_path).out == result.out
 

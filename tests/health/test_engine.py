@@ -142,7 +142,7 @@ class TestNan:
 
     def test_what_was_never_a_number_is_told(self) -> None:
         report = judge(**{k.replace(".", "__"): "nanx30" for k in ("entropy", "kl.old_new")})
-        assert [(f.title, f.level) for f in report.findings] == [("never a number", Level.WATCH)]
+        assert [(f.title, f.level) for f in report.findings] == [("NaN in every row", Level.WATCH)]
 
 
 class TestBadges:

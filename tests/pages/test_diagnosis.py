@@ -4,16 +4,17 @@ from dataclasses import replace
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
-from rltui.draw.line import Line, plain
+from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.checks import check_items
 from rltui.facts.findings import finding_rows, marks
 from rltui.facts.metrics import make_row
 from rltui.facts.story import main_story
+from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_pane import finding_entries, findings_pane, verdict_lines
+from rltui.pages.findings.findings_pane import finding_entries, timeline_lines
 from rltui.pages.findings.lines import HeadId, counts
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
@@ -35,15 +36,11 @@ def the_run(session: Session) -> JudgedRun:
     return run
 
 
-def text_of(lines: list[Line]) -> str:
-    return "\n".join(plain(line) for line in lines)
-
-
 def test_the_cause_stands_first_in_every_list() -> None:
     session = jumped()
     run = the_run(session)
-    assert "learning rate × 100" in plain(verdict_lines(run, 78, 4, VIEW)[0])
-    assert "learning rate × 100" in plain(findings_pane(run, 60, 20, VIEW)[1])
+    assert "since 40: learning rate × 100 at 40" in verdict_sentence(run).words(99)
+    assert "learning rate × 100" in plain(timeline_lines(run, VIEW, 60, 20)[1])
     first = next(e.id for e in finding_entries(run, VIEW, 60, 2) if e.id is not None)
     assert first == HeadId("actor/lr")
     text = check_text(session)
@@ -107,17 +104,11 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     trace = ("Traceback (most recent call last):", *tail.lines)
     session = a_session(replace(batch, tail=LogTail(trace, 2)))
     run = the_run(session)
-    assert "CUDA out of memory" in plain(findings_pane(run, 60, 20, VIEW)[1])
-    for height in range(1, 14):
-        assert len(findings_pane(run, 60, height, VIEW)) >= 1
-    for limit in (3, 4):
-        assert "CUDA out of memory" in plain(verdict_lines(run, 78, limit, VIEW)[0])
+    assert "CUDA out of memory" in verdict_sentence(run).words(80)
     ids = [e.id for e in finding_entries(run, VIEW, 60, 2)]
     assert HeadId("") in ids
     text = "\n".join(plain(x) for x in detail_lines(run, HeadId(""), VIEW, 80, 40))
     assert "longest response" in text
-    pane = text_of(findings_pane(run, 60, 20, VIEW))
-    assert "no finding" in pane
-    assert "nothing to report" not in pane
+    assert "nothing to" not in verdict_sentence(run).words(1_000)
     assert check_document(session)["runs"][0]["diagnoses"][0]["id"] == "out_of_memory"
     assert "check first: " in check_text(session)

@@ -144,6 +144,6 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
             assert "CANCELLED AT" in hand.text
             assert "loading shard 99" in hand.text
             await hand.press("9")
-            assert "died before its first row" in hand.text
+            assert "ended before its first row" in hand.text
             assert "reading" not in hand.text
             await hand.press("1")

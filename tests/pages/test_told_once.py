@@ -26,6 +26,7 @@ from rltui.pages.findings import lines as pane
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_pane import finding_entries, row_of
 from rltui.pages.metric.lines import explain_tag
+from rltui.pages.run.header import sentence_lines
 from rltui.pages.run.metric_table import columns_for, healthy_words
 from rltui.session import JudgedRun, Session
 from tests.builders import read_session
@@ -103,7 +104,7 @@ def check_actions(run: JudgedRun, told: tuple[Story, ...], page: str) -> None:
             assert step in of_block(explain_tag(run, tag, VIEW, 4_000))
     main = main_story(run)
     if main is not None:
-        assert action(main) in of_block(pane.story_lines(run, VIEW, 4_000, 20))
+        assert action(main) in of_block(sentence_lines(run, VIEW, 4_000, 20))
         assert page.count(Part.NEXT.value) >= 1
 
 

@@ -259,7 +259,7 @@ async def test_a_command_chooses_any_metric_as_the_x_axis() -> None:
         await hand.press("left", "left")
         assert "step 59" in hand.text
         await hand.press("colon", *"x nosuch", "enter")
-        assert "nothing to plot against is named 'nosuch'" in hand.notices
+        assert "no x axis or metric named 'nosuch'" in hand.notices
         await hand.press("x")
         assert "against KL" not in hand.text
         await hand.press("colon", *"x kl.old", "enter")

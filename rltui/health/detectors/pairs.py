@@ -41,7 +41,7 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
     ``reward`` is. Or it rose with the reward and no longer follows: in the second half of the rows
     it certainly gained less than half of what it gained in the first for as large a rise.
 
-    Never without a ``reward``; scores that never moved at all are not judged: they may not be
+    Never without a ``reward``; constant scores are not judged: they may not be
     measured. ``share``: the score is one. It has not risen either where it did not certainly, and
     gained certainly less than a small effect in log-odds. Other scores are in the unit of the
     reward: one below them only comes after.

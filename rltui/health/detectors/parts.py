@@ -107,14 +107,16 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
     """
     n, others = rows.count, _siblings(rows)
     start, late, *_ = trend.gains(rows)
-    part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
+    part, beyond, lost = constant(n, np.nan), *np.zeros((2, n), dtype=bool)
     if others and "reward" in rows.others:
         before, after, *_ = trend.gains_of(rows, "reward")
         part = _weights(rows)[0] * (late - start) / (after - before)
         beyond = trend.rises(rows, "reward") & trend.rises(rows) & (part >= share)
         if beyond.any():
-            lost = [rows.once_of(role, "lost", partial(_lost, rows, role)) for role in others]
-            beyond &= np.logical_or.reduce(lost)
+            for role in others:  # a penalty earns nothing
+                earned = Rows(np.maximum(np.nan_to_num(rows.others[role]), 0.0), rows.steps)
+                lost |= rows.once_of(role, "lost", partial(progress.fell, earned)).beyond
+            beyond &= lost
     return Signal(
         beyond,
         part,
@@ -125,11 +127,6 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
         forgotten=True,
         facts={"start": start, "late": late, "share": part},
     )
-
-
-def _lost(rows: Rows, role: str) -> BoolArray:
-    earned = np.maximum(np.nan_to_num(rows.others[role]), 0.0)  # a penalty earns nothing
-    return progress.fell(Rows(earned, rows.steps)).beyond
 
 
 @detector(

@@ -37,7 +37,7 @@ _LOST = HALF, 0.75
 #: A share of successes that cannot rise much.
 _SOLVED = 0.9
 #: What :func:`never_rose` says of a gain that is smaller than its limit.
-_TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
+_TOO_LITTLE = "no more than its noise"
 
 
 def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -237,14 +237,18 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
     middle = np.where(found, mean, short)
     gone = middle < first  # then what is lost is more than what was gained
+    # what a fall looks large beside at the beginning may be little in the end; and what is back
+    # there, but for chance, made it good
+    span = float(np.ptp(short[LEAST - 1 :])) if n >= LEAST else 0.0
+    known = np.where(np.isfinite(short), short, -np.inf)
+    later = np.maximum.accumulate(known[::-1])[::-1]
     return Signal(
         beyond=beyond,
         statistic=part,
         threshold=constant(n, lost),
         name="share of the range lost",
         certain=True,
-        forgotten=(best - least < lost * _span(short))
-        | (best - chance[origin] < _highest_after(short)),
+        forgotten=(best - least < lost * span) | (best - chance[origin] < later),
         low=np.where(beyond, limit[origin], np.nan),
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         held=~found,
@@ -281,19 +285,6 @@ def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]
         luck = np.sqrt(2 * np.log(np.maximum(count[own] / (size * inflation[own]), 1.0)))
         out.append((own.start, np.array([*fall, np.full(len(luck), size), chance]), luck))
     return out
-
-
-def _span(mean: FloatArray) -> float:
-    """Distance of the highest and the lowest mean of all: what a fall looks large beside at the
-    beginning may be little in the end."""
-    known = mean[LEAST - 1 :]
-    return float(np.ptp(known)) if len(known) else 0.0
-
-
-def _highest_after(mean: FloatArray) -> FloatArray:
-    """(n,) highest mean from each row on: what is back there, but for chance, made a fall good."""
-    known = np.where(np.isfinite(mean), mean, -np.inf)
-    return np.asarray(np.maximum.accumulate(known[::-1])[::-1])
 
 
 def _means(rows: Rows, window: int, end: int | None = None) -> FloatArray:

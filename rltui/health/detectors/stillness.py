@@ -178,8 +178,8 @@ def _usual_stretch(still: BoolArray) -> FloatArray:
     """(n,) how many rows an equal value usually lasted before the stretch that a row is in: a
     running mean is logged again until an episode ends."""
     begins = np.maximum(newest_of(~still), 0)
-    others = np.cumsum(~still)[begins]
-    return np.asarray(np.maximum(1.0, begins / np.maximum(others - 1, 1)))
+    others = np.maximum(np.cumsum(~still)[begins] - 1, 1)
+    return np.asarray(np.maximum(1.0, begins / others))
 
 
 def _is_rounded(x: FloatArray) -> BoolArray:

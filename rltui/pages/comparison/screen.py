@@ -279,7 +279,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         """Title of the grouping after the present one; empty for none."""
         titles = ["", *(g.title for g in self._comparison.sweep.groupings)]
         if len(titles) == 1:
-            self.say("nothing groups these runs: most share no name or setting")
+            self.say("no groups: most runs share no name or setting")
         return next_of(titles, self._by, absent=0)
 
     def action_mark(self) -> None:

@@ -189,6 +189,10 @@ class _Detail:
         return self._chart(finding.tag, lines)
 
 
+#: Cells before the metric of a check; width below which its question has a line of its own.
+_LEAD, _TWO_LINES_BELOW = 8, 76
+
+
 def check_table(story: Story, view: View, width: int) -> Block:
     """What to check, numbered, under a heading: badge, metric, question, value now, sparkline."""
     run, items = story.run, story.checks
@@ -204,11 +208,15 @@ def check_table(story: Story, view: View, width: int) -> Block:
         lead = "first" if rank == 1 else "then" if rank == then else ""
         line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, view.glyphs)]
         line.append(column(item.title, name, STRONG))
-        words = spaced(*_said(item, room))
+        is_narrow = width < _TWO_LINES_BELOW
+        words = "" if is_narrow else spaced(*_said(item, room))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))
         lines.append([*fit_line(line, left), *_value(run, item, view, spark, end)])
+        if is_narrow:  # the question has a line of its own
+            asked = spaced(*_said(item, width - _LEAD))
+            lines += paragraph(asked, width, look, indent=_LEAD, limit=1)
 
     return lines
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-
 from textual.app import ComposeResult
 from textual.geometry import Size
 
-from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.draw.line import (
     MUTED,
@@ -25,17 +22,15 @@ from rltui.draw.line import (
 from rltui.draw.prose import note_lines, paragraph, trouble_line
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
-from rltui.facts import sentences
 from rltui.facts.findings import (
-    FindingRow,
     finding_rows,
+    marks_words,
     muted_rows,
     projections,
     steps_words,
     why_skipped,
 )
-from rltui.facts.story import Story, rows_shown, stories, story_blaming
-from rltui.facts.story_words import Part
+from rltui.facts.story import Story, main_story, rows_shown, stories, story_blaming
 from rltui.health.model import Report
 from rltui.pages.findings.lines import (
     CalmId,
@@ -49,11 +44,14 @@ from rltui.pages.findings.lines import (
     head_lines,
     no_verdict,
     row_of,
-    story_lines,
+    timeline_line,
 )
 from rltui.pages.run_pane import RunPane
 from rltui.session import JudgedRun
 from rltui.tui.widgets.lines import Lines
+
+#: Lines that a heading and two checks need; cells of the title of the timeline.
+_LEAST_CHECKS, _TITLED = 4, 12
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
@@ -198,86 +196,42 @@ def step_at(run: JudgedRun, item: ItemId | None) -> int | None:
     return found[1] if found is not None and row is None else None
 
 
-def findings_pane(
-    run: JudgedRun,
-    width: int,
-    height: int,
-    view: View,
-    *,
-    tallest: int = 0,
-    beside: Collection[Part] = (),
-) -> Block:
-    """The pane of Overview right of the vital signs: the stories under a heading. ``beside``:
-    what the list beside it says; ``tallest``: see :func:`verdict_lines`."""
-    head = heading("Findings", width, view, counts(run))
-    room, tallest = height - 1, tallest - 1
-    lines = verdict_lines(run, width, room, view, tallest=tallest, beside=beside, in_lines=False)
-    return [head, *lines]
-
-
-def verdict_lines(
-    run: JudgedRun,
-    width: int,
-    height: int,
-    view: View,
-    *,
-    tallest: int = 0,
-    beside: Collection[Part] = (),
-    in_lines: bool = True,
-) -> Block:
-    """Findings in at most ``height`` lines: what began them, the findings with their evidence
-    (in their lines, or below them), what to do; files that cannot be read. ``tallest``: lines that
-    it may have where the next step would be cut."""
-    heads = [line for s in stories(run) if s.is_open for _, line in head_lines(s, view, width)]
+def timeline_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
+    """Causes and findings of a run in order of time, in at most ``height`` lines;
+    below it what to check, and which files could not be read."""
     troubles = file_lines(run, width, view)
-    rows = rows_shown(run, len(finding_rows(run)), firing=in_lines)
-    if run.report is None:
-        return [*heads, *troubles, [(no_verdict(run), MUTED)]]
-    if not finding_rows(run):
-        heads += calm_lines(run, width, view)[: 1 if in_lines else None]
-    room = height - len(heads) - len(troubles)
-    each = 1 if in_lines else 3  # with evidence
-    least = height * 2 // 5 if height >= 5 else min(2, room - 1)
-    most = max(room - each * len(rows), least)
-    story = story_lines(run, view, width, most, beside=beside)
-    listed = _listed(run, rows, width, room - len(story), view, in_lines)
-    above = [*heads, *listed, *troubles]
-    rest = max(height, tallest) - len(above)
+    room = height - len(troubles) - 1
+    story = main_story(run)
+    if story is None or room < 1:
+        return troubles[: max(0, height)]
+    heads = [line for each in stories(run) for _, line in head_lines(each, view, width)]
+    known = finding_rows(run)
+    most = room - len(heads)
+    fewer = most if len(known) <= most else max(0, most - 1)
+    rows = sorted(rows_shown(run, fewer, firing=False), key=lambda r: r.finding.since_step or 0)
+    spare = most - len(rows) - (len(rows) < len(known))
+    note = counts(run)
+    note = note if len(note) + _TITLED < width else marks_words(run)
+    lines = [heading("Timeline", width, view, note), *heads]
+    for row in rows:
+        line, said = timeline_line(row, width, view)
+        body = paragraph(said, width, TEXT, indent=2, limit=min(2, spare)) if spare > 0 else []
+        spare -= len(body)
+        lines += [line, *body]
 
-    return [*above, *story_lines(run, view, width, most, tallest=rest, beside=beside)]
+    if hidden := len(known) - len(rows):
+        lines = [*lines[: room - 1], [(f"  and {hidden} more on Findings", MUTED)]]
+    if story.checks and spare > _LEAST_CHECKS:
+        from rltui.pages.findings.findings_detail import check_table  # heavy
+
+        lines += [[], *check_table(story, view, width)[: spare - 1]]
+    return [*lines, *troubles]
 
 
 def file_lines(run: JudgedRun, width: int, view: View) -> Block:
     """One line about the files of a run that could not be read as they are; empty for none."""
     troubles = run.troubles
     return [trouble_line(troubles, width, view.glyphs)] if troubles else []
-
-
-def _listed(
-    run: JudgedRun, known: Sequence[FindingRow], width: int, room: int, view: View, in_lines: bool
-) -> Block:
-    """The findings in ``room`` lines, with their evidence where it fits."""
-    most = len(known) if len(known) <= room else max(0, room - 1)
-    rows = rows_shown(run, most, firing=in_lines)
-    hidden = len(known) - len(rows)
-    bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
-    spare = 0 if in_lines else room - len(rows) - bool(hidden)
-    lines: Block = []
-
-    for at, row in enumerate(rows):
-        lines.append(finding_line(run, row, width, view, evidence=in_lines))
-        later_rows = rows[at + 1 :]
-        if spare > 0 and width >= 44 and (row.id in bad or spare >= len(later_rows)):
-            waiting = sum(r.id in bad for r in later_rows)
-            look = TEXT if row.is_firing else MUTED
-            limit = max(2 if spare > waiting + 1 else 1, spare - 2 * len(later_rows))
-            text = sentences.summary(row.finding)
-            body = paragraph(text, width, look, indent=2, limit=limit)
-            spare -= len(body)
-            lines += body
-
-    more = [[(f"  and {hidden} more on Findings", MUTED)]] if hidden else []
-    return [*lines, *more[: max(0, room)]]
 
 
 class FindingsPane(RunPane):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import NamedTuple
 
 from rltui.core.address import PIPE, PIPE_NAME
@@ -26,7 +25,7 @@ from rltui.draw.line import (
     style,
     with_end,
 )
-from rltui.draw.prose import fact_table, named_lines, paragraph, whole_clauses, wrap
+from rltui.draw.prose import fact_table, paragraph, wrap
 from rltui.draw.table import Cells, heading, table_for, title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
@@ -41,8 +40,7 @@ from rltui.facts.runs import (
     since_words,
     why_unknown,
 )
-from rltui.facts.story import Story, main_story, stories
-from rltui.facts.story_words import Part
+from rltui.facts.story import Story, stories
 from rltui.formats.log_sign import bare
 from rltui.health.model import Finding, FindingState
 from rltui.session import JudgedRun
@@ -179,9 +177,24 @@ def finding_line(
     return with_end(line, [(f" {right}", MUTED)], width)
 
 
+def timeline_line(row: findings.FindingRow, width: int, view: View) -> tuple[Line, str]:
+    """One line: badge, title, evidence if it fits, steps at the right end; and the evidence that
+    did not fit."""
+    finding = row.finding
+    glyph, token, bold = badge_of(finding, view)
+    look, title = style(token, bold=bold), title_words(row)
+    until = "" if finding.fires else f"–{numbers.step(finding.until_step)}"
+    right = "" if finding.since_step is None else numbers.step(finding.since_step) + until
+    said = sentences.short(finding)
+    left = width - cell_width(right) - cell_width(title) - 5
+    fits = cell_width(said) <= left
+    line: Line = [(f"{glyph} ", look), (title, look), (f"  {said}" if fits else "", TEXT)]
+    return with_end(line, [(f" {right}", MUTED)], width), "" if fits else said
+
+
 def no_verdict(run: JudgedRun) -> str:
     if run.verdict.crash is not None:
-        return "died before its first row: no verdict"
+        return "ended before its first row: no verdict"
     return "judging…" if run.infos else "no verdict before the run has been read"
 
 
@@ -266,40 +279,6 @@ def first_mover_lines(story: Story, view: View, width: int, height: int) -> Bloc
         lines.append(columns.line([(f"{rank} ", ACCENT)], cells))
 
     return lines
-
-
-def story_lines(
-    run: JudgedRun,
-    view: View,
-    width: int,
-    height: int,
-    *,
-    tallest: int = 0,
-    beside: Collection[Part] = (),
-) -> Block:
-    """Advice about a run in at most ``height`` lines: the next step, and below it as much as
-    fits of what else is said of the story, but for what stands ``beside`` it. ``tallest``: lines
-    that it may have where the next step would be cut. Empty for a run without a finding."""
-    story = main_story(run)
-    if story is None or height < 1 or width < 2 * STORY_NAMES:
-        return []
-    room, glyphs = width - STORY_NAMES, view.glyphs
-    told = dict(story_words.parts(story, glyphs.badge))
-    step = told.pop(Part.NEXT, "")
-    most = 1 if height < 3 else max(1, height // 2)
-    spare = height - len(whole_clauses(step, room, most))
-    lines: Block = []
-
-    for part, text in told.items():
-        if spare < 1:
-            break
-        if part not in beside and part is not Part.CAUSES:
-            body = wrap(text, room, min(2, spare))
-            spare -= len(body)
-            lines += named_lines(part.value, body, STORY_NAMES)
-    free = max(height, tallest) - len(lines)
-    first = whole_clauses(step, room, max(most, free)) if step else []
-    return [*named_lines(Part.NEXT.value, first, STORY_NAMES, STRONG), *lines]
 
 
 def log_head(run: JudgedRun, view: View, width: int) -> Block:

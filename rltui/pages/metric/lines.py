@@ -184,7 +184,7 @@ def explain_tag(run: JudgedRun, tag: str, view: View, width: int) -> Block:
     info = run.infos[tag]
     unit = f"   {info.unit}"
     lines = title_lines([(info.title, TITLE), (unit, MUTED)], [], width)
-    meaning = info.meaning or "The catalogue does not know this tag; it is shown as logged."
+    meaning = info.meaning or "This tag is not in the catalogue; it is shown as logged."
     lines += [*paragraph(meaning, width), []]
     for name, text in _facts(run, tag):
         lines += fact_table([(name, text)], width, 12, _LOOKS.get(name, TEXT))

@@ -22,7 +22,7 @@ from rltui.tui.widgets.status import Status
 
 #: Columns from which the footer says how the line is drawn.
 _ROOMY = 100
-_WHOLE = "the whole run is in sight"
+_WHOLE = "this is the whole run"
 
 
 @record
@@ -142,7 +142,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         centre, half = at if at is not None else (x0 + x1) / 2, (x1 - x0) * 2.0**-by / 2
 
         if by > 0 and half * 2 < 4:
-            self.say("this is as near as it gets")
+            self.say("no further zoom")
             return
         if by < 0 and self.zoom.window is None:
             self.say(_WHOLE)

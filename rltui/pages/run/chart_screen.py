@@ -178,7 +178,7 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
 
     def action_mute(self) -> None:
         """A finding is muted where it is listed."""
-        self.say("M mutes the finding at the cursor: ! leads to one")
+        self.say("no finding here: press !, then M")
 
     def action_undo(self) -> None:
         """So is what was muted."""

@@ -16,6 +16,7 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     TITLE,
+    Block,
     Line,
     Span,
     Token,
@@ -24,10 +25,12 @@ from rltui.draw.line import (
     style,
     with_ground,
 )
+from rltui.draw.prose import named_lines, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.findings import marks
 from rltui.facts.runs import RunCounts, age_words, exit_words, state_words
+from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.pages.findings.lines import muted_words
 from rltui.session import JudgedRun, Progress
 from rltui.session.notes import note_on
@@ -56,6 +59,8 @@ _STATE_COUNTS = {
     "finished": 21,
     "unreachable": 14,
 }
+#: Lines of a window from which on the sentence about a run has two; cells that wrapping loses.
+_TWO_LINES, _RAGGED = 20, 12
 #: The look of what is bad, on the only filled ground of the screen.
 _ALARM = style(Token.BG, bg=Token.BAD, bold=True)
 #: The mark of a run that is shown as it was.
@@ -285,6 +290,24 @@ def _between(left: Line, right: Line, width: int) -> Line:
     room = width - line_width(right) - 1
     line = right if room < 4 else [*fit_line(left, room), *right]
     return with_ground(fit_line(line, width), Token.RAISED)
+
+
+def sentence_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
+    """The verdict on a run in one sentence, and what to do: whole, above everything else. A window
+    with few lines gets fewer clauses."""
+    said, room = verdict_sentence(run), width - 4
+    lines = 3 if width < 80 else 2 if height >= _TWO_LINES else 1
+    level, _, rest = said.words(lines * room - _RAGGED).partition(" ")
+    look = LEVEL_BOLD[said.level]
+    first, *more = wrap(f"{level.upper()} {rest}", room, lines + 1)
+    mark: Line = [(" ", TEXT), (f"{view.glyphs.badge(said.level)} ", look)]
+    word, _, rest = first.partition(" ")
+    block: Block = [[*mark, (word, look), (f" {rest}", STRONG)]]
+    block += ([("   ", TEXT), (text, STRONG)] for text in more)
+    if said.action:
+        steps = wrap(said.to_do(lines * (room - 4) - _RAGGED), room - 4, lines + 2)
+        block += named_lines(" Do:", steps, 5, TEXT)
+    return [fit_line(line, width) for line in block]
 
 
 def runs_header(counts: RunCounts, label: str, view: View, width: int, expected: int = 0) -> Line:

@@ -44,7 +44,6 @@ from rltui.facts.metrics import (
     tab_sections,
     tabs_of,
 )
-from rltui.facts.story_words import Part
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.pages.findings.lines import finding_block
 from rltui.pages.run.grid import Grid, grid_lines
@@ -100,8 +99,6 @@ class MetricsPane(RunPane):
         self._arrangement = Arrangement()
         self._top: Block = []
         """The lines above the list."""
-        self._tells: tuple[Part, ...] = ()
-        """Whether the list of Overview says what to check."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._first: str | None = None
@@ -226,9 +223,7 @@ class MetricsPane(RunPane):
             columns = columns_of(self._rows, layout.rows)
             return section_entries(run, self._sections, columns, view, layout.margin)
         kept = self.items.chosen or self._first
-        entries = overview_entries(run, self._sections, view, layout, kept)
-        self._tells = entries.tells
-        return entries
+        return overview_entries(run, self._sections, view, layout, kept)
 
     def put(self, tab: str, tag: str) -> None:
         """Put the cursor of a tab on a row."""
@@ -293,8 +288,7 @@ class MetricsPane(RunPane):
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None
             return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
-        tells = self._tells
-        lines = side_lines(self._run, self._tab, tag, view, width, height, beside=tells)
+        lines = side_lines(self._run, self._tab, tag, view, width, height)
         return indented(lines, 1)
 
 

@@ -67,7 +67,7 @@ def earning_lines(run: JudgedRun, view: View, width: int, height: int) -> list[L
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
     for part in parts:
-        verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
+        verb = {"falls": "falls", "stands": "is flat"}.get(part.success)
         if verb and part.rise > 0 and level[part.tag] >= Level.WATCH:
             title = run.infos[part.tag].title
             words = f"  {title}: {_percent(part.rise)} of the rise; success {verb}"

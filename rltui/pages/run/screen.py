@@ -10,6 +10,7 @@ from textual.geometry import Size
 
 from rltui.core.batch import RunKey
 from rltui.core.text import spaced
+from rltui.draw.line import Block
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
@@ -20,6 +21,7 @@ from rltui.pages.findings.findings_pane import FindingsPane, step_at, tag_at
 from rltui.pages.findings.lines import row_of
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then, session_app
 from rltui.pages.run.grid import Grid
+from rltui.pages.run.header import sentence_lines
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
@@ -146,6 +148,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     DEFAULT_CSS = """
     RunScreen > #header { height: 1; }
+    RunScreen > #sentence { height: auto; }
     """
 
     def __init__(self, session: Session, run: JudgedRun, from_picker: bool = False) -> None:
@@ -161,6 +164,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
+        yield Lines(self._sentence, id="sentence")
         yield TabBar(lambda: (self.run, self.tab), self.select_tab)
         yield self.metrics
         yield self.timing
@@ -186,6 +190,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             pane.turn_to(run)
 
     # -- what is shown ---------------------------------------------------------------------
+
+    def _sentence(self, width: int, _: int) -> Block:
+        return sentence_lines(self.run, self.view, width, self.size.height)
 
     @property
     def tab(self) -> str:
@@ -243,6 +250,10 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         bare = self.lacks(LEAST)
         tiny = self.lacks(TINY)
         tabs = 0 if tiny else 2 if height >= 30 else 1
+        sentence = self.query_one("#sentence", Lines)
+        said = 0 if bare or tiny else len(self._sentence(width, height))
+        sentence.display = said > 0
+        sentence.styles.height = said or 1
         bar, is_findings = self.query_one(TabBar), self.tab == FINDINGS_TAB
         bar.display = tabs > 0
         bar.styles.height = tabs or 1
@@ -252,7 +263,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         self.timing.display = has_stages and not bare
         self.metrics.display = not (is_findings or has_stages or bare)
 
-        body = Size(width, height - 2 - tabs)
+        body = Size(width, height - 2 - tabs - said)
         if bare or body.height <= 0:
             pass
         elif is_findings:
@@ -262,6 +273,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         else:
             self.metrics.show(self.tab, self.status.filter, body, self.arrangement)
         self.query_one("#header", Lines).update()
+        sentence.update()
         bar.update()
         self.status.update()
 

@@ -29,35 +29,34 @@ from rltui.draw.line import (
     side_by_side,
     style,
 )
-from rltui.draw.marked_runs import told_lines
+from rltui.draw.marked_runs import has_others, told_lines
 from rltui.draw.metric_chart import Zoom, chart_lines
 from rltui.draw.prose import note_lines
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
-from rltui.facts.cache import kept
 from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
-from rltui.facts.story import main_story, stories
-from rltui.facts.story_words import Part
-from rltui.pages.findings.findings_pane import file_lines, findings_pane, verdict_lines
-from rltui.pages.findings.lines import calm_lines, died_lines, first_mover_lines
+from rltui.facts.story import main_story
+from rltui.facts.verdict_sentence import outcome_tag
+from rltui.pages.findings.findings_pane import file_lines, timeline_lines
+from rltui.pages.findings.lines import died_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries, titled_chart
 from rltui.pages.timing.pane import step_line
 from rltui.session import JudgedRun
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
-_LIST_WIDE, _LIST_MEDIUM = 92, 69
-#: What the findings may take of the pane on Overview, percent: more where a chart fits below.
-_FINDINGS_SHARE, _FINDINGS_SHARE_TALL, _TALL = 45, 55, 38
-#: Lines below the questions from which the line of one step is kept whatever else is there.
-_BELOW_AND_STEP = 14
+_LIST_WIDE, _LIST_MEDIUM, _LIST_NARROW = 92, 69, 44
+#: From this width on Overview has a pane at the right.
+_SPLIT = 76
 #: Blank, scroll bar, blank between the rows and the pane at the right.
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
 #: From this height on there are two rows of them.
 _TWO_ROWS = 36
+#: Lines of a chart on Overview with its heading, at least and at most.
+_LEAST_CHART, _MOST_CHART = 6, 18
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
 #: From this height on Overview has a line more than its rows.
@@ -75,8 +74,8 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
         return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
 
-    if width >= 110:
-        cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
+    if width >= 110 or (width >= _SPLIT and not headed):
+        cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM if width >= 110 else _LIST_NARROW
         below = room - rows if headed and room - rows >= 6 else 0
         left, side = cells + 4, width - 2 - cells - _GAP
     else:
@@ -99,49 +98,32 @@ def chart_alone(
     return [*titled_chart(run, tag, view, width, room, zoom=zoom, told=is_told), *told]
 
 
-class OverviewEntries(list[Entry[str]]):
-    """The list of Overview."""
-
-    tells: tuple[Part, ...] = ()
-    """Parts of a story that it tells: the findings beside it need not."""
-
-
 def overview_entries(
     run: JudgedRun,
     sections: Sequence[metrics.Section],
     view: View,
     layout: PaneLayout,
     kept: str | None = None,
-) -> OverviewEntries:
-    """The whole list of Overview: findings, sections of rows, what moved first and what to check.
-    The row of the tag ``kept`` is shown in any case."""
+) -> list[Entry[str]]:
+    """The whole list of Overview: its questions with the rows that answer them, the parts of a
+    step. The row of the tag ``kept`` is shown in any case."""
     height, width = layout.list_height, layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
-    room = height - (step is not None and not layout.side)
-    top = _short_findings(run, view, layout, room - _lines_of(sections))
-    chosen, blanks = fitted(sections, room - len(top), kept)
-    free = room - len(top) - _lines_of(chosen)
-    if top and free >= 0:  # the next step gets what is free, and the line of one step
-        longer = _short_findings(run, view, layout, len(top) + free, height - room)
-        step = step if len(longer) <= len(top) + free else None
-        blanks = blanks and height - len(longer) - _lines_of(chosen) >= len(chosen)
-        top = longer
+    top = [] if layout.side else file_lines(run, width, view)
+    room = height - len(top)
+    chosen, blanks = fitted(sections, room, kept)
     columns = columns_of(metrics.rows_in(sections), width)
-    entries = OverviewEntries(fixed(x) for x in indented(top, layout.margin))
-    rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
+    entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
 
-    for i, entry in enumerate(rows):
+    for i, entry in enumerate(
+        section_entries(run, chosen, columns, view, layout.margin, whole=True)
+    ):
         if blanks and i and entry.id is None:
             entries.append(fixed([]))
         entries.append(entry)
 
     spare = height - len(entries)
-    below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
-    lines, entries.tells = _below_overview(run, view, width, below) if layout.side else ([], ())
-    if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
-        has_gap = bool(layout.side) and len(lines) + 1 < spare
-        lines = [*[[]] * has_gap, step, *lines]
-
+    lines = [[], step] if step is not None and spare > 1 else []
     lines += _blind_lines(run, width, spare - len(lines))
     if lines:
         entries.append(fixed(*indented(lines, layout.margin)))
@@ -158,45 +140,8 @@ def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
     return [[], [(words, MUTED)]] if words else []
 
 
-def _below_overview(
-    run: JudgedRun, view: View, width: int, room: int
-) -> tuple[Block, tuple[Part, ...]]:
-    """What moved first, and what to check about the worst story if ``room`` lines hold all of it;
-    which parts of the story these are."""
-    story = main_story(run)
-    if story is None:
-        return [], ()
-    moving = next((s for s in stories(run) if s.moves), story)
-    moved = first_mover_lines(moving, view, width, min(room, 9) - 1) if room >= 4 else []
-    lines = [[], *moved] if moved else []
-    checks: Block = []
-    if story.checks:
-        from rltui.pages.findings.findings_detail import check_table  # heavy
-
-        checks = check_table(story, view, width)
-    if not checks or len(lines) + 1 + len(checks) > room:
-        return lines, (Part.MOVED,) if moved else ()
-    return [*lines, [], *checks], (Part.MOVED, Part.CHECK_FIRST, Part.THEN)
-
-
 def _lines_of(sections: Sequence[metrics.Section]) -> int:
     return sum(1 + len(s.rows) for s in sections)
-
-
-def _short_findings(
-    run: JudgedRun, view: View, layout: PaneLayout, least: int, spare: int = 0
-) -> Block:
-    """The worst findings and what moved first, above the list of a screen without a side pane; in
-    more than a few lines where the list leaves ``least``. ``spare``: lines that a next step may
-    have as well."""
-    height, width = layout.list_height, layout.rows
-    if layout.side or height < 14 or width < 58:
-        return []
-    troubles, limit = file_lines(run, width, view), max(least, 5 if height >= 20 else 3)
-    if main_story(run) is None:
-        return [*calm_lines(run, width, view)[:1], *troubles]
-    lines = verdict_lines(run, width, limit, view, tallest=limit + spare)
-    return [fit_line(line, width) for line in lines[: limit + spare]]
 
 
 def first_to_look_at(run: JudgedRun, tab: str, sections: Sequence[metrics.Section]) -> str:
@@ -264,24 +209,13 @@ def side_lines(
     view: View,
     width: int,
     height: int,
-    *,
-    beside: tuple[Part, ...] = (),
 ) -> Block:
-    """The pane at the right: findings on Overview, and the chart of the tag ``cursor``.
-    ``beside``: what the list says of the story."""
-    lines: Block = []
+    """The pane at the right: the chart of the tag ``cursor``, on Overview below that of the outcome
+    and above the timeline."""
     if tab == metrics.OVERVIEW:
-        share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
-        pane = max(4, height * share // 100)
-        # it does not depend on the cursor: a key shows it as it was drawn
-        key = "findings", width, pane, height, view, beside, len(run.faults)
-        found = kept(
-            run,
-            key,
-            lambda: findings_pane(run, width, pane, view, tallest=height, beside=beside),
-        )
-        lines = [*found, []]
-    room = height - len(lines)
+        return _overview_side(run, cursor, view, width, height)
+    lines: Block = []
+    room = height
 
     if room < 7 or cursor not in run.infos:
         return lines
@@ -307,6 +241,35 @@ def side_lines(
         lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
 
     return lines
+
+
+def _overview_side(
+    run: JudgedRun, cursor: str | None, view: View, width: int, height: int
+) -> Block:
+    """Charts of the outcome and, below it, of ``cursor``, with one line at the onset of the worst
+    story through both; below them what happened, in order of time."""
+    story = main_story(run)
+    charts = min(height, max(2 * _LEAST_CHART, height // 2))
+    told = timeline_lines(run, view, width, height - charts)
+    room = height - len(told) - bool(told)
+    wanted = dict.fromkeys([outcome_tag(run), cursor, *companions(run, cursor or "")])
+    # the names of marked runs need a larger chart
+    count = 1 if has_others(cursor or "", view) else max(2, room // _MOST_CHART + 1)
+    tags = [tag for tag in wanted if tag is not None and tag in run.infos][:count]
+    onset = None if story is None else story.onset
+    lines: Block = []
+
+    for place, tag in enumerate(tags):
+        left = len(tags) - place
+        tall = min(_MOST_CHART, (room - len(lines)) // left)
+        if tall < _LEAST_CHART - 1:
+            continue
+        own = onset if tag not in run.points.off_axis else None
+        ends = place == len(tags) - 1
+        lines += titled_chart(
+            run, tag, view, width, tall, stacked=True, timeline="none", x_axis=ends, onset=own
+        )
+    return [*lines, *[[]] * bool(lines and told), *told]
 
 
 def tags_beside(run: JudgedRun, cursor: str, width: int) -> list[str]:

@@ -45,9 +45,9 @@ from rltui.facts.run_columns import column_of
 from rltui.facts.runs import ListedRun, Names, absent_words
 from rltui.facts.series_stats import newest_of
 from rltui.facts.story import main_story
-from rltui.facts.story_words import run_words
-from rltui.pages.findings.findings_pane import findings_pane
-from rltui.pages.run.header import run_header, state_spans
+from rltui.facts.verdict_sentence import verdict_sentence
+from rltui.pages.findings.findings_pane import file_lines, timeline_lines
+from rltui.pages.run.header import run_header, sentence_lines, state_spans
 from rltui.pages.run.metric_table import spark_line, titled_chart
 from rltui.pages.run.tab import companions, tag_to_chart
 from rltui.pages.runs.columns import WIDE, RunColumns
@@ -105,7 +105,7 @@ class RunRows:
         columns = self._columns
         over = "over the run" if columns.spark >= 12 else "run"
         over = "headline" if columns.chosen and columns.spark >= 8 else over
-        over = "finding, or the run" if columns.says and not columns.parted else over
+        over = "top finding or trend" if columns.says and not columns.parted else over
 
         def titled(head: str, room: int, look: Style = MUTED) -> Line:
             return [(f"{head} ", look), ("─" * (room - len(head) - 2), RULE)]
@@ -252,7 +252,7 @@ def said_more(run: JudgedRun, view: View, width: int, share: float | None) -> Li
     story = main_story(run)
     line: Line = []
     if story is not None:
-        words = run_words(run)
+        words = verdict_sentence(run).words(width)
         line = [(words, LEVEL_BOLD[story.level] if story.crash else LEVEL_LOOK[story.level])]
         if story.crash is not None and story.crash.line:
             line.append((f"  {story.crash.line}", STRONG))
@@ -362,8 +362,9 @@ def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
         drawn = tag is not None and tag in run.infos
         most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1
         # the head of the findings says no more than the header of the screen
-        lines = [_preview_title(run, view, width), *findings_pane(run, width, most + 1, view)[1:]]
-        lines = lines[: most + 1]
+        said = sentence_lines(run, view, width, height)
+        lines = [_preview_title(run, view, width), *said][: most + 1]
+        lines += file_lines(run, width, view)
         if drawn and tag is not None and (room := height - len(lines)) >= _LOW - 2:
             lines += titled_chart(run, tag, view, width, room)
         return [[], *indented(lines, 1)]
@@ -386,7 +387,9 @@ def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
         timeline = "unnamed" if at else "named"
         chart = titled_chart(run, tag, view, cells, body, timeline=timeline)
         charts = side_by_side(charts, chart, cells, _GAP, body) if at else chart
-    lines = side_by_side(findings_pane(run, left, body, view), charts, left, _GAP, body)
+    said = sentence_lines(run, view, left, body)
+    told = timeline_lines(run, view, left, body - len(said) - 1)
+    lines = side_by_side([*said, [], *told], charts, left, _GAP, body)
 
     return [[], *indented([_preview_title(run, view, width - 3), [], *lines], 2)]
 

@@ -66,7 +66,7 @@ class RayReader(StreamReader):
                 self._helper = helper = HelperProcess(self._opening_of_helper)
                 found = helper.connected()
             if found is None:
-                raise StreamError("the process that speaks to Ray has ended")
+                raise StreamError("the process connected to Ray has ended")
             return found
 
     def _interrupt(self) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from rltui.core.address import parse_logdir
-from rltui.core.batch import RunKey
+from rltui.core.batch import Batch, RunKey
 from rltui.core.errors import UnreachableError
 from rltui.remote.backfill import Rereading
-from rltui.remote.stream_client import Conversation
+from rltui.remote.stream_client import Conversation, StreamError
 from rltui.remote.wire.messages import Again
 from rltui.session import Session
 from tests.clock import ManualClock
@@ -139,3 +141,33 @@ def test_a_run_that_was_just_asked_for_ends_with_the_reader() -> None:
         if thread.name == "rltui-again":
             thread.join(PATIENCE_S)
     assert not connected
+
+
+class Ended:
+    """A conversation that ends after its answer, before the first batch, or one that works."""
+
+    paths = object()
+
+    def __init__(self, ends: bool) -> None:
+        self.ends = ends
+
+    def keeps(self, _: Again) -> bool:
+        return True
+
+    def batches(self) -> Iterator[Batch]:
+        if self.ends:
+            raise StreamError("its reader ended")
+        return iter(())
+
+    def hang_up(self) -> None:
+        self.ends = True
+
+
+def test_a_connection_that_ends_after_its_answer_is_made_anew() -> None:
+    talks = [Ended(False), Ended(False)]
+    rereading = Rereading(lambda: cast(Any, talks.pop(0)), lambda: None, ManualClock())
+    first = rereading._talk = talks.pop(0)
+    first.ends = True
+    assert list(rereading.read(Again(RunKey(0, "a"), ()))) == []
+    assert rereading._talk is not first
+    assert not talks

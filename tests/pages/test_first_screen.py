@@ -1,0 +1,96 @@
+"""The sentence about a run and its action stand whole above everything else, at every size."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.story import main_story
+from rltui.facts.story_words import action
+from rltui.facts.verdict_sentence import verdict_sentence
+from rltui.pages.findings.findings_pane import timeline_lines
+from rltui.pages.run.header import sentence_lines
+from rltui.session import JudgedRun
+from tests.builders import read_session
+from tests.fakes import a_session, grpo_batch, grpo_clock
+from tests.places import CORPORA, FIXTURES
+from tests.tui.hand import open_app
+
+SIZES = ((60, 16), (80, 24), (100, 40), (120, 36), (160, 45), (200, 50))
+VIEW = View()
+#: Of the logs of the corpora every so many of them.
+_OF_THEM = 8
+
+
+def runs() -> Iterator[JudgedRun]:
+    """Runs of the fixtures, and of the corpora where they lie beside the project."""
+    yield from a_session(grpo_batch(60, total=200), clock=grpo_clock()).runs()
+    known = [*sorted((FIXTURES / "labelled").glob("*/*"))]
+    known += sorted(p for p in CORPORA.glob("*/*") if p.is_dir())[::_OF_THEM]
+    for path in known:
+        yield from read_session([path]).runs()[:1]
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[JudgedRun]:
+    return list(runs())
+
+
+def words_of(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_sentence_and_action_are_whole(judged: list[JudgedRun], size: tuple[int, int]) -> None:
+    width, height = size
+    assert len(judged) > 8
+    for run in judged:
+        said = verdict_sentence(run)
+        lines = [plain(x).rstrip() for x in sentence_lines(run, VIEW, width, height)]
+        text = words_of(lines)
+        assert "…" not in text or "…" in said.words(10_000), run.name
+        assert all(cell_width(x) <= width for x in lines)
+        assert len(lines) <= (9 if width < 80 else 6), (run.name, lines)
+        shown = text.partition(" Do: ")[2]
+        whole = " ".join(VIEW.glyphs.text(said.action).split())
+        assert whole.startswith(shown)
+        assert bool(shown) is bool(said.action)
+        assert not shown or shown[-1] in ".?!)", shown
+
+
+def test_a_sick_run_has_an_action_and_a_healthy_one_needs_none(judged: list[JudgedRun]) -> None:
+    for run in judged:
+        said, story = verdict_sentence(run), main_story(run)
+        if story is not None:
+            assert said.action.startswith(action(story)[:20])
+            assert "nothing to do" not in said.words(10_000)
+        elif run.verdict.level is Level.OK:
+            assert said.head.startswith("ok")
+            assert said.words(10_000).endswith("nothing to do")
+
+
+@pytest.mark.parametrize("height", [*range(1, 12), 40])
+@pytest.mark.parametrize("width", [31, 46, 100])
+def test_the_timeline_fits(judged: list[JudgedRun], width: int, height: int) -> None:
+    for run in judged:
+        lines = [plain(x) for x in timeline_lines(run, VIEW, width, height)]
+        assert len(lines) <= max(height, bool(run.troubles))
+        assert all(cell_width(x) <= width for x in lines)
+
+
+async def test_the_screen_shows_it_above_the_tabs_and_the_outcome_above_the_culprit() -> None:
+    async with open_app(grpo_batch(60, total=200)) as hand:
+        said = verdict_sentence(hand.run.run)
+        for width, height in SIZES:
+            await hand.resize(width, height)
+            tabs = next(n for n, x in enumerate(hand.lines) if "Overview" in x)
+            above = words_of(hand.lines[1:tabs])
+            assert said.head.split()[0].upper() in above
+            assert VIEW.glyphs.text(said.to_do(1)) in above
+            if width >= 80:
+                heads = [x for x in hand.lines if "────" in x]
+                assert any("reward" in x for x in heads)
+                assert any("entropy" in x for x in heads)
