@@ -24,7 +24,7 @@ from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import Harm, symptoms
 from rltui.trackers import TRACKERS
-from rltui.tui.keys import EVERYWHERE, KEYS
+from rltui.tui.keys import EVERYWHERE, KEYS, Key
 
 ROOT = Path(__file__).resolve().parent.parent
 _DETECTORS_INTRO = """
@@ -336,16 +336,35 @@ def _detector_lines(found: Detector) -> list[str]:
     return lines
 
 
+def _is_one(key: Key, other: Key) -> bool:
+    """Whether two rows of the table are one: a key that means the same elsewhere, or a pair."""
+    same = (key.words, key.keys) == (other.words, other.keys)
+    is_next = KEYS.index(key) == KEYS.index(other) + 1
+    return same or (is_next and (key.method, key.where) == (other.method, other.where))
+
+
 def keys_page() -> str:
     """The table of keys, with the action ids that the config's ``keys`` section names."""
     lines = ["# Keys", "", "Generated from the table of keys by `scripts/generate_docs.py`.", ""]
     lines += [*_KEY_HABITS.strip().splitlines(), ""]
     lines += ["| keys | does | where | action |", "| --- | --- | --- | --- |"]
+    folded: list[list[Key]] = []
     for key in KEYS:
-        everywhere = set(EVERYWHERE) <= set(key.where)
-        rest = [w for w in key.where if not (everywhere and w in EVERYWHERE)]
+        same = [rows for rows in folded if any(_is_one(key, other) for other in rows)]
+        if not same:
+            same = [[]]
+            folded += same
+        same[0] += [key, *(other for rows in same[1:] for other in rows)]
+        folded = [rows for rows in folded if rows not in same[1:]]
+    for rows in folded:
+        places = dict.fromkeys(place for key in rows for place in key.where)
+        everywhere = set(EVERYWHERE) <= set(places)
+        rest = [w for w in places if not (everywhere and w in EVERYWHERE)]
         where = ", ".join((["everywhere"] if everywhere else []) + rest)
-        lines.append(f"| {key.shown} | {key.words} | {where} | `{key.action}` |")
+        shown = "  ".join(dict.fromkeys(x for key in rows for x in key.shown.split("  ")))
+        words = "; ".join(dict.fromkeys(key.words for key in rows))
+        actions = ", ".join(f"`{key.action}`" for key in rows)
+        lines.append(f"| {shown} | {words} | {where} | {actions} |")
     return "\n".join(lines) + "\n"
 
 

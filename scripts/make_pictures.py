@@ -2,6 +2,7 @@
 
     python scripts/make_pictures.py                   the README's picture, docs/overview.png
     python scripts/make_pictures.py --tour            those of docs/tour.md, docs/tour/*.png
+    python scripts/make_pictures.py --first-screen    the text of docs/first-screen.md
     python scripts/make_pictures.py --all DIRECTORY   every screen, size and theme as SVG
     python scripts/make_pictures.py --all DIRECTORY --png --only metric --size 120x36
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import html
 import io
 import os
 import re
@@ -110,6 +112,16 @@ TOUR = (
     Shot("crash", ("t",), demo="crash"),
     Shot("dpo", (), demo="dpo-overfit"),
 )
+#: The screens of docs/first-screen.md: the text above each, and its scenario.
+FIRST = {
+    "OK: the outcome from first to last, and nothing to do.": "healthy",
+    "Watch: worth a look, no more.": "imbalance",
+    "Bad: cause with numbers, what came of it, one action.": "reward-hacking",
+    "Crashed: why, and where it stood.": "crash",
+    "Stalled: how long, and what is usual.": "hang",
+}
+#: Place and text of a part of a line in a screenshot.
+_TEXT = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*line-\d+[^>]*>(.*?)</text>')
 #: The picture of the README.
 README = Shot("overview", ())
 README_SIZE = TOUR_SIZE = (120, 36)
@@ -277,6 +289,21 @@ def write(jobs: list[Job]) -> list[Path]:
     return written
 
 
+def first_screens() -> str:
+    """The page docs/first-screen.md."""
+    parts = ["# First screen", "What `rltui watch` opens with at 80x24, on runs of `rltui demo`."]
+    with quiet_place():
+        for words, scenario in FIRST.items():
+            svg = take(Shot("first", (), demo=scenario), (80, 24), "dark")
+            rows: dict[float, str] = {}
+            for x, y, text in _TEXT.findall(svg):
+                row = rows.get(float(y), "")
+                rows[float(y)] = row.ljust(round(float(x) / 12.2)) + html.unescape(text)
+            screen = "\n".join(rows[y].replace("\xa0", " ").rstrip() for y in sorted(rows))
+            parts += [words, f"```text\n{screen}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
 def jobs_of(options: argparse.Namespace) -> list[list[Job]]:
     """The work, in parts for one process each."""
     if options.tour:
@@ -308,7 +335,11 @@ def main() -> int:
     parser.add_argument("--png", action="store_true", help="PNG beside the SVG")
     parser.add_argument("--only", choices=[s.name for s in SHOTS], help="one screen")
     parser.add_argument("--size", choices=[f"{w}x{h}" for w, h in SIZES], help="one size")
+    parser.add_argument("--first-screen", action="store_true", help="docs/first-screen.md")
     options = parser.parse_args()
+    if options.first_screen:
+        (ROOT / "docs" / "first-screen.md").write_text(first_screens(), encoding="utf-8")
+        return 0
     parts = jobs_of(options)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for written in pool.map(write, parts):

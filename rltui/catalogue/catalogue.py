@@ -90,7 +90,7 @@ class Catalogue:
         """Every dialect, in the order in which recognition tries them."""
 
     @cached_property
-    def _relations(self) -> tuple[frozenset[str], ...]:
+    def _relations(self) -> dict[str, tuple[frozenset[str], ...]]:
         return read_relations(shipped("catalogue", "data") / "relations.yaml", self.metrics)
 
     @cached_property
@@ -98,9 +98,10 @@ class Catalogue:
         """Questions of the tabs of categories."""
         return read_tabs(shipped("catalogue", "data") / "tabs.yaml", self.metrics)
 
-    def relatives(self, key: str) -> frozenset[str]:
-        """Keys of the metrics that are read together with ``key``."""
-        return frozenset().union(*(r for r in self._relations if key in r)) - {key}
+    def relatives(self, key: str, kind: str = "relations") -> frozenset[str]:
+        """Keys of the metrics that are read together with ``key``; of the ``kind`` pairs those
+        whose distance from it is what counts."""
+        return frozenset().union(*(r for r in self._relations[kind] if key in r)) - {key}
 
     def step_keys(self) -> tuple[str, ...]:
         """Names of the step in text logs, best first: those of generic, then of the frameworks in
@@ -214,7 +215,8 @@ class Catalogue:
     def _found(self, tags: Names, formats: Iterable[str]) -> tuple[Dialect, tuple[str, ...]]:
         formats = tuple(formats)
         seen: dict[Prefixes, Names] = {}
-        best, found = (0, 0), self.dialects[GENERIC]
+        best = (0, 0)
+        found = self.dialects[GENERIC]
         reasons: tuple[str, ...] = ("no framework is recognised",)
         for dialect in self.suspects:
             if dialect.id == GENERIC:

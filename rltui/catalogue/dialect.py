@@ -135,13 +135,15 @@ class Entry:
 
     def means_as(self, other: Entry) -> bool:
         """Whether both entries say the same of a value."""
-        mine, its = self.changes.get("scale", 1.0), other.changes.get("scale", 1.0)
+        mine = self.changes.get("scale", 1.0)
+        its = other.changes.get("scale", 1.0)
         return (self.metric.key, self.sign, mine) == (other.metric.key, other.sign, its)
 
     def is_mistaken_for(self, tag: str) -> bool:
         """Whether the entry is for any score (``test/{what}``) and the tag that its pattern matches
         is none, but a time, a spread or a count (``test/collect_time``)."""
-        key, pattern = self.metric.key, self.pattern
+        key = self.metric.key
+        pattern = self.pattern
         if not key.startswith(("val.", "reward.")):
             return False
         rest = tag[len(pattern.prefix) : len(tag) - len(pattern.suffix)]
@@ -224,7 +226,8 @@ def _meanings(
     if not isinstance(node.value, str):
         table = node.table()
         table.named(("metric", *_CHANGES))
-        named, changes = table.need("metric"), _changes(table, pattern, metrics)
+        named = table.need("metric")
+        changes = _changes(table, pattern, metrics)
     base = named.text().removesuffix(f".{_STAT}")
     if base == named.text():
         yield pattern, metrics[named.name(metrics, "metric")], changes

@@ -130,15 +130,18 @@ def read_scenarios(path: Path, metrics: Metrics) -> tuple[tuple[Scenario, ...], 
     return tuple(out), roles
 
 
-def read_relations(path: Path, metrics: Metrics) -> tuple[frozenset[str], ...]:
-    """Sets of metric keys that are read together.
+def read_relations(path: Path, metrics: Metrics) -> dict[str, tuple[frozenset[str], ...]]:
+    """Sets of metric keys that are read together (relations), and that one chart shows (pairs).
 
     Raises DocumentError when the document is wrong.
     """
     document = _document(path)
-    nodes = document.need("relations").items()
+    nodes = {name: document.need(name).items() for name in ("relations", "pairs")}
     document.finish()
-    return tuple(frozenset(select(_keys(node, metrics), metrics)) for node in nodes)
+    return {
+        name: tuple(frozenset(select(_keys(node, metrics), metrics)) for node in own)
+        for name, own in nodes.items()
+    }
 
 
 def read_tabs(path: Path, metrics: Metrics) -> TabQuestions:
@@ -146,7 +149,8 @@ def read_tabs(path: Path, metrics: Metrics) -> TabQuestions:
 
     Raises DocumentError when the document is wrong.
     """
-    document, tabs = _document(path), {}
+    document = _document(path)
+    tabs = {}
     asked = document.need("tabs").table()
     for word, node in asked.pairs():
         for entry in node.items():

@@ -170,6 +170,8 @@ class TagInfo:
     """Not written by the framework of the run: the user's own tag, named like a common one."""
     guessed: bool = False
     """Whether the metric is only the best guess: findings say so, and none is worse than watch."""
+    own_range: Mapping[str, float] = field(default_factory=dict)
+    """Ends of ``healthy``, low and high, where the user gives it: it wins over limits of rules."""
 
     @property
     def key(self) -> str:

@@ -161,7 +161,8 @@ def readings(form: str) -> Iterator[TagReading]:
     """All readings of a normal form, the plain one first."""
     words = usual_words(form)
     for end in ("", words[-1]):
-        unit, tail = end if end in ("seconds", "ms") else "", end if end in _TAILS else ""
+        unit = end if end in ("seconds", "ms") else ""
+        tail = end if end in _TAILS else ""
         if end and (not (unit or tail) or len(words) == 1):
             break
         kept = words[:-1] if end else words

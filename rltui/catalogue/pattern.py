@@ -84,7 +84,8 @@ class Pattern:
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        parts, at = [], 0
+        parts = []
+        at = 0
         for found in _TOKEN.finditer(self.text):
             parts += [re.escape(self.text[at : found.start()]), _regex_of(found)]
             at = found.end()
@@ -97,7 +98,8 @@ class Pattern:
         if not (tag.startswith(self.prefix) and tag.endswith(self.suffix)):
             return None
         if self._lone is not None:
-            begin, end = len(self.prefix), len(tag) - len(self.suffix)
+            begin = len(self.prefix)
+            end = len(tag) - len(self.suffix)
             return _fill(*self._lone, tag[begin:end]) if begin <= end else None
         found = self._regex.fullmatch(tag)
         return None if found is None else found.groupdict()

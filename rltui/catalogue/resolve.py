@@ -353,7 +353,8 @@ class Resolver:
     ) -> tuple[Metric, Direction]:
         """The metric of an entry and which way is good. Where it is for any score of held-out data,
         the words of the tag say that, first those that name no data set."""
-        metric, given = entry.metric, entry.changes.get("direction")
+        metric = entry.metric
+        given = entry.changes.get("direction")
         way = given or metric.direction
         is_open = given is Direction.NONE or not (given or entry.pattern.exact)
         if not is_open or metric.key not in _ANY_SCORE:

@@ -93,7 +93,8 @@ def gpus_of(settings: Mapping[str, object]) -> GpuCount | None:
         return list(filter(None, found))
 
     for line in _document().gpus:
-        trainer, sampler = known(line.trainer), known(line.sampler)
+        trainer = known(line.trainer)
+        sampler = known(line.sampler)
         if len(trainer) < len(line.trainer) or len(sampler) < len(line.sampler):
             continue
         is_shared = not sampler or any(x.lower() in ("true", "1") for x in known(line.shared))

@@ -100,7 +100,8 @@ def words_of(tag: str) -> tuple[str, ...]:
 
 def better(words: Sequence[str]) -> Direction | None:
     """Which way a figure of held-out data gets better by its words; None where they do not say."""
-    known, weak = _known().better, None
+    known = _known().better
+    weak = None
     for at in range(len(words) - 1, -1, -1):
         up = _is(known.more, words[at])
         if up or _is(known.less, words[at]):
@@ -125,7 +126,8 @@ def _telling() -> re.Pattern[str]:
 @lru_cache(maxsize=8192)
 def meant_by(tag: str) -> Meant | None:
     """Read a tag by its words; None where they do not say."""
-    words, known = words_of(tag), _known()
+    words = words_of(tag)
+    known = _known()
     if not _telling().search("_".join(words)):  # as most tags of no framework
         return None
     heads = (tag[: slash.start()] for slash in re.finditer("/", tag))

@@ -35,15 +35,16 @@ def known_values(option: Option) -> tuple[str, ...]:
         metrics = _read("catalogue", "data", "metrics.yaml")
         found = re.findall(r"^ {6}([\w.]+): \{(?:.*\bstats: \[(.*?)\])?", metrics, re.MULTILINE)
         names = [f"{key}.{s}" if s else key for key, stats in found for s in stats.split(", ")]
-        rules = shipped("health", "data", "rules").glob("*.yaml")
-        others = (shipped("health", "data", name) for name in ("diagnoses.yaml", "stalled.yaml"))
-        for path in (*others, *rules):
+        data = shipped("health", "data")
+        for path in (*(data / f"{x}.yaml" for x in _RULED), *(data / "rules").glob("*.yaml")):
             text = path.read_text(encoding="utf-8")
             names += re.findall(r"^(?:- |  )?id: (\w+)", text, re.MULTILINE)
         names = list(set(names))
     return option.choices or tuple(sorted(names))
 
 
+#: Documents with ids beside the rules.
+_RULED = "diagnoses", "stalled", "own_range"
 #: Options whose values are the names of documents.
 _FOLDERS = {"theme": ("themes",), "framework": ("catalogue", "data", "dialects")}
 

@@ -105,7 +105,8 @@ class DebugLog:
         except Exception:
             _logger.exception("the runs cannot be described")
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        seconds, cpu = time.monotonic() - self._began, usage.ru_utime + usage.ru_stime
+        seconds = time.monotonic() - self._began
+        cpu = usage.ru_utime + usage.ru_stime
         _logger.info("end after %.2f s, %.2f CPU s, peak %d KiB", seconds, cpu, usage.ru_maxrss)
         faulthandler.unregister(signal.SIGUSR1)
         faulthandler.disable()

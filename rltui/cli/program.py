@@ -164,7 +164,8 @@ def spelled_out(arguments: Sequence[str], names: Container[str]) -> list[str]:
     """``rltui PATH`` is short for ``rltui watch PATH``, ``rltui`` for ``rltui watch``; ``names``
     are those of the commands."""
     start = _after_common(arguments)
-    common, rest = list(arguments[:start]), list(arguments[start:])
+    common = list(arguments[:start])
+    rest = list(arguments[start:])
     if not rest:
         return [*common, "watch"] if start == len(arguments) else common
     first = next((a for a in rest if not a.startswith("-")), None)

@@ -91,7 +91,8 @@ def brief(options: argparse.Namespace) -> int:
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     """Raise UsageError for options that have no meaning together."""
-    form, to_file = options.format or "text", options.output is not None
+    form = options.format or "text"
+    to_file = options.output is not None
     depends = options.reference is not None or form not in _DIVIDED
     for wrong, message in (
         (
@@ -273,7 +274,8 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
 
     paint = painter(wants_colour(sys.stdout, os.environ))
     hook = open_hook(hooks, session.clock, _complain)
-    watcher, outages = Watcher(session), OutageLines(session)
+    watcher = Watcher(session)
+    outages = OutageLines(session)
 
     def changes() -> list[Event]:
         for line in outages.new():
@@ -310,7 +312,8 @@ class OutageLines:
     def new(self) -> Iterator[str]:
         """A line for each logdir that got out of reach since the last call, and for each that did
         not stay there."""
-        lost, before = tuple(self._session.reader.state.out_of_reach), self._lost
+        lost = tuple(self._session.reader.state.out_of_reach)
+        before = self._lost
         self._lost = lost
         for logdir in lost:
             if logdir not in before:

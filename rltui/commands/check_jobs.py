@@ -202,7 +202,8 @@ def in_processes(
     failure of one, and what ``function`` raises here. All processes have ended when the iterator
     has, and end when this process does.
     """
-    context, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
+    context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(max(1, len(items)), context, _end_with_parent)
     try:
         # Ctrl+c is for this process, which ends the others: they inherit that it is blocked

@@ -92,7 +92,8 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     what = "no row of metrics" if runs else "no readable log"
     tell(f"rltui: {what} below {names}\n")
     for run in runs:
-        crash, held = run.verdict.crash, sum(s.size for s in run.data.files.sources.values())
+        crash = run.verdict.crash
+        held = sum(s.size for s in run.data.files.sources.values())
         ended = f"{crash.kind.value}: {crash.reason}" if crash is not None else ""
         tell(f"  {run.name}: {ended or f'logs of {held:,} bytes, no value yet'}\n")
     report_notes(session.troubles(), 10, "  ")

@@ -43,7 +43,8 @@ def doctor(options: argparse.Namespace) -> int:
     try:
         config = load_config(options.config, os.environ, {})
     except RltuiError as error:  # the defaults are used
-        config, wrong = Config(), str(error)
+        config = Config()
+        wrong = str(error)
     document: dict[str, Any] = {
         "schema": "rltui.doctor/1",
         "rltui": __version__,
@@ -96,7 +97,8 @@ def _terminal(config: Config) -> dict[str, Any]:
 
 def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, Any]:
     try:
-        path, dirs = config_path(given, os.environ), config_dirs(given, os.environ)
+        path = config_path(given, os.environ)
+        dirs = config_dirs(given, os.environ)
         documents = own_documents(given)
     except RltuiError as error:
         return {"path": str(given), "read": False, "documents": [], "errors": [str(error)]}

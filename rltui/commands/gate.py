@@ -70,7 +70,8 @@ def _target(options: argparse.Namespace) -> Path | None:
         raise UsageError("--junit, --history and --json go with --expect, --output with --learn")
     if options.json and options.annotate == "github":
         raise UsageError("--annotate github marks the text, which --json takes the place of")
-    given, where = options.junit or options.output, (*options.logdirs, *options.history)
+    given = options.junit or options.output
+    where = (*options.logdirs, *options.history)
     if given is None:
         return None
     target = check_target(given, where)
@@ -93,7 +94,8 @@ def _gated(
         own = {r.data.path.resolve() for r in session.runs()}
         good = _good([r for r in history.runs() if r.data.path.resolve() not in own])
         earlier = sorted(good, key=lambda r: r.data.files.modified or 0.0, reverse=True)
-    compared, found = sum(bool(c.parts["runs"]) for c in conditions), []
+    compared = sum(bool(c.parts["runs"]) for c in conditions)
+    found = []
     for run in session.runs():
         alike = [r for r in earlier if job_of(r) == job_of(run)]
         others = Others(session.reference.run, alike, compared)

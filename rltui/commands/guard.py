@@ -159,7 +159,8 @@ class Guard:
     def _over(self) -> int | None:
         """The exit code where all runs have ended once all has been read; None later, too: what
         ends while this waits is no reason to leave."""
-        runs, state = self._session.runs(), self._session.reader.state
+        runs = self._session.runs()
+        state = self._session.reader.state
         elsewhere = state.searching or state.out_of_reach or state.unread
         unread = self._is_reading or self._session.run_count > len(runs)
         if elsewhere or unread or any(run.progress is None for run in runs):

@@ -90,7 +90,8 @@ def _process(pid: int) -> tuple[str, int, int] | None:
     which tell it from a later one; None for none, or one that has ended and is only waited for."""
     place = Path("/proc", str(pid))
     try:
-        raw, owner = (place / "stat").read_bytes(), place.stat().st_uid
+        raw = (place / "stat").read_bytes()
+        owner = place.stat().st_uid
     except OSError:
         return None
     head, _, rest = raw.rpartition(b")")  # around the name, which may hold any byte

@@ -16,10 +16,11 @@ from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
 from rltui.core.errors import DocumentError, UsageError
 from rltui.core.text import clean, counted
-from rltui.core.yaml_document import Node, every_error, read_document
+from rltui.core.yaml_document import Node, complain_of, every_error, nearest, read_document
 from rltui.draw.theme import load_theme
 from rltui.facts.gate import Known, read_conditions
 from rltui.health.cases import run_cases
+from rltui.health.rule import OWN_RANGE
 from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
 from rltui.session.tag_resolution import open_catalogue
@@ -59,7 +60,8 @@ def lint(options: argparse.Namespace) -> int:
 def own_documents(given: Path | None) -> dict[Path, str | None]:
     """The user's documents, each with its kind; None where its keys show it. ``given`` is the
     value of ``--config``."""
-    config, dirs = config_path(given, os.environ), config_dirs(given, os.environ)
+    config = config_path(given, os.environ)
+    dirs = config_dirs(given, os.environ)
     others = (p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))
     documents: dict[Path, str | None] = dict.fromkeys(others)
     known = config.is_file() or given is not None
@@ -114,13 +116,22 @@ def _read_config(path: Path) -> None:
         if error.path == path:
             raise
         bare = replace(config, dirs=None)  # the other documents have errors of their own
-        open_rules(bare, open_catalogue(bare))
+        catalogue = open_catalogue(bare)
+        open_rules(bare, catalogue)
+    if config.metrics and OWN_RANGE in config.rules.mute:
+        complain_of("mutes the ranges of metrics", config.rules.mute_node, OWN_RANGE, ())
+    for name in config.metrics:
+        hint = nearest(name, catalogue.metrics)
+        tags = (catalogue.resolver(d).resolve(name) for d in catalogue.dialects)
+        if hint != name and hint and not any(info.metric for info in tags):
+            complain_of(f"unknown metric {name!r}", config.metrics_node, name, catalogue.metrics)
     keys_of(config)
     load_theme(config.view.theme, config.theme_dirs)
 
 
 def _read_dialect(path: Path) -> None:
-    known, text = load_catalogue(), read_text(path)
+    known = load_catalogue()
+    text = read_text(path)
     head = read_head(path, text, tuple(known.scenarios))
     read_body(path, text, known.metrics)
     parent = head.inherits_at

@@ -245,7 +245,8 @@ class Tools:
         last_step: int | None = None,
     ) -> str:
         """Points of a metric (tag, key or title), minima and maxima kept; two steps narrow it."""
-        view, span = await self._desk.tell(lambda: self._one(run)), (first_step, last_step)
+        view = await self._desk.tell(lambda: self._one(run))
+        span = (first_step, last_step)
 
         def look(is_last: bool) -> str | None:
             found = texts.series_text(view, metric, points, span)
@@ -328,7 +329,8 @@ class Tools:
     ) -> bool:
         """Read what a browser asks for next, on a thread of its own: it may take long; False when
         it asks for nothing."""
-        ask, now = self._desk.ask, self._session.clock.monotonic()
+        ask = self._desk.ask
+        now = self._session.clock.monotonic()
         read = await ask(lambda _: self._request(run, browser, row, now))
         if read is None:
             return False
@@ -349,7 +351,8 @@ class Tools:
         return texts.one_run(self._session, name)
 
     def _browser(self, run: JudgedRun, step: int | None) -> SampleBrowser:
-        others, logdir = self._session.runs(), self._session.logdirs[run.key.logdir]
+        others = self._session.runs()
+        logdir = self._session.logdirs[run.key.logdir]
 
         def root() -> Path:
             found = root_of(run, others, logdir)
@@ -400,7 +403,8 @@ class _Waiting:
                 change = f"{event.kind.value}: [{event.finding.rule}] {event.finding.level.word}"
                 return f"{change} in run {quoted(event.run.name)}", event.run
         for key, run in self._known.items():
-            name, last = quoted(run.name), run.data.last_step
+            name = quoted(run.name)
+            last = run.data.last_step
             if self._step is not None and last is not None and last >= self._step:
                 return f"run {name} has reached step {last}", run
             if key not in self._ended and run.verdict.has_ended:
@@ -413,7 +417,8 @@ class _Waiting:
 
 def schema_of(method: Callable[..., Any]) -> dict[str, Any]:
     """JSON schema of the arguments of a tool."""
-    properties, required = {}, []
+    properties = {}
+    required = []
     for name, given in inspect.signature(method).parameters.items():
         most = {"maximum": _MOST[name]} if name in _MOST else {}
         properties[name] = _TYPES[given.annotation] | most
@@ -468,7 +473,8 @@ def server_of(tools: Tools) -> Server[Any]:
             arguments = {name: value for name, value in given.items() if value is not None}
             text = await answer(called.name, arguments)
         except RltuiError as error:
-            text, failed = str(error), True
+            text = str(error)
+            failed = True
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], is_error=failed)
 

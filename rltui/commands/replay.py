@@ -49,7 +49,8 @@ def _replay(options: argparse.Namespace, departure: Departure) -> int:
         )
 
     (run,) = runs
-    first, to = run.points.first_step or 0, options.to
+    first = run.points.first_step or 0
+    to = options.to
     playing = to is None or options.speed is not None
     session.replay.goto(run, first if playing else to)
     session.replay.judge()
@@ -76,10 +77,9 @@ def _demo(options: argparse.Namespace, departure: Departure) -> int:
         stack.callback(shutil.rmtree, place, ignore_errors=True)
         place.mkdir(mode=0o700)
         runs = demo_runs(logdir, options.scenario, _STEPS)
-        for run in runs:
-            run.write_history(history)
+        runs[0].write_history(history)  # the others' does not keep the first paint waiting
         for writer in [DemoWriter(run) for run in runs]:
             stack.callback(writer.stop)
-            writer.start(options.speed)
+            writer.start(options.speed, history)
 
         return show(Session([logdir], config), config, departure)

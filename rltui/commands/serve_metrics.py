@@ -165,10 +165,12 @@ class MetricsServer:
         if method not in (b"GET", b"HEAD"):
             return _reply("405 Method Not Allowed", b"only GET\n", "Allow: GET, HEAD\r\n")
         if target == HEALTH.encode():  # also while logs are read, which may take long
-            body, kind = b"ok\n", _TEXT
+            body = b"ok\n"
+            kind = _TEXT
         elif target == PATH.encode():
             try:
-                body, kind = await asyncio.wait_for(self._wanted(), _RENDER_S), _content_for(head)
+                body = await asyncio.wait_for(self._wanted(), _RENDER_S)
+                kind = _content_for(head)
             except asyncio.TimeoutError:
                 return _reply("503 Service Unavailable", b"busy reading logs\n")
         else:
@@ -194,7 +196,8 @@ class MetricsServer:
             self._rendered(self._page, content)
         await asyncio.sleep(0)  # whoever has connected is accepted
         self._server.close()
-        end, this = self._loop.time() + _END_S, asyncio.current_task()
+        end = self._loop.time() + _END_S
+        this = asyncio.current_task()
         while others := {task for task in asyncio.all_tasks() if task is not this}:
             left = end - self._loop.time()
             if left <= 0:
@@ -209,7 +212,8 @@ class MetricsServer:
 
 def _content_for(head: bytes) -> str:
     """The content type that the ``Accept`` of a request prefers; text where it prefers none."""
-    best, found = 0.0, _TEXT
+    best = 0.0
+    found = _TEXT
     for line in head.decode("latin-1").lower().split("\r\n")[1:]:
         name, _, value = line.partition(":")
         for wish in value.split(",") if name == "accept" else ():
@@ -218,7 +222,8 @@ def _content_for(head: bytes) -> str:
             with suppress(ValueError):
                 quality = float(parameters.get("q", "1"))
                 if kind in _CONTENT and quality > best:
-                    best, found = quality, _CONTENT[kind]
+                    best = quality
+                    found = _CONTENT[kind]
     return found
 
 

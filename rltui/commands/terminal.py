@@ -32,7 +32,8 @@ def choose_colour(when: str, environ: MutableMapping[str, str]) -> None:
     """Apply ``--color`` (auto, always or never) to the environment, where libraries that write
     to the terminal look, too. GNU screen passes COLORTERM on from the terminal around it and shows
     256 colours at most: there it no longer says what libraries look for, but why."""
-    known, term = environ.get("COLORTERM", ""), environ.get("TERM", "")
+    known = environ.get("COLORTERM", "")
+    term = environ.get("TERM", "")
     in_screen = environ.get("STY") or (term.startswith("screen") and not environ.get("TMUX"))
     if known and in_screen and not known.endswith(_NOT_BELIEVED):
         environ["COLORTERM"] = known + _NOT_BELIEVED
@@ -62,7 +63,8 @@ def knows_links(stream: TextIO, environ: Mapping[str, str]) -> bool:
     passes them on since 3.4. ``FORCE_HYPERLINK`` (0 or 1) wins."""
     if environ.get("FORCE_HYPERLINK"):
         return environ["FORCE_HYPERLINK"] != "0"
-    term, program = environ.get("TERM", ""), environ.get("TERM_PROGRAM", "")
+    term = environ.get("TERM", "")
+    program = environ.get("TERM_PROGRAM", "")
     if not stream.isatty() or term in ("linux", "dumb"):
         return False
     if environ.get("TMUX") or term.startswith(("screen", "tmux")):

@@ -171,7 +171,8 @@ def _size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{2,4})x(\d{1,4})", text)
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 120x30")
-    width, height = int(found[1]), int(found[2])
+    width = int(found[1])
+    height = int(found[2])
     if not (20 <= width <= 1000 and 5 <= height <= 1000):
         raise argparse.ArgumentTypeError("sizes go from 20x5 to 1000x1000")
     return width, height
@@ -182,7 +183,8 @@ def _hold(text: str) -> tuple[int, float]:
     found = re.fullmatch(r"([1-9]\d{0,5})([smh]?)", text, re.ASCII)
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of rows, nor a time such as 10m")
-    number, unit = int(found[1]), found[2]
+    number = int(found[1])
+    unit = found[2]
     return (0, number * {"s": 1.0, "m": 60.0, "h": 3600.0}[unit]) if unit else (number, 0.0)
 
 

@@ -2,7 +2,7 @@
 
 Names of metrics, rules, actions and themes are checked by the packages that own them, with the
 document nodes that are kept here for error messages. Reads no dialect, rule or theme itself and
-never writes a file.
+writes no file but for :mod:`~rltui.config.edit`.
 
 Precedence, highest first: flags of the command line, environment (``RLTUI_SECTION_KEY``,
 for example ``RLTUI_VIEW_THEME``), the file, the defaults.

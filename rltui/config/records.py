@@ -224,6 +224,9 @@ class Config:
     watch: WatchConfig = WatchConfig()
     metrics: Mapping[str, MetricOverride] = field(default_factory=dict)
     """By tag (``actor/entropy``) or metric key (``entropy``)."""
+    metrics_node: Annotated[Node | None, Keyed("metrics")] = field(
+        default=None, compare=False, repr=False
+    )
     rules: RulesConfig = RulesConfig()
     dialects: Annotated[tuple[Path, ...], Keyed(read=_beside)] = ()
     """Directories with further dialects, beside the user's own ``dialects/``."""

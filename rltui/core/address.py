@@ -15,7 +15,8 @@ from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
 #: Standard input as a log: on the command line, and on the screen.
-PIPE, PIPE_NAME = Path("-"), "standard input"
+PIPE = Path("-")
+PIPE_NAME = "standard input"
 #: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
 SSH, RAY, AUTO = "ssh", "ray", "auto"
@@ -138,7 +139,8 @@ def parse_logdir(text: str) -> Path:
         below = path if path.startswith(("/", "~")) else f"~/{path}"
         return RemotePath(f"{SSH}:", host[1], below.lstrip("/"))
 
-    scheme, rest = url[1].lower(), url[2]
+    scheme = url[1].lower()
+    rest = url[2]
     authority, _, path = rest.partition("/")
     _check(scheme, authority, text)
     return RemotePath(f"{scheme}:", authority or (AUTO if scheme == RAY else ""), path.lstrip("/"))

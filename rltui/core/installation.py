@@ -61,7 +61,8 @@ def to_add(*packages: str) -> str:
 
 def _asked(receipt: str, packages: Sequence[str]) -> list[str]:
     """Requirement that ``uv tool install`` was given, and packages beside it."""
-    source, beside = ["rltui"], []
+    source = ["rltui"]
+    beside = []
     for name, rest in _ENTRY.findall(receipt.partition("entrypoints")[0]):
         extras = f"[{extras.replace(chr(34), '')}]" if (extras := _value(rest, "extras")) else ""
         if name != "rltui":
@@ -98,7 +99,8 @@ def packages() -> dict[str, Any]:
     extras: dict[str, list[str]] = {}
     lacking: set[str] = set()
     for line in required:
-        name, extra = _NAME.match(line), _EXTRA.search(line)
+        name = _NAME.match(line)
+        extra = _EXTRA.search(line)
         if name is None or (extra and extra[1] in _NOT_FOR_USERS):
             continue
         try:

@@ -51,7 +51,8 @@ def histogram(edges: FloatArray, counts: FloatArray) -> Histogram | None:
     used = np.flatnonzero(counts)
     if not len(used) or not np.isfinite(edges).all():
         return None
-    first, last = int(used[0]), int(used[-1]) + 1
+    first = int(used[0])
+    last = int(used[-1]) + 1
     edges, counts = np.maximum.accumulate(edges[first : last + 1]), counts[first:last]
     if len(counts) > _MOST_BINS:
         whole = np.concatenate(([0.0], np.cumsum(counts / counts.sum())))

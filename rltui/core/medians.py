@@ -17,7 +17,8 @@ def median(x: ValueArray) -> float:
     a few."""
     ordered = x.astype(np.float64)
     ordered.sort()
-    middle, at = len(x) // 2, ordered.item
+    middle = len(x) // 2
+    at = ordered.item
     if math.isnan(at(-1)):
         return math.nan
     return float(at(middle)) if len(x) % 2 else 0.5 * float(at(middle - 1) + at(middle))
@@ -31,6 +32,7 @@ def usual_change(x: ValueArray | IntArray) -> float:
 def row_medians(view: ValueArray) -> FloatArray:
     """Medians (n,) of the rows of a matrix (n, m); undefined for a row with NaN."""
     width = view.shape[1]
-    low, high = (width - 1) // 2, width // 2
+    low = (width - 1) // 2
+    high = width // 2
     parted: ValueArray = np.partition(view, (low, high), axis=1)
     return np.asarray(0.5 * parted[:, low] + 0.5 * parted[:, high])

@@ -104,7 +104,8 @@ _HOOK = re.compile(r"(?<![a-z\d])(?:web)?hooks?(?![a-z\d])", re.IGNORECASE)
 _RANDOM = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
 _LETTERS_OF_WORD, _CHARACTERS_OF_PIECE = 3.5, 8
 #: Of what may be a key where something is called so.
-_LONG, _HEX = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}"), re.compile(r"[A-Fa-f\d]{32,}")
+_LONG = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_HEX = re.compile(r"[A-Fa-f\d]{32,}")
 
 
 def without_secrets(text: str) -> str:
@@ -115,7 +116,8 @@ def without_secrets(text: str) -> str:
         text = form.sub(instead, text)
 
     # values that are given to names of secrets
-    parts, at = [], 0
+    parts = []
+    at = 0
     while given := _GIVEN.search(text, at):
         parts.append(text[at : given.end()])
         at = given.end()
@@ -200,6 +202,7 @@ def _without_key(found: re.Match[str]) -> str:
 
 def _is_wordless(text: str) -> bool:
     """Whether its letters and digits change too often for words, and it has few separators."""
-    words, pieces = _WORD.findall(text), len(re.findall(r"[+/_-]", text))
+    words = _WORD.findall(text)
+    pieces = len(re.findall(r"[+/_-]", text))
     is_short = sum(map(len, words)) < _LETTERS_OF_WORD * len(words)
     return is_short and pieces * _CHARACTERS_OF_PIECE <= len(text)

@@ -22,7 +22,8 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _NUMBER = re.compile(r"0*(\d+)")
 #: Marks that stand on the character before them, and how many may: more than any script has. A
 #: terminal stacks them over the lines above.
-_MARKS, _MOST_MARKS = frozenset({"Mn", "Me"}), 8
+_MARKS = frozenset({"Mn", "Me"})
+_MOST_MARKS = 8
 
 
 #: A backslash that would look like one of our escapes is escaped itself, so that the text
@@ -39,7 +40,8 @@ def clean(text: str) -> str:
         text = _LOOKS_ESCAPED.sub(r"\\x5c", text)
     if text.isascii() and text.isprintable():
         return text
-    marks, parts = 0, []
+    marks = 0
+    parts = []
     for char in text:
         category = unicodedata.category(char)
         marks = marks + 1 if category in _MARKS else 0
@@ -179,7 +181,8 @@ def words_match(hay: str, text: str) -> bool:
 
 def shared_start(texts: Sequence[str]) -> str:
     """Beginning that all the texts share."""
-    low, high = min(texts), max(texts)
+    low = min(texts)
+    high = max(texts)
     pairs = enumerate(zip(low, high, strict=False))
     return low[: next((at for at, (a, b) in pairs if a != b), len(low))]
 

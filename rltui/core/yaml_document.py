@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import os
 import re
 import select
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ from rltui.core.installation import shipped
 from rltui.core.level import similar
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
-_MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0
+_MOST_BYTES = 8 << 20
+_PATIENCE_S = 2.0
 T = TypeVar("T")
 Key = TypeVar("Key")
 
@@ -92,7 +94,8 @@ class Node:
     def choice(self, options: Iterable[str]) -> str:
         """The value, which must be one of ``options``; else the most similar one, where reading
         goes on."""
-        known, word = list(options), self.text()
+        known = list(options)
+        word = self.text()
         if word in known:
             return word
         hint = nearest(word, known)
@@ -302,9 +305,34 @@ def read_document(path: Path) -> Node:
     return parse_document(text, path)
 
 
+def with_entry(text: str, keys: Sequence[str], value: object) -> str:
+    """``text`` with a value at a path of keys of its YAML; all else stands, comments too. Needs to
+    be parsed again: what is written in a rare way may not come out well."""
+    import yaml  # a help needs none
+
+    found: list[Any] = [yaml.compose(text, yaml.SafeLoader)]
+    for name in keys:
+        pairs = found[-1].value if isinstance(found[-1], yaml.MappingNode) else ()
+        found += [inner for key, inner in pairs if key.value == name]
+    for name in reversed(keys[len(found) - 1 :]):
+        value = {name: value}
+    flow = yaml.safe_dump(value, default_flow_style=True, width=math.inf).split("\n")[0]
+    node = last = found[-1]
+    if node is found[0]:
+        return f"{text.rstrip()}\n{flow[1:-1]}\n".lstrip("\n")
+    if isinstance(node, yaml.MappingNode) and node.value:
+        at = node.value[0][0].start_mark
+        gap = ", " if node.flow_style else "\n" + " " * at.column
+        return f"{text[: at.index]}{flow[1:-1]}{gap}{text[at.index :]}"
+    while isinstance(last, yaml.SequenceNode) and not last.flow_style:
+        last = last.value[-1]  # a block ends behind the comments below it
+    return f"{text[: node.start_mark.index].rstrip()} {flow}{text[last.end_mark.index :]}"
+
+
 def _arriving(file: io.RawIOBase) -> Iterator[bytes]:
     """Yield what is written to a pipe until its end, as it comes."""
-    size, begun = 0, not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+    size = 0
+    begun = not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
     while size <= _MOST_BYTES:
         ready = select.select([file], [], [], _PATIENCE_S)[0]
         part = file.read(1 << 16) if ready else None
@@ -376,7 +404,8 @@ class _Converter:
 
     def convert(self, node: Any, depth: int) -> Node:
         mark = node.start_mark
-        line, column = mark.line + 1, mark.column + 1
+        line = mark.line + 1
+        column = mark.column + 1
         self._left -= 1
         if depth > _MAX_DEPTH or self._left < 0:
             what = (

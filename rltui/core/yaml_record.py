@@ -42,7 +42,8 @@ class Keyed(NamedTuple):
 def _with_reason(read: Callable[[Node], T]) -> Callable[[Node], T]:
     def read_both(node: Node) -> T:
         table = node.table()
-        value, reason = read(table.need("value")), table.need("source")
+        value = read(table.need("value"))
+        reason = table.need("source")
         if not reason.text().strip():
             reason.fail("the reason is missing")
         table.finish()
@@ -132,7 +133,8 @@ def _reader(hint: Any) -> Callable[[Node], Any]:
     tuple, a mapping, or an optional field."""
     if hint in _READERS:
         return _READERS[hint]
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin is None:
         words = [member.value for member in hint] if issubclass(hint, Enum) else []
         return lambda node: hint(node.choice(words)) if words else read_record(node, hint)

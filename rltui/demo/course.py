@@ -133,7 +133,8 @@ class Course:
         return self._failure(state, (step - self._onset) * self._stretch, self._rng)
 
     def _healthy(self, step: int) -> State:
-        rng, t = self._rng, step * self._stretch
+        rng = self._rng
+        t = step * self._stretch
         skill = 0.22 + 0.62 * approach(t, 90)
         reward = skill + self._wander("reward", 0.5, 0.015)
         return State(

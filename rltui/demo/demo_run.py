@@ -27,6 +27,8 @@ from rltui.demo.verl_tags import KL_COEF, RESPONSES, SAMPLES_PER_PROMPT, VALIDAT
 
 #: Seconds between two records; verl writes one record per value.
 _BETWEEN_RECORDS = 2e-5
+#: Seconds that the app has for its first paint before the histories of further runs are written.
+_FIRST_PAINT_S = 1.0
 #: Seed of a scenario that is one run.
 _SEED = 7
 #: Seconds for which a run that hangs has been silent when it is opened.
@@ -204,11 +206,11 @@ class DemoWriter:
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
 
-    def start(self, speed: float = 1.0) -> None:
-        """Start writing, once; at speed 1 a step takes the second or so that it logs as its
-        duration."""
+    def start(self, speed: float = 1.0, history: int = 0) -> None:
+        """Start writing, once: the ``history`` at once, then at speed 1 each step in the second or
+        so that it logs as its duration."""
         self._thread = threading.Thread(
-            target=self._write, args=(speed,), name="rltui-demo", daemon=True
+            target=self._write, args=(speed, history), name="rltui-demo", daemon=True
         )
         self._thread.start()
 
@@ -222,8 +224,12 @@ class DemoWriter:
             error, self._error = self._error, None
             raise error
 
-    def _write(self, speed: float) -> None:
+    def _write(self, speed: float, history: int) -> None:
         try:
+            if history > max(0, self._run.step):
+                if self._wait(_FIRST_PAINT_S):
+                    return
+                self._run.write_history(history)
             while not (self._run.finished or self._stopping.is_set()):
                 if self._wait(self._run.next_duration / speed):
                     return
@@ -287,9 +293,11 @@ def _sample(step: int, row: Mapping[str, float], rng: np.random.Generator) -> di
     # a learner's mistakes: the last step left out, or done the wrong way round
     said = truth if right else (a * b if rng.random() < 0.5 else a * b + sign * c)
     if np.isnan(row.get("actor/grad_norm", 0.0)):
-        output, right = "!" * 400, False
+        output = "!" * 400
+        right = False
     elif float(rng.random()) < row.get("response_length/clip_ratio", 0.0):
-        output, right = f"Let me check again: {a} × {b} = {a * b}. " * 40, False
+        output = f"Let me check again: {a} × {b} = {a * b}. " * 40
+        right = False
     else:
         last = f"{a * b} {'-' if sign > 0 else '+'} {c}"
         output = f"First, {a} × {b} = {a * b}.\nThen {last} = {said}.\n#### {said}"

@@ -75,7 +75,8 @@ def validation_row(state: State, rng: np.random.Generator) -> Row:
 def _balance(state: State, total: int, rng: np.random.Generator) -> Row:
     """Tokens per rank, before and after verl balances them."""
     mean = total / _GPUS
-    low, high = mean * (1 - rng.uniform(0.03, 0.10)), mean * (1 + rng.uniform(0.03, 0.10))
+    low = mean * (1 - rng.uniform(0.03, 0.10))
+    high = mean * (1 + rng.uniform(0.03, 0.10))
     even = mean * rng.uniform(0.0002, 0.002)
 
     return {
@@ -144,7 +145,8 @@ def _scores(state: State, rng: np.random.Generator) -> Row:
     # The reward of the state is an expectation; a batch scatters around it, but less than
     # 128 independent answers would because easy prompts stay easy.
     mean = 0.8 * state.reward + 0.2 * hits / RESPONSES
-    low, high = float(hits == RESPONSES), float(hits > 0)
+    low = float(hits == RESPONSES)
+    high = float(hits > 0)
     # The largest advantage of a group of 8 is that of one hit among seven misses: sqrt(7).
     top = math.sqrt(SAMPLES_PER_PROMPT - 1) * float(rng.uniform(0.93, 1.0))
     scale = 0.0 if state.broken or not hits else max(state.diversity, 0.15)
@@ -251,7 +253,8 @@ def dpo_row(
     ``progress``: rows since the start of a run of 200; ``failing``: 0, or rows since the pairs are
     learned by heart.
     """
-    learned, known = approach(progress, 50), approach(failing, 30)
+    learned = approach(progress, 50)
+    known = approach(failing, 30)
     margin = 1.6 * learned + 9.0 * known
     accuracy = 0.5 + 0.26 * learned + 0.235 * known
     chosen = 0.35 * learned - 2.5 * known

@@ -159,7 +159,8 @@ def plain(line: Iterable[Span]) -> str:
 def ascii_line(line: Line) -> Line:
     """The line in ascii alone. What gets wider takes the blanks behind it, but for one: columns
     stay where they are."""
-    out, grown = Line(), 0
+    out = Line()
+    grown = 0
     for text, look in line:
         shown = text
         if not text.isascii():

@@ -147,22 +147,33 @@ def charted(run: JudgedRun, tag: str, view: View) -> list[Compared]:
     (name, note), (sign, token) = labels[0], _own(run, view)
     if rows and not others:
         name, note = row_label(run, tag), ""
-        sign, token = slot_sign(view.shared.index(tag)), Token.STRONG
+        sign, token = slot_sign(sharing(run, tag, view).index(tag)), Token.STRONG
     return [Compared(run, tag, 1.0, name, note, sign, token), *others, *rows]
+
+
+def sharing(run: JudgedRun, tag: str, view: View) -> tuple[str, ...]:
+    """Tags that share a chart with ``tag``, itself among them: those that the user chose; else, by
+    itself, the other one of a pair, such as the held-out metric of one of the training."""
+    if tag in view.shared or view.marked:
+        return view.shared if tag in view.shared else ()
+    info = run.infos[tag]
+    keys = run.catalogue.relatives(info.key, "pairs")
+    others = run.tags_of_metrics(tuple(sorted(keys)))
+    twin = next((t for t in others if run.infos[t].unit == info.unit), None)
+    return () if twin is None else (tag, twin)
 
 
 def _sharing(run: JudgedRun, tag: str, view: View) -> list[Compared]:
     """The other rows of the same run that share a chart with ``tag``, in the first free
     colours."""
-    if tag not in view.shared:
-        return []
+    shared = sharing(run, tag, view)
     taken = {m.slot for m in view.marked}
     free = [token for slot, token in enumerate(RUN_TOKENS) if slot not in taken]
     own_axis = x_axis.has_own_axis(run, tag)
-    tags = [t for t in view.shared if t != tag and t in run.infos]
+    tags = [t for t in shared if t != tag and t in run.infos]
 
     return [
-        Compared(run, t, 1.0, row_label(run, t), "", slot_sign(view.shared.index(t)), token)
+        Compared(run, t, 1.0, row_label(run, t), "", slot_sign(shared.index(t)), token)
         for t, token in zip(tags, free, strict=False)
         if x_axis.has_own_axis(run, t) == own_axis
     ]

@@ -90,18 +90,22 @@ def chart_lines(
 
     others = marked_runs.has_others(tag, view)
     marks_onset = onset is not None and not others
+    others = others or not (stacked or small or not marked_runs.sharing(run, tag, view))
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
         chart = chart_of(run, tag, view, band=band, zoom=zoom, continued=alone, small=small)
         if others:
             chart = marked_runs.with_others(chart, run, tag, view)
-        first, last = chart.first, chart.end if chart.end is not None else chart.last
+        first = chart.first
+        last = chart.end if chart.end is not None else chart.last
 
         if stacked:  # room for the names of the bars, which all charts of a run have alike
-            labels, margin = _STACKED_LABELS, _STACKED_MARGIN
+            labels = _STACKED_LABELS
+            margin = _STACKED_MARGIN
             if first is not None and last is not None:
-                whole, glyphs = (first, last), view.glyphs
+                whole = (first, last)
+                glyphs = view.glyphs
                 labels = label_width(chart, whole, width, glyphs, least=labels, margin=margin)
             chart = replace(chart, label_width=labels, margin_width=margin)
         if marks_onset:
@@ -132,7 +136,8 @@ def chart_of(
     A ``small`` one lacks bars, marks, limits and all but the ends of the y axis."""
     series = run.shown(tag)
     axis = axis_of(run, series, view.axis)
-    limits, ends = run.verdict.judgement(tag).limits, range_of(run, tag, view.axis, axis.kind)
+    limits = run.verdict.judgement(tag).limits
+    ends = range_of(run, tag, view.axis, axis.kind)
     projection = projection_of(run, tag) if continued and axis.kind == "step" else None
     chart = Chart(
         curve=Curve(np.empty(0), np.empty(0)),
@@ -149,7 +154,8 @@ def chart_of(
     )
     if not axis.grows:
         return _with_path(chart, run, series, axis, view.axis, zoom)
-    to_x, end = axis.place, chart.end
+    to_x = axis.place
+    end = chart.end
 
     if ends is not None and run.is_live:  # space for new points
         end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)

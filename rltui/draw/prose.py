@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,6 +50,10 @@ _MOST_FOLDERS, _FOLDER_CELLS = 64, 4
 #: Parts that are tried for all names together, and at least for each of many, before a number
 #: takes their place: the time stays linear in the names.
 _MOST_PARTS, _FEWEST_PARTS = 5000, 8
+#: Blanks at which a line may end: not between a number and its unit, or a sign and its number.
+_BREAK = re.compile(
+    r"\s+(?!(?<=\d\s)(?:%|×|→|[kMGT]?B|m?s|min|h|d|nats|tok|W|°C)(?![\w-]))(?!(?<=[×→≤≥<>]\s)[\d.])"
+)
 
 
 def wrap(text: str, width: int, limit: int | None = None) -> list[str]:
@@ -58,7 +63,8 @@ def wrap(text: str, width: int, limit: int | None = None) -> list[str]:
     lines: list[str] = []
     current = ""
     measure = measure_for(text)
-    for word in text.split():
+    parts = _BREAK.split(text.strip())
+    for word in (x for part in parts for x in ([part] if measure(part) <= width else part.split())):
         candidate = f"{current} {word}" if current else word
         if measure(candidate) <= width:
             current = candidate
@@ -164,7 +170,8 @@ def trouble_line(
 def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool) -> Span:
     """The number of files that could not be read in full, for the end of a line about something
     else; ``short`` is the badge alone."""
-    files, badge = len({n.path for n in notes}), glyphs.badge(Level.WATCH)
+    files = len({n.path for n in notes})
+    badge = glyphs.badge(Level.WATCH)
     text = badge if short else f"{badge} trouble reading {counted(files, 'file')}"
     return text, style(Token.WATCH)
 
@@ -204,7 +211,8 @@ def distinct(names: tuple[str, ...], width: int) -> tuple[str, ...]:
         tries.append(tuple(n.replace("……", "…") for n in middle))
     fitting = [cut for cut in tries if longest(cut) <= width]
     best = max(fitting or tries, key=lambda cut: len(set(cut)))
-    alike, given = Counter(best), Counter(names)
+    alike = Counter(best)
+    given = Counter(names)
     ordered = sorted(given)
     cuts = tuple(
         cut if alike[cut] <= given[name] else _window(name, ordered, width)
@@ -303,7 +311,8 @@ def _fewer_words(name: str, shares: Counter[str], width: int) -> str:
     while len(left) > 2:
         left.remove(max(left[1:-1], key=lambda i: shares[words[i]]))
         gap = next(i for i, at in enumerate(left) if at != i)
-        head, tail = " ".join(words[:gap]), words[left[gap]]
+        head = " ".join(words[:gap])
+        tail = words[left[gap]]
         for before, at in zip(left[gap:], left[gap + 1 :], strict=False):
             tail += (" " if at == before + 1 else "…") + words[at]
         room = width - cell_width(f"{head}…{tail}")

@@ -48,7 +48,8 @@ def ridge_lines(
 ) -> Block:
     """One outline for a step, the newest in front, at the foot; ``at``: the one that stands out.
     All share an axis of values, and a scale of how many lie there. ``steps`` ascend."""
-    cells, rows = width - _LABEL - 1, height - 2
+    cells = width - _LABEL - 1
+    rows = height - 2
     ends = np.array([h.quantiles(_CUT) for h in found])
     # a few steps with wide tails must not press all others together
     low = float(np.quantile(ends[:, 0], _FEW))
@@ -84,7 +85,8 @@ def ridge_lines(
         owner[top : row + 1][drawn] = n
         labels[row] = numbers.step(steps[i]), ACCENT if i == at else MUTED
 
-    canvas, codes = Canvas(cells, rows), encode(raster, glyphs.marker)
+    canvas = Canvas(cells, rows)
+    codes = encode(raster, glyphs.marker)
     for n, i in enumerate(chosen.tolist()):
         look = _HERE if i == at else _AGES[min(2, 3 * n // max(1, len(chosen)))]
         canvas.paint(codes, look, (owner == n) & (codes != BLANK))

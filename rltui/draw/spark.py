@@ -24,7 +24,8 @@ Episode = tuple[float, float | None, Level]
 _NAN = LEVEL_BOLD[Level.BAD]
 _NAN_REST = style(Token.BAD)
 _FILL = {int(Level.WATCH): style(Token.WATCHFILL), int(Level.BAD): style(Token.BADFILL)}
-_SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)
+_SPARK = style(Token.SPARK)
+_UNJUDGED = style(Token.UNJUDGED)
 
 # What a cell shows.
 _BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
@@ -56,12 +57,15 @@ def spark_of(
     """
     width, first, unit = digest.width, digest.first, digest.unit
     used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
-    count, rungs = digest.count[:used], len(glyphs.ramp)
-    low, high = digest.lowest / 2, digest.highest / 2
+    count = digest.count[:used]
+    rungs = len(glyphs.ramp)
+    low = digest.lowest / 2
+    high = digest.highest / 2
     looks = used, low, high, digest.middle, digest.is_single, tuple(levels), known, glyphs
     if digest.drawn and digest.drawn[0] == looks and digest.changed in (used - 1, width):
         # finite points: a stream of steps changes no cell but the newest
-        line, at = digest.drawn[1], -1 if used == width else -2
+        line = digest.drawn[1]
+        at = -1 if used == width else -2
         if high > low and digest.changed < width:
             newest = (float(digest.newest[used - 1]) / 2 - low) / (high - low)
             rung = round(min(max(newest, 0.0), 1.0) * (rungs - 1))
@@ -234,14 +238,16 @@ class Digest:
         bounds[0], bounds[-1] = 0, len(x)
         bounds = np.maximum.accumulate(bounds)
         filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-        starts, ends = bounds[filled], bounds[filled + 1]
+        starts = bounds[filled]
+        ends = bounds[filled + 1]
 
         finite = np.isfinite(values)
         self.drawn = self.drawn if finite.all() else None
         self.newest[filled] = values[ends - 1]
         self.count[filled] += ends - starts
         self.good[filled] += np.add.reduceat(finite, starts, dtype=np.int64)
-        high, low = np.where(finite, values, -np.inf), np.where(finite, values, np.inf)
+        high = np.where(finite, values, -np.inf)
+        low = np.where(finite, values, np.inf)
         self.high[filled] = np.maximum(self.high[filled], np.maximum.reduceat(high, starts))
         self.low[filled] = np.minimum(self.low[filled], np.minimum.reduceat(low, starts))
         self.lowest = min(self.lowest, float(low.min()))

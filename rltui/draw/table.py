@@ -137,7 +137,8 @@ def heading(
     """A title, a rule with the column heads set into it, and at the right end a muted note, or
     the badge of a level."""
     title, note = map(view.text, (title, note))
-    rule, line = view.glyphs.rule, [(f"{title} ", look)]
+    rule = view.glyphs.rule
+    line = [(f"{title} ", look)]
     for head, begin, latest in heads:
         used = line_width(line)
         fill = min(max(begin, used + 1), latest) - 1 - used

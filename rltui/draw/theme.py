@@ -154,8 +154,10 @@ def _base(dark: bool) -> Theme:
 
 def _read(path: Path) -> Theme:
     table = read_document(path).table()
-    name, dark = table.read("name", Node.text, path.stem), table.read("dark", Node.boolean, True)
-    ansi, colours = table.read("ansi", Node.boolean, False), table.get("colours")
+    name = table.read("name", Node.text, path.stem)
+    dark = table.read("dark", Node.boolean, True)
+    ansi = table.read("ansi", Node.boolean, False)
+    colours = table.get("colours")
     table.finish()
 
     words = [t.value for t in Token]
@@ -210,7 +212,8 @@ def _fill(given: dict[Token, _Colour], missing: list[Token], base: Theme) -> Non
         given[token] = base.colours[token], base.colours256[token], base.ansi16[token]
     for token in missing:
         source, other, share = _DERIVED.get(token, (token, token, 0.0))
-        first, second = given[source][0], given[other][0]
+        first = given[source][0]
+        second = given[other][0]
         if source in own and DEFAULT not in (first, second):
             colour = mix(first, second, share)
             given[token] = colour, nearest_256(colour), base.ansi16[token]

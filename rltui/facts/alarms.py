@@ -22,7 +22,8 @@ _NAMES = 2
 def alarms(run: JudgedRun) -> tuple[Failure, ...]:
     """The failures that a run can have, the worst first, by its names alone: made anew when these
     change. Empty before its first verdict."""
-    infos, known = run.infos, run.recognition
+    infos = run.infos
+    known = run.recognition
     if known is None or not run.rules:
         return ()
     kept = _KEPT.get(run)
@@ -58,8 +59,7 @@ def wanted(run: JudgedRun, failure: Failure) -> tuple[str, ...]:
 
 
 def blind_words(run: JudgedRun) -> str:
-    """ "3 of 17 failures cannot be detected: metrics missing"; "" for none."""
+    """ "metrics missing to detect 3 of 17 failures"; "" for none."""
     every = alarms(run)
     blind = sum(bool(f.lacking) for f in every)
-    words = f"{blind} of {len(every)} failures cannot be detected: metrics missing"
-    return words if blind else ""
+    return f"metrics missing to detect {blind} of {len(every)} failures" if blind else ""

@@ -39,7 +39,8 @@ def _story(run: JudgedRun) -> list[Diagnosis]:
 def last_good_checkpoint(run: JudgedRun) -> LastGood | None:
     """None without a bad story, or where no checkpoint is known from before it."""
     began = [d.since_step for d in _story(run) if d.since_step is not None]
-    newest, tags = run.data.last_step, run.tags_of_metrics((run.catalogue.roles.checkpoint,))
+    newest = run.data.last_step
+    tags = run.tags_of_metrics((run.catalogue.roles.checkpoint,))
     saved = [run.shown(t) for t in tags if t not in run.points.off_axis]
     # trainers that log the time in every step log 0 where nothing is saved
     good = [s.steps[(s.steps < min(began)) & (s.values > 0)] for s in saved] if began else []

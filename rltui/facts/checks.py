@@ -83,14 +83,16 @@ def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -
 
     # of several tags the one that is wrong
     wrong = (t for t in tags if run.verdict.tag_level(t) >= Level.WATCH)
-    tag, onset = max(wrong, key=run.verdict.tag_level, default=tags[0]), diagnosis.since_step
+    tag = max(wrong, key=run.verdict.tag_level, default=tags[0])
+    onset = diagnosis.since_step
     info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
     hint = _standing_out(run, check, row, told)
     level, then = _past(run, tag, diagnosis)
     # what did not stand out at the onset already shows an effect, not the cause
     is_effect = False
     if hint and onset is not None:
-        cause, value = told.cause, series.values[max(0, series.rows_until(onset) - 1)]
+        cause = told.cause
+        value = series.values[max(0, series.rows_until(onset) - 1)]
         is_effect = not (
             (cause is not None and cause.tag == tag)
             or _far_from_usual(check, float(value) * info.scale)
@@ -127,14 +129,16 @@ def _past(run: JudgedRun, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[
         and (until is None or (f.since_step or 0) <= until)
         and (f.until_step is None or f.until_step >= onset)
     ]
-    level, at = Level.UNKNOWN, None
+    level = Level.UNKNOWN
+    at = None
     if found:
         worst = max(found, key=lambda f: f.evidence.worst or f.level)
         level = worst.evidence.worst or worst.level
         at = worst.evidence.row.get("at", worst.since_step)
 
     row = max(0, series.rows_until(onset if at is None else at) - 1)
-    value, now = float(series.values[row]), float(series.values[-1])
+    value = float(series.values[row])
+    now = float(series.values[-1])
     alike = abs(value - now) <= _OTHER * max(abs(value), abs(now))
     if alike or (math.isnan(value) and math.isnan(now)):
         return level, None
@@ -160,7 +164,8 @@ def _standing_out(run: JudgedRun, check: Check, row: TagRow, told: Diagnosed) ->
 
 def _far_from_usual(check: Check, value: float) -> str:
     """Name the usual limit that a value is beyond; "" for a usual value."""
-    low, high = check.usual.low, check.usual.high
+    low = check.usual.low
+    high = check.usual.high
     if high is not None and value > high:
         return f"usually ≤ {numbers.plain(high)}"
     if low is not None and value < low:

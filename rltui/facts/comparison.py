@@ -106,7 +106,8 @@ def reading_at(run: JudgedRun, tag: str, cross: Crosshair, factor: float = 1.0) 
     if not (cross.grows and axis.grows):  # runs are read at the same step
         cross, axis = cross._replace(x=cross.step), Axis()
     # a search by place: to map every step of a long run takes longer than a key may
-    steps, x = series.steps, cross.x
+    steps = series.steps
+    x = cross.x
     end = bisect_right(range(len(steps)), x, key=lambda n: axis.place(float(steps[n])))
     if not end:
         return None
@@ -320,7 +321,8 @@ def _verdict_words(row: RunRow) -> str:
         return word if len(worst_runs) == len(row.runs) else count + word
 
     (run,) = row.runs
-    state, found = run.verdict.state_word, _alarms(run)
+    state = run.verdict.state_word
+    found = _alarms(run)
     if found:
         level = worst(f.level for f in found)
         since = [f.since_step for f in found if f.level is level and f.since_step is not None]
@@ -393,7 +395,8 @@ def group_words(
         return ""
     other = ranked[0] if here is not ranked[0] else ranked[1]
     first, second = (here, other) if here is ranked[0] else (other, here)
-    a, b = comparison.numbers_of(first, metric), comparison.numbers_of(second, metric)
+    a = comparison.numbers_of(first, metric)
+    b = comparison.numbers_of(second, metric)
     found = difference(a, b)
     if found is None:
         return ""

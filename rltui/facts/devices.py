@@ -95,7 +95,8 @@ def devices_of(run: JudgedRun) -> Sequence[Devices]:
 
 def _device(info: TagInfo) -> _Key | None:
     """The device that a tag is about; None for none, or a figure in another unit."""
-    labels, metric = info.labels, info.metric
+    labels = info.labels
+    metric = info.metric
     if metric is None or (info.unit not in {"", metric.unit} and info.scale == 1):
         return None
     where = info.place
@@ -149,7 +150,8 @@ def _behind(run: JudgedRun, rows: Sequence[Sequence[str | None]]) -> FloatArray:
 def _odd(values: FloatArray, apart: float) -> np.ndarray:
     """(n,) which of the values (n,) is far from the others; none where they are too few, or where
     more than a quarter is: then they are of two kinds."""
-    known, limits = np.isfinite(values), _known()
+    known = np.isfinite(values)
+    limits = _known()
     if known.sum() <= limits.least:
         return np.zeros(len(values), bool)
     distance = np.nan_to_num(np.abs(values - median(values[known])))

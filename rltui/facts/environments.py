@@ -59,7 +59,8 @@ def _shares(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, float
     earned: dict[str, float] = {}
     weighted = all(x.get("samples") is not None for x in values.values())
     for name, of in values.items():
-        reward, samples = of.get("reward"), of.get("samples")
+        reward = of.get("reward")
+        samples = of.get("samples")
         if reward is None or reward < 0:
             return {}
         earned[name] = reward * (samples if weighted and samples is not None else 1.0)
@@ -69,5 +70,6 @@ def _shares(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, float
 
 def _newest(run: JudgedRun, tag: str) -> float | None:
     """The newest value in the unit of the metric, if it is finite."""
-    last, info = run.series(tag).last, run.infos[tag]
+    last = run.series(tag).last
+    info = run.infos[tag]
     return last[2] * info.factor if last and np.isfinite(last[2]) else None

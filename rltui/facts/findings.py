@@ -106,7 +106,8 @@ def diagnosed_in(run: JudgedRun) -> Diagnosed:
 def onset_of(run: JudgedRun, tag: str) -> Finding | None:
     """The first finding about a metric, else the first one of the run, that began at a step of its
     axis."""
-    own_axis, found = has_own_axis(run, tag), run.findings
+    own_axis = has_own_axis(run, tag)
+    found = run.findings
     known = [f for f in found if f.since_step is not None and f.tag is not None]
     known = [f for f in known if has_own_axis(run, f.tag or "") == own_axis]
     return next((f for f in known if f.is_about(tag)), next(iter(known), None))

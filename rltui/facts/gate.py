@@ -139,7 +139,8 @@ def _condition(node: Node, known: Known) -> Condition:
     if match is None:
         node.fail(f"{clean(text)!r} is no condition, {_EXAMPLES}")
     parts = match.groupdict()
-    words, states = (*_LEVELS, *known.rules), (parts["states"] or "").split()[::2]
+    words = (*_LEVELS, *known.rules)
+    states = (parts["states"] or "").split()[::2]
     if parts["no"] and parts["no"] not in words:
         hint = nearest(parts["no"], words)
         node.complain(f"{clean(parts['no'])!r} is no level and no rule", hint=hint)
@@ -148,7 +149,8 @@ def _condition(node: Node, known: Known) -> Condition:
             hint = nearest(word, _STATES)
             node.complain(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
     if parts["metric"] and parts["metric"] not in known.metrics:
-        name, hint = clean(parts["metric"]), nearest(parts["metric"], known.metrics)
+        name = clean(parts["metric"])
+        hint = nearest(parts["metric"], known.metrics)
         node.complain(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
     if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
         node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
@@ -179,7 +181,8 @@ def judge(condition: Condition, run: JudgedRun, others: Others) -> Outcome:
         if not (run.infos or run.verdict.crash):
             raise NotMeasuredError("the run has no row")
         if parts["states"]:
-            word, asked = run.verdict.state_word, parts["states"].split()
+            word = run.verdict.state_word
+            asked = parts["states"].split()
             meant = {_FORMER.get(state, state) for state in asked}
             met = word in meant or (word == "waiting" and "live" in meant)
             return Outcome(met, f"the run is {word}")
@@ -191,7 +194,8 @@ def judge(condition: Condition, run: JudgedRun, others: Others) -> Outcome:
             words = "; ".join(said) or f"the verdict is {run.verdict.level.word}"
             return Outcome(run.verdict.level < level, words)
         if parts["no"]:
-            rule, report = parts["no"], run.report
+            rule = parts["no"]
+            report = run.report
             said = _findings(run, lambda f: rule in (f.rule, f.rule.partition(".")[0]))
             if report is None or not (said or rule in report.judged):
                 raise _unjudged(rule, run)
@@ -210,7 +214,8 @@ def judge(condition: Condition, run: JudgedRun, others: Others) -> Outcome:
 
 def _unjudged(rule: str, run: JudgedRun) -> NotMeasuredError:
     """Why a rule could not judge a run."""
-    skipped, known = run.report.skipped if run.report else (), run.recognition
+    skipped = run.report.skipped if run.report else ()
+    known = run.recognition
     if lacks := [metric for s in skipped if s.rule == rule for metric in s.missing]:
         return NotLoggedError(f"{rule} cannot judge: {', '.join(lacks)} missing")
     variants = [v for r in run.rules if r.id == rule for v in r.variants]
@@ -227,7 +232,8 @@ def _findings(run: JudgedRun, wanted: Callable[[Finding], bool]) -> list[str]:
 
 def _tags(run: JudgedRun, parts: Parts) -> Sequence[str]:
     """The tags of a run that a condition names: a metric may have several."""
-    tag, metric = parts["tag"], parts["metric"] or ""
+    tag = parts["tag"]
+    metric = parts["metric"] or ""
     found = run.tags_of_metrics((metric,)) if tag is None else [tag] * (tag in run.infos)
     if not found:
         keys = {info.key for info in run.infos.values() if info.key}
@@ -250,7 +256,8 @@ def _compared(parts: Parts, run: JudgedRun, tag: str, others: Others) -> Outcome
 
 def _fixed(parts: Parts) -> Interval | None:
     """The limits that a condition itself has; ``<`` and ``>`` leave out theirs."""
-    sign, limit = parts["sign"], float(parts["limit"] or 0)
+    sign = parts["sign"]
+    limit = float(parts["limit"] or 0)
     if parts["low"] is not None:
         return float(parts["low"]), float(parts["high"] or 0)
     if sign == "==":
@@ -295,7 +302,8 @@ def measured(run: JudgedRun, tag: str, parts: Parts) -> tuple[float, int, int]:
     of its rows. Raises NotMeasuredError."""
     info, series, name = run.infos[tag], run.series(tag), clean(tag)
     rows = _rows(series.steps, parts, name)
-    steps, values = series.steps[rows], series.values[rows]
+    steps = series.steps[rows]
+    values = series.values[rows]
     x = values.astype(np.float64) * info.factor
     wrong = int(np.count_nonzero(~np.isfinite(x)))
     if wrong:
@@ -316,7 +324,8 @@ def measured(run: JudgedRun, tag: str, parts: Parts) -> tuple[float, int, int]:
 
 def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
     """Which of the rows at these steps (n,) a condition asks for."""
-    total, step = len(steps), int(parts["step"] or 0)
+    total = len(steps)
+    step = int(parts["step"] or 0)
     if not total:
         raise NotMeasuredError(f"{name} has no row")
     if parts["step"]:
@@ -339,11 +348,13 @@ def left_out(runs: Sequence[JudgedRun]) -> dict[RunKey, str]:
 
     Files that were just copied look live: a live run counts if none of its job got further.
     """
-    most, found = dict[tuple[str, str, str], int](), {}
+    most = dict[tuple[str, str, str], int]()
+    found = {}
     for run in runs:
         most[job_of(run)] = max(most.get(job_of(run), 0), _last_step(run))
     for run in runs:
-        word, last = run.verdict.state_word, _last_step(run)
+        word = run.verdict.state_word
+        last = _last_step(run)
         if run.verdict.crash is not None:
             found[run.key] = word
         elif run.verdict.level is Level.BAD or not run.infos:
@@ -360,7 +371,8 @@ def _last_step(run: JudgedRun) -> int:
 def job_of(run: JudgedRun) -> tuple[str, str, str]:
     """Key that runs of one job share: framework, algorithm, and the name of their directory or file
     without seed and date."""
-    path, known = run.data.path, run.recognition
+    path = run.data.path
+    known = run.recognition
     name = folded_name(clean(path.stem if path in run.data.files.sources else path.name))
     return (known.framework, known.algorithm or "", name) if known else ("", "", name)
 
@@ -453,7 +465,8 @@ def expected(values: FloatArray, direction: Direction, conditions: int) -> Inter
 
 def _predicted(values: FloatArray, chance: float) -> tuple[float, float]:
     """The interval that the next value leaves on either side with this chance."""
-    n, middle = len(values), float(values.mean())
+    n = len(values)
+    middle = float(values.mean())
     reach = student(chance, n - 1) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)
     return middle - reach, middle + reach
 
@@ -464,7 +477,8 @@ def student(chance: float, freedom: int) -> float:
 
     Its distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4), halved down here.
     """
-    low, high = 0.0, math.pi / 2
+    low = 0.0
+    high = math.pi / 2
     for _ in range(100):
         angle = (low + high) / 2
         if (1 - _within(angle, freedom)) / 2 > chance:
@@ -477,7 +491,8 @@ def student(chance: float, freedom: int) -> float:
 def _within(angle: float, freedom: int) -> float:
     """The chance that t lies within ± √freedom tan(angle)."""
     odd = freedom % 2
-    term, total = (math.cos(angle) if odd else 1.0), 0.0
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0
     for k in range(2 + odd, freedom + 1, 2):
         total += term
         term *= math.cos(angle) ** 2 * (k - 1) / k

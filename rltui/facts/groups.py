@@ -68,7 +68,8 @@ _SEED = 20_260_101
 #: Of those at random no more are tried once this many differ as much: a large chance is known then.
 _ENOUGH = 1_000
 #: Random numbers that are drawn at once, and in all: fewer ways are tried for many runs.
-_CHUNK, _MOST_NUMBERS = 1 << 17, 4_000_000
+_CHUNK = 1 << 17
+_MOST_NUMBERS = 4_000_000
 #: Runs that have a line of their own in a chart, each in a colour of its own.
 LINES = 5
 #: Hyperparameters in the label of a run.
@@ -248,10 +249,13 @@ def difference(first: FloatArray, second: FloatArray) -> Difference | None:
 @lru_cache(maxsize=256)
 def _difference(one: bytes, other: bytes) -> Difference:
     """Kept: screens ask again with every key, and it takes up to tenths of a second."""
-    first, second = np.frombuffer(one), np.frombuffer(other)
-    n, m = len(first), len(second)
+    first = np.frombuffer(one)
+    second = np.frombuffer(other)
+    n = len(first)
+    m = len(second)
     values = np.concatenate([first, second])
-    found, total = float(first.mean() - second.mean()), float(values.sum())
+    found = float(first.mean() - second.mean())
+    total = float(values.sum())
     slack = 1e-9 * max(1e-300, float(np.abs(values).max()))
     ways = math.comb(n + m, n)
     tried = extreme = 0

@@ -168,7 +168,8 @@ class Waste(NamedTuple):
 @per_version
 def waste(run: JudgedRun) -> Waste:
     """Idle time of an asynchronous run."""
-    found, by_name = anatomy(run), {lane.name: lane for lane in lanes(run)}
+    found = anatomy(run)
+    by_name = {lane.name: lane for lane in lanes(run)}
     if found is None or not by_name:
         return Waste()
     trainer, sampler, waiting = (by_name.get(x) for x in (TRAINER, SAMPLER, WAITING))

@@ -96,21 +96,24 @@ class LogDigest:
 
     def request(self) -> Read | None:
         """The next slice; None when everything was read and nothing is known to be new."""
-        run, files = self._run, self._run.data.files
+        run = self._run
+        files = self._run.data.files
         version, at = self._looked
         is_known = not self.is_reading and version == run.version
         if is_known and self._clock.monotonic() - at < AGAIN_S:
             return None
         if files.generations != self._generations:  # a log began anew
             self._generations, self._files, self._scan = files.generations, None, ComplaintScan()
-        logs, version = list(files.tails), run.version
+        logs = list(files.tails)
+        version = run.version
         piped = [line for p in logs if p == PIPE for line in files.tails[p].lines]
 
         def read() -> Callable[[], None]:
             if self._files is None:
                 self._files = self._find(logs)
                 self._scan.scan("\n".join(piped).encode(), "", None)
-            files, until = self._files, self._clock.monotonic() + _SLICE_S
+            files = self._files
+            until = self._clock.monotonic() + _SLICE_S
             for file in files:
                 file.size = max(file.at, _size(file.path))
             complete = all(self._read(f, until) for f in files)
@@ -211,7 +214,8 @@ def _clock(run: JudgedRun) -> Series | None:
 
 
 def _note(files: Sequence[_File], complete: bool) -> str:
-    done, total = sum(f.at - f.begin for f in files), sum(f.size - f.begin for f in files)
+    done = sum(f.at - f.begin for f in files)
+    total = sum(f.size - f.begin for f in files)
     count = f"{counted(len(files), 'log')}, {numbers.exact(total)} bytes"
     cut = ", of files elsewhere the end" if any(f.begin for f in files) else ""
     reading = "" if complete else f"reading {numbers.percent(done / max(total, 1), whole=True)} of "

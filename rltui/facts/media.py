@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _GONE = "its place in the log holds something else by now"
 #: Pixels of a picture that is decoded, and of a side: larger ones may be made to fill the memory.
-_MOST_PIXELS, _MOST_SIDE = 1 << 24, 1 << 15
+_MOST_PIXELS = 1 << 24
+_MOST_SIDE = 1 << 15
 #: Bytes of a record or an image, however many a remote reader says.
 _MOST_BYTES = 1 << 23
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")

@@ -184,7 +184,8 @@ def _environment_rows(
     """A row for each environment or data source that the run logs by itself, with its share of the
     reward in place of a unit and of groups solved in place of limits; the heads of these, and all
     tags that the rows stand for."""
-    found, rows = environments_of(run), []
+    found = environments_of(run)
+    rows = []
     shown: set[str] = set()
     for one in found:
         share = "" if one.share is None else numbers.percent(one.share, whole=True)
@@ -236,7 +237,8 @@ def overview_sections(run: JudgedRun) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
     if run.recognition is None:
         return []
-    shown, sections = set[str](), []
+    shown = set[str]()
+    sections = []
     for question in run.recognition.scenario.questions:
         tags = _answering(run, question.metrics)
         rows = [_with_band(run, tag) for tag in tags if tag not in shown]
@@ -258,7 +260,8 @@ def overview_sections(run: JudgedRun) -> Sequence[Section]:
 def _answering(run: JudgedRun, metrics: tuple[str, ...]) -> list[str]:
     """The tags of some metrics: of synonyms the first, of cards and numbered environments the
     worst, and none of these where their mean is logged and all are well."""
-    tags, level = dict[tuple[str, str], str](), run.verdict.tag_level
+    tags = dict[tuple[str, str], str]()
+    level = run.verdict.tag_level
     for tag in run.tags_of_metrics(metrics):
         info = run.infos[tag]
         place = info.key or tag, _apart(info.labels)

@@ -51,7 +51,8 @@ def value(x: SupportsFloat | None) -> str:
         return number
     if number == 0:
         return "0"
-    sign, a = "-" if number < 0 else "", abs(number)
+    sign = "-" if number < 0 else ""
+    a = abs(number)
     exponent = _exponent(a)
     if exponent < -3:
         text = _scientific(a)
@@ -123,7 +124,8 @@ def plain(x: SupportsFloat) -> str:
     number = _finite(x)
     if isinstance(number, str):
         return number
-    sign, a = "-" if number < 0 else "", abs(number)
+    sign = "-" if number < 0 else ""
+    a = abs(number)
     if a >= 9.995e4:
         return sign + _si(a)
     if 0 < a < 9.995e-4:
@@ -138,7 +140,8 @@ def change(old: SupportsFloat | None, new: SupportsFloat | None) -> str:
     >>> change(0.4468, 0.428)
     '↓ 0.0188'
     """
-    before, after = _finite(old), _finite(new)
+    before = _finite(old)
+    after = _finite(new)
     if isinstance(before, str) or isinstance(after, str) or before == after:
         return ""
     return f"{'↑' if after > before else '↓'} {value(abs(after - before))}"
@@ -156,7 +159,8 @@ def factor(ratio: SupportsFloat | None) -> str:
     number = _finite(ratio)
     if isinstance(number, str):
         return number if number == MISSING else f"× {number}"
-    sign, digits = "-" if number < 0 else "", _two_digits(abs(number))
+    sign = "-" if number < 0 else ""
+    digits = _two_digits(abs(number))
     return f"× {sign}{digits}"
 
 
@@ -185,7 +189,8 @@ def percent(fraction: SupportsFloat | None, *, whole: bool = False) -> str:
     number = _finite(fraction)
     if isinstance(number, str):
         return number
-    share, sign = abs(number) * 100.0, "-" if number < 0 else ""
+    share = abs(number) * 100.0
+    sign = "-" if number < 0 else ""
     if whole and 0 < share < 0.995:
         return "> -1 %" if sign else "< 1 %"
     if share < 0.995:
@@ -238,7 +243,8 @@ def age(seconds: SupportsFloat | None) -> str:
 
 def step_range(first: SupportsFloat | None, last: SupportsFloat | None) -> str:
     """Two steps: ``30 to 31``; ``at 30`` where both are the same."""
-    begin, end = step(first), step(last)
+    begin = step(first)
+    end = step(last)
     return f"at {begin}" if begin == end else f"{begin} to {end}"
 
 
@@ -282,7 +288,8 @@ def ticks(values: Sequence[float], step: float) -> list[str]:
         group = 0 if biggest < 10_000 else min(4, int(math.log10(biggest) + 1e-9) // 3)
         places = _decimals(step / 10.0 ** (3 * group))
         if places > 2 and group and biggest < 1e9:
-            group, places = 0, _decimals(step)
+            group = 0
+            places = _decimals(step)
         texts = [f"{v / 10.0 ** (3 * group):,.{places}f}{_SUFFIXES[group]}" for v in values]
 
     return [t if abs(v) > step * 1e-6 else "0" for t, v in zip(texts, values, strict=True)]

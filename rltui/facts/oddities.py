@@ -53,7 +53,8 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
     which nothing is found, and what is not sure yet; not of what moved in a story."""
     if run.recognition is None or run.report is None:
         return
-    known, told = {move.tag for move in diagnosed_in(run).moves}, set[str]()
+    known = {move.tag for move in diagnosed_in(run).moves}
+    told = set[str]()
     for odd in _known().odd:
         tag = first_tag(run, odd.metrics)
         if tag is None or tag in told or not odd.when.run_fits(run.recognition):
@@ -75,7 +76,8 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
 
 def _is_quiet(run: JudgedRun, tag: str, odd: _Odd) -> bool:
     """Whether nothing is found about a tag; what is said to be within limits has to be ok."""
-    level, found = run.verdict.tag_level(tag), run.findings
+    level = run.verdict.tag_level(tag)
+    found = run.findings
     within = odd.changed is not None or odd.peaked is not None
     is_quiet = level is Level.OK or (level < Level.WATCH and not within)
     return is_quiet and not any(f.is_about(tag) for f in found)
@@ -95,7 +97,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
     this ``direction``; else ""."""
     if len(values) < _ROWS * _TIMES:
         return ""
-    start, now = float(np.median(values[:_ROWS])), float(np.median(values[-_ROWS:]))
+    start = float(np.median(values[:_ROWS]))
+    now = float(np.median(values[-_ROWS:]))
     course = f"{numbers.plain(start)} → {numbers.plain(now)}"
     if odd.flat:
         change, error = gain_now(-values if direction is Direction.DOWN else values)
@@ -103,7 +106,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
     if odd.changed is not None:
         return course if abs(now - start) >= odd.changed * abs(start) > 0 else ""
     if odd.peaked is not None:
-        usual, row = float(np.median(values)), int(np.argmax(values))
+        usual = float(np.median(values))
+        row = int(np.argmax(values))
         is_peak = row < len(values) - _ROWS and values[row] >= odd.peaked * max(usual, now) > 0
         peak = f"{numbers.plain(values[row])} at {numbers.step(steps[row])}"
         return f"{peak}, {numbers.plain(now)} now" if is_peak else ""
@@ -115,7 +119,8 @@ def _told(odd: _Odd, values: FloatArray, steps: np.ndarray, direction: Direction
 
     is_beyond |= np.isinf(odd.above) and np.isinf(odd.below)
     from_nothing = np.inf if now else 1.0
-    grown, factor = abs(now / start) if start else from_nothing, healthy().limits[0].watch
+    grown = abs(now / start) if start else from_nothing
+    factor = healthy().limits[0].watch
     ways = {Direction.UP: (0.0, factor), Direction.DOWN: (1 / factor, np.inf)}
     low, high = ways.get(odd.moved, (1 / factor, factor))
     return course if is_beyond and not low < grown < high else ""

@@ -60,7 +60,8 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
         return None  # it is there already
     with np.errstate(divide="ignore"):
         ahead = left / np.quantile(slopes, (limits.band_low, limits.band_high))
-    soonest, last = float(ahead.min()), float(ahead.max())
+    soonest = float(ahead.min())
+    last = float(ahead.max())
     seen = float(steps[-1]) - float(steps[0])
     if not 0 < soonest <= last <= seen:
         return None

@@ -62,14 +62,16 @@ def earned(run: JudgedRun) -> Earned | None:
     third = len(x) // 3
     if third < _LEAST:
         return None
-    weights, weighted = np.ones(len(tags)), False
+    weights = np.ones(len(tags))
+    weighted = False
     if total is not None:
         weights = fitted_weights(x, parts)[:, -1]
         weighted = not bool((weights == 1.0).all())
     else:
         x = np.nansum(parts, axis=0)
     weighted = weighted or bool(np.allclose(np.nansum(parts, axis=0), x, rtol=1e-3))
-    early, late = _means(parts[:, :third]), _means(parts[:, -third:])
+    early = _means(parts[:, :third])
+    late = _means(parts[:, -third:])
     pays = np.abs(weights * late)
     scatter = weights**2 * _means(np.diff(parts[:, len(x) // 2 :], axis=1) ** 2)
     rose = _course(x) == "rises"
@@ -102,7 +104,8 @@ def first_tag(run: JudgedRun, keys: tuple[str, ...]) -> str | None:
 
 def _read(run: JudgedRun, tag: str) -> tuple[IntArray, FloatArray]:
     """Steps and values of a tag, in the unit of its metric."""
-    series, info = run.series(tag), run.infos[tag]
+    series = run.series(tag)
+    info = run.infos[tag]
     steps, values = series.finite()
     stride = slice(None, None, 1 + len(values) // _MOST_ROWS)
     return steps[stride], values[stride].astype(np.float64) * info.factor
@@ -156,8 +159,10 @@ def ceiling(run: JudgedRun, tag: str) -> Ceiling | None:
     """The ceiling that the entropy leaves to the reward ``tag``; None where the law does not hold
     for this run: arXiv 2505.22617 has it for language models without entropy control, while the
     entropy falls."""
-    keys, training = run.catalogue.questions.reward, run.recognition
-    law, found = keys.law, run.tags_of_metrics((keys.entropy,))
+    keys = run.catalogue.questions.reward
+    training = run.recognition
+    law = keys.law
+    found = run.tags_of_metrics((keys.entropy,))
     applies = training is not None and training.scenario.id == law.scenario
     if not (applies and found and tag in run.tags_of_metrics(keys.totals)):
         return None
@@ -220,5 +225,6 @@ def ceiling_words(run: JudgedRun, tag: str) -> str:
     found = ceiling(run, tag)
     if found is None:
         return ""
-    value, error = numbers.plain(found.value), numbers.plain(2 * found.error)
+    value = numbers.plain(found.value)
+    error = numbers.plain(2 * found.error)
     return f"{value} ± {error} where the entropy is spent (R = -a e^H + b, fit {found.fit:.2f})"

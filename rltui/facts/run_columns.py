@@ -63,7 +63,8 @@ class RunColumn:
         return self._of(run).value
 
     def _of(self, run: JudgedRun) -> _Kept:
-        kept, made_of = self._kept.get(run), (run.version, run.hyperparameters.version)
+        kept = self._kept.get(run)
+        made_of = (run.version, run.hyperparameters.version)
         if kept is None or kept.made_of != made_of:
             found = _Kept(made_of, *_found(run, self._text, self._parts))
             if found.value is None and kept is not None and run.data.unloaded:
@@ -112,7 +113,8 @@ class Condition(NamedTuple):
     def holds(self, run: JudgedRun) -> bool:
         """Whether a run meets it; one without a value meets ``!=`` only."""
         value = self.column.value(run)
-        a, b = as_number(value), as_number(self.wanted)
+        a = as_number(value)
+        b = as_number(self.wanted)
         if a is not None and b is not None:
             return _SIGNS[self.sign](a, b)
         same = value is not None and str(value).lower() == self.wanted.lower()
@@ -127,7 +129,8 @@ def conditions_in(text: str) -> tuple[list[Condition], str]:
 
 def names_in(runs: Iterable[JudgedRun], *, settings: bool = True) -> list[str]:
     """Names that columns can have: metrics and other tags, then hyperparameters if ``settings``."""
-    metrics, hyper = dict[str, None](), dict[str, None]()
+    metrics = dict[str, None]()
+    hyper = dict[str, None]()
     for run in runs:
         metrics |= {(i.key or t): None for t, i in run.infos.items()}
         names = run.settings if settings else ()
@@ -178,7 +181,8 @@ def tag_named(run: JudgedRun, name: str, known: dict[str, str | None] | None = N
 
 def _statistic(series: Series, stat: str, step: str | None, down: bool) -> float | None:
     """One number of a series; None without a point for it."""
-    steps, values = series.steps, series.values
+    steps = series.steps
+    values = series.values
     row = len(values) if step is None else int(np.searchsorted(steps, int(step), side="right"))
     if not row or (step is not None and steps[-1] < int(step)):
         return None

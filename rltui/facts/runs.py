@@ -19,7 +19,7 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.record import entity, record
-from rltui.core.text import cell_width, clean
+from rltui.core.text import cell_width, clean, fit
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.run_columns import column_of, conditions_in
@@ -34,8 +34,14 @@ if TYPE_CHECKING:
 _FOLDER_CELLS = 12
 #: Metrics named of those that are not sure yet.
 _MOST_UNSURE = 3
+#: Cells of the line of a crash.
+_LINE_CELLS = 110
+#: Seconds without a write after which a run without a row has ended.
+_PATIENCE_S = 3600
 #: States that go on: their age is a duration.
 _LASTING = ("stalled", "waiting")
+#: Seconds without a write after which a run without a row has ended.
+_PATIENCE_S = 3600
 #: States without an age.
 _AGELESS = ("not read", "no points", "log deleted")
 
@@ -178,7 +184,8 @@ class ListedRuns:
 def by_verdict(run: JudgedRun) -> tuple[bool, int, float, int, RunKey]:
     """The order of what to look at: what crashed, then by level, by harm, by how many findings are
     loud, and by name."""
-    report, verdict = run.report, run.verdict
+    report = run.report
+    verdict = run.verdict
     loud = sum(f.level >= Level.WATCH for f in report.firing()) if report else 0
     harm = report.diagnosed.harm if report else math.inf
     return verdict.exit_level < Level.BAD, -verdict.level, harm, -loud, run.key
@@ -191,7 +198,8 @@ def runs_matching(runs: list[JudgedRun], text: str) -> list[JudgedRun]:
 
 def _listed(run: JudgedRun, stamp: tuple[object, ...]) -> ListedRun:
     name, verdict, known, path = run.name, run.verdict, run.recognition, run.data.path
-    reading, progress = run.data.files.reading, run.progress
+    reading = run.data.files.reading
+    progress = run.progress
     state = verdict.state_word if progress else ""
 
     words = [name, run.key.name, verdict.level.word, state, note_on(run)]
@@ -224,7 +232,8 @@ def _listed(run: JudgedRun, stamp: tuple[object, ...]) -> ListedRun:
 
 def state_words(run: JudgedRun) -> str:
     """ "live, 5 s ago", "stalled for 1 h, in actor_train since 17:02", "crashed 2 d ago"."""
-    word, age = run.verdict.state_word, age_words(run)
+    word = run.verdict.state_word
+    age = age_words(run)
     joint = ", " if word == "live" else " for " if word in _LASTING else " "
     phase = run.progress.phase if run.progress and word in _LASTING else None
     doing = f", {phase.words}" if phase else ""
@@ -251,9 +260,22 @@ def why_unknown(run: JudgedRun) -> str:
     return "no rule can judge this run"
 
 
+def until_judged(run: JudgedRun) -> str:
+    """Action for a run without a verdict: wait for a row, or see why it ended."""
+    few = None if run.report is None else run.report.few_rows
+    if run.report is not None and run.infos and few is None:
+        return "Nothing; name its metrics in the config (metrics:) to have them judged."
+    awaited = "the first row" if few is None else f"row {few.needed}"
+    age = run.progress.age_s if run.progress is not None else None
+    if run.verdict.has_ended and (run.infos or (age or 0) > _PATIENCE_S):
+        return f"See at the end of its log (t) why it ended before {awaited}."
+    return f"Nothing yet; {'wait for' if few is None else 'the verdict comes at'} {awaited}."
+
+
 def calm_words(run: JudgedRun) -> str:
     """Describe a run without a finding, with the metrics that are not sure yet."""
-    verdict, titles = run.verdict, []
+    verdict = run.verdict
+    titles = []
     if Level.UNSURE in verdict.categories.values():
         titles = [i.title for t, i in run.infos.items() if verdict.tag_level(t) is Level.UNSURE]
     if not titles:
@@ -276,7 +298,8 @@ def since_words(run: JudgedRun, finding: Finding) -> str:
 
 def certain_words(finding: Finding) -> str:
     """ ", certain at 127"; "" for a finding without an onset, or certain at its onset."""
-    onset, certain = finding.since_step, finding.certain_step
+    onset = finding.since_step
+    certain = finding.certain_step
     if onset is None or certain is None or certain <= onset:
         return ""
     return f", certain at {numbers.step(certain)}"
@@ -298,7 +321,15 @@ def age_words(run: JudgedRun) -> str:
 def exit_words(ending: ExitStatus) -> str:
     """``cancelled: Slurm time limit``, ``crashed: CUDA out of memory, then Slurm time limit``."""
     word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
-    return f"{word}: {', then '.join((ending.reason, *ending.after))}"
+    reasons = ", then ".join((ending.reason, *ending.after))
+    return f"{word}: {reasons}"
+
+
+def reason_words(ending: ExitStatus) -> str:
+    """Why a run ended, with the whole line where the reason is cut."""
+    if ending.reason.endswith("…") and not ending.after:
+        return fit(ending.line, _LINE_CELLS)
+    return ", then ".join((ending.reason, *ending.after))
 
 
 def last_lines(run: JudgedRun) -> tuple[str, ...]:

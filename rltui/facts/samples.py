@@ -142,7 +142,8 @@ class SampleBrowser:
     @property
     def rows(self) -> Sequence[SampleRow]:
         """The samples of the step."""
-        current, rows = self.current, self._table.rows if self._table is not None else ()
+        current = self.current
+        rows = self._table.rows if self._table is not None else ()
         if current is None or current.steps:
             return rows
         if self.step is None:  # rows without a step, or later ones only
@@ -188,7 +189,8 @@ class SampleBrowser:
     def request(self, row: SampleRow | None, now: float) -> Read | None:
         """Choose what to read next: the kinds, the table of the step, the sample ``row``. ``now``
         is in seconds of any clock."""
-        searched, version = self._searched, self._run.version
+        searched = self._searched
+        version = self._run.version
         if searched is None or (searched[0] != version and now - searched[1] >= _SEARCH_S):
             self._searched = version, now
             return self._search()
@@ -197,7 +199,8 @@ class SampleBrowser:
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
-        part, made_of = self._table, self._made_of
+        part = self._table
+        made_of = self._made_of
         if part is None or part.note == PART:
             return lambda: self._load(current, step, part, made_of)
         if row is not None and self.sample(row) is None:
@@ -210,10 +213,12 @@ class SampleBrowser:
         return None if wanted is None else lambda: self._load(current, wanted)
 
     def _search(self) -> Read:
-        logs, texts = frozenset(self._run.data.files.sources), self._run.texts.sets()
+        logs = frozenset(self._run.data.files.sources)
+        texts = self._run.texts.sets()
 
         def read() -> Apply:
-            root, trouble = self._root(), ""
+            root = self._root()
+            trouble = ""
             kinds: list[Samples] = [*find_samples(root, logs), *texts]
             stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
             if not kinds:
@@ -224,7 +229,8 @@ class SampleBrowser:
 
             def apply() -> None:
                 self.root, self.trouble = root, trouble
-                before, keys = self.current, [k.key for k in kinds]
+                before = self.current
+                keys = [k.key for k in kinds]
                 self.kinds = kinds
                 self.kind = keys.index(before.key) if before and before.key in keys else 0
                 if self._made_of is not None and stamps.get(self._made_of[0]) != self._made_of[2]:

@@ -59,7 +59,8 @@ def course_words(jump: Jump) -> str:
 
 
 def _jump(run: JudgedRun, tag: str) -> Jump | None:
-    info, limits = run.infos[tag], movement().seam
+    info = run.infos[tag]
+    limits = movement().seam
     series = run.shown(tag)
     if not len(series.restarts):
         return None

@@ -24,6 +24,8 @@ GUESSED = "by its name; findings are at most watch, but for NaN"
 _BEYOND = {"≥": "below", ">": "below", "≤": "above", "<": "above", "±": "outside ±"}
 #: A template that says no more of a limit than its ends.
 _PLAIN = re.compile(r"(?:[≤≥<>±] )?(?:[\d.]+|\{\w+(?::%)?\})(?: to \{high\})?")
+#: Where an advice goes back to.
+_RESUME = re.compile(r"resume from (?:a checkpoint )?before this step(?:, or start anew)?")
 #: How the templates of rules call a limit; a field may have the same name.
 _LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
 
@@ -36,7 +38,8 @@ def summary(finding: Finding) -> str:
         return _state(finding)
     summary = finding.words.summary.replace("{note}", "".join(finding.evidence.notes))
     template = _limit_named(finding, summary)
-    row, others = finding.evidence.row, finding.evidence.others
+    row = finding.evidence.row
+    others = finding.evidence.others
     said = _filled(template, facts(finding.evidence))
     if others:
         said += f"; the same for {others[0] if len(others) == 1 else f'{len(others)} other tags'}"
@@ -77,11 +80,13 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 def _state(finding: Finding) -> str:
     """Sentence on the state of a run, which no rule judges."""
-    known, age = finding.evidence.facts, finding.evidence.value
-    interval, total = known.get("interval_s"), known.get("total_steps")
+    known = finding.evidence.facts
+    age = finding.evidence.value
+    interval = known.get("interval_s")
+    total = known.get("total_steps")
     if isinstance(total, int):
-        done = f"{numbers.step(finding.evidence.step_last)} of {numbers.step(total)} steps"
-        return f"no process has its log open any more, after {done}"
+        planned = f"{numbers.step(total)} steps were planned"
+        return f"no process has its log open any more; {planned}"
 
     if age is None:
         return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
@@ -91,7 +96,8 @@ def _state(finding: Finding) -> str:
         every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
         pace = f"; rows usually come {every}"
 
-    doing, usual = known.get("phase"), known.get("phase_usual_s")
+    doing = known.get("phase")
+    usual = known.get("phase_usual_s")
     doing = f", {doing}" if doing else ""
     doing += f", usually {numbers.duration(float(usual))}" if usual else ""
 
@@ -99,7 +105,10 @@ def _state(finding: Finding) -> str:
 
 
 def with_step(run: JudgedRun, text: str, step: int | None) -> str:
-    """A text that speaks of "this step" for the step that it is told of; None: the whole run."""
+    """A text that speaks of "this step" for the step that it is told of; None: the whole run. There
+    is nothing to resume from before the first step."""
+    if step is not None and step <= max(1, run.data.first_step or 0):
+        text = _RESUME.sub("start anew", text)
     if step is None:
         return text.replace("before this step", "before it began").replace("this step", "its onset")
     return text.replace("this step", f"{run.step_word} {numbers.step(step)}")
@@ -109,7 +118,8 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
     """The values that templates and the JSON documents use, by name."""
     if not evidence.row:
         return dict(evidence.facts)
-    row, side = evidence.row, evidence.side
+    row = evidence.row
+    side = evidence.side
     limit = numbers.plain(math.nan if evidence.threshold is None else evidence.threshold)
     if side is Side.BOTH:  # limits of equal size: the one that the value is beyond
         below = evidence.value is not None and evidence.value < 0
@@ -148,7 +158,8 @@ def healthy_short(judgement: Judgement) -> str:
 def limit_words(limit: Limit) -> str:
     """A limit in the unit of the values beside it, and what it is relative to: "≤ 0.08",
     "≥ 0.21 (30 % of start)"; what has to hold where it is no limit of the value: "must change"."""
-    own, said = _own_range(limit), _filled(limit.words, limit.numbers, limit_number)
+    own = _own_range(limit)
+    said = _filled(limit.words, limit.numbers, limit_number)
     if not own or not said:
         return own or said
     return own if _PLAIN.fullmatch(limit.words) else f"{own} ({said.lstrip('≥≤<>± ')})"
@@ -166,7 +177,7 @@ def _own_range(limit: Limit) -> str:
         return f"{sign} {limit_number(high)}"
     if sign and sign in "≥>" and low is not None:
         return f"{sign} {limit_number(low)}"
-    if low is not None and low == -(high or 0.0):
+    if low and low == -(high or 0.0):
         return f"± {limit_number(-low)}"
     return bounds(low, high)
 
@@ -186,7 +197,8 @@ def beyond(limit: str) -> str:
 def limits(judgement: Judgement) -> str:
     """Both limits with their level: "watch above 0.08, bad above 0.2", "healthy ≤ 1" for one; ""
     without any."""
-    mild, bad = healthy(judgement), bad_limit(judgement)
+    mild = healthy(judgement)
+    bad = bad_limit(judgement)
     if bad:
         return f"watch {beyond(mild)}, bad {beyond(bad)}"
     return f"healthy {mild}" if mild else ""
@@ -194,7 +206,8 @@ def limits(judgement: Judgement) -> str:
 
 def no_tick(judgement: Judgement) -> str:
     """Why the badge is not ok although no rule has found anything; "" for none."""
-    limit, found = judgement.published, [judgement.doubt] if judgement.doubt else []
+    limit = judgement.published
+    found = [judgement.doubt] if judgement.doubt else []
     if limit is not None:
         found.append(f"outside the published range, {limit_words(limit)}")
     return "; ".join(found)
@@ -225,7 +238,8 @@ def listed(items: Iterable[str]) -> str:
     for item in dict.fromkeys(items):
         title, _, part = item.partition(", ")
         if "(" in title:  # the comma is one of a remark
-            title, part = item, ""
+            title = item
+            part = ""
         parts.setdefault(title, []).append(part)
     found = []
     for title, own in parts.items():
@@ -236,7 +250,7 @@ def listed(items: Iterable[str]) -> str:
 
 def too_few(few: FewRows) -> str:
     """Why a run without a finding is not called ok."""
-    return f"only {counted(few.rows, 'row')}: too few to judge (a verdict needs {few.needed})"
+    return f"{counted(few.rows, 'row')}, too few to judge (a verdict needs {few.needed})"
 
 
 def why_skipped(skipped: Skipped, missing: str) -> str:

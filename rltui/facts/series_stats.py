@@ -47,7 +47,8 @@ def episodes(run: JudgedRun, tag: str) -> Sequence[Episode]:
 @per_version
 def _episodes(run: JudgedRun) -> Mapping[str | None, Sequence[Episode]]:
     """Tag -> its episodes, for the tags that have some."""
-    report, found = run.report, dict[str | None, list[Episode]]()
+    report = run.report
+    found = dict[str | None, list[Episode]]()
     if report is None:
         return found
     for finding in report.findings:
@@ -122,7 +123,8 @@ class Extent(NamedTuple):
     def extended(self, series: Series) -> Extent:
         """With the points of a series that were appended since."""
         new = _extent(series, self.points, None)
-        points, nonfinite = self.points + new.points, self.nonfinite + new.nonfinite
+        points = self.points + new.points
+        nonfinite = self.nonfinite + new.nonfinite
         if new.mean is None or new.low is None or new.high is None:
             return self._replace(points=points, nonfinite=nonfinite)
         if self.mean is None or self.low is None or self.high is None:
@@ -155,14 +157,18 @@ def extent_between(series: Series, first: float, last: float) -> tuple[Extent, s
 
 
 def _extent(series: Series, begin: int, end: int | None) -> Extent:
-    steps, values = series.steps[begin:end], series.values[begin:end]
+    steps = series.steps[begin:end]
+    values = series.values[begin:end]
     finite = np.isfinite(values)
     count = int(np.count_nonzero(finite))
-    points, nonfinite = len(values), len(values) - count
+    points = len(values)
+    nonfinite = len(values) - count
     if not count:
         return Extent(points, nonfinite)
-    at, known = steps[finite], values[finite].astype(np.float64)
-    low, high = int(known.argmin()), int(known.argmax())
+    at = steps[finite]
+    known = values[finite].astype(np.float64)
+    low = int(known.argmin())
+    high = int(known.argmax())
 
     return Extent(
         points,

@@ -134,7 +134,8 @@ class Story:
     @property
     def advice(self) -> str:
         """The action: what puts the cause right, else what helps against the symptom."""
-        top, lead = self.top, self.lead
+        top = self.top
+        lead = self.lead
         if self.setting is not None and top is not None and not top.is_over:
             return top.symptom.advice
         if self.suspects:
@@ -149,7 +150,8 @@ class Story:
 @per_version
 def stories(run: JudgedRun) -> tuple[Story, ...]:
     """How the run ended, then what is or was wrong: the worst first."""
-    own, known = [*_diagnosed(run)], set[int]()
+    own = [*_diagnosed(run)]
+    known = set[int]()
     for story in own:
         known |= {id(row.finding) for row in story.rows}
     own += [_lone(run, row) for row in finding_rows(run) if id(row.finding) not in known]
@@ -160,7 +162,8 @@ def stories(run: JudgedRun) -> tuple[Story, ...]:
 def _diagnosed(run: JudgedRun) -> Iterator[Story]:
     """The stories that symptoms tell."""
     for place, diagnoses in enumerate(diagnosed_in(run).stories()):
-        lead, own = lead_of(diagnoses), {id(f) for d in diagnoses for f in d.findings}
+        lead = lead_of(diagnoses)
+        own = {id(f) for d in diagnoses for f in d.findings}
         rows = tuple(row for row in finding_rows(run) if id(row.finding) in own)
         yield Story(
             run,
@@ -190,7 +193,8 @@ def _lone(run: JudgedRun, row: FindingRow) -> Story:
 def _ended(run: JudgedRun, told: Iterable[Story]) -> Iterator[Story]:
     """How the run ended, where it did not finish; with the symptom that the reason shows (out of
     memory), or what is ``told`` where findings show it, too."""
-    crash, level = run.verdict.crash, run.verdict.exit_level
+    crash = run.verdict.crash
+    level = run.verdict.exit_level
     if crash is None:
         return
     shown = (s for s in symptoms().values() if run.infos and s.ending and s.ending in crash.reason)
@@ -212,11 +216,10 @@ def _ended(run: JudgedRun, told: Iterable[Story]) -> Iterator[Story]:
     yield Story(run, symptom.id, level, symptom.harm, diagnoses=(lead,), lead=lead, crash=crash)
 
 
-def rows_shown(run: JudgedRun, most: int, *, firing: bool) -> list[FindingRow]:
-    """At most that many rows in the order of the stories, or of those that are ``firing``: first
-    what no other row of a story says, then the worst."""
+def rows_shown(run: JudgedRun, most: int) -> list[FindingRow]:
+    """At most that many rows in the order of the stories: first what no other row of a story says,
+    then the worst."""
     known = [(row, n > 0) for story in stories(run) for n, row in enumerate(story.rows)]
-    known = [(row, repeats) for row, repeats in known if row.is_firing or not firing]
     ranked = sorted(known, key=lambda x: (not x[0].is_firing, x[1], -x[0].finding.level))
     kept = {row.id for row, _ in ranked[:most]}
     return [row for row, _ in known if row.id in kept]

@@ -46,7 +46,8 @@ def action(story: Story) -> str:
     users = "" if story.crash is None else story.crash.users
     if story.same is not None:
         return spaced(action(story.same), users, by=" ")
-    setting, top = story.setting, story.top
+    setting = story.setting
+    top = story.top
     helps = sentences.with_step(story.run, story.advice, story.since)
     if setting is not None and top is not None and not top.is_over:
         known = {
@@ -62,13 +63,13 @@ def action(story: Story) -> str:
 
 
 def _slowest(story: Story) -> str:
-    """ "Tool calls: 79 % of the average step."; "" for a story that no timer shows."""
-    run, lead = story.run, story.lead
+    """ "Look at generate first: 79 % of the average step."; "" where no timer shows a story."""
+    run = story.run
+    lead = story.lead
     if lead is None:
         return ""
     if lead.symptom.harm is Harm.COST and any(wasted := waste(run)):
-        text = "".join(wasted)
-        return f"{text[:1].upper()}{text[1:]}."
+        return f"Cut what is {''.join(wasted)}."
     # of single slow steps the average one says nothing
     tags = {f.tag for f in lead.findings if f.rule != "slow_steps"}
     is_timed = any(run.infos[tag].part_of for tag in tags if tag in run.infos)
@@ -77,7 +78,7 @@ def _slowest(story: Story) -> str:
         return ""
     stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
     share = numbers.percent(found.share(stage), whole=True)
-    return f"{run.infos[stage.tag].title.capitalize()}: {share} of the average step."
+    return f"Look at {run.infos[stage.tag].title} first: {share} of the average step."
 
 
 def complaint_words(story: Story) -> str:
@@ -115,7 +116,8 @@ def summary(story: Story, diagnosis: Diagnosis | None = None) -> str:
 def _symptom_words(story: Story, diagnosis: Diagnosis) -> str:
     """ "learning rate 1e-6 → 1e-4 (× 100) at step 120", "KL runs away since step 31"."""
     setting = story.setting if diagnosis.symptom.id == SETTING_CHANGED else None
-    since, until = numbers.step(diagnosis.since_step), numbers.step(diagnosis.until_step)
+    since = numbers.step(diagnosis.since_step)
+    until = numbers.step(diagnosis.until_step)
     if setting is not None:
         text = f"{story.run.infos[setting.tag].title} {course_words(setting)}"
         text += f" at step {numbers.step(setting.step)}"
@@ -161,7 +163,8 @@ def headline(story: Story, *, short: bool = False) -> str:
     """The symptom to begin with, or for a ``short`` one its first finding, behind what began it:
     "learning rate × 200 at 30, then KL runs away"; without "then" where the steps do not say
     so."""
-    top, lead = story.top, story.lead
+    top = story.top
+    lead = story.lead
     if story.crash is not None:
         return exit_words(story.crash)
     if top is None or lead is None:

@@ -81,7 +81,8 @@ def lane_of(info: TagInfo) -> str:
 @per_version
 def is_asynchronous(run: JudgedRun) -> bool:
     """Whether a run samples while it trains."""
-    known, step = lane_knowledge(), run.catalogue.roles.step_time
+    known = lane_knowledge()
+    step = run.catalogue.roles.step_time
     signs = [run.infos[t] for t in run.tags_of_metrics(known.signs)]
     waits = [i for i in signs if i.category is not Category.TIMING or i.part_of == step]
     lags = any(newest(run, t) > 0 for t in run.tags_of_metrics(known.lag))

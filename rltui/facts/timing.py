@@ -200,7 +200,8 @@ class Anatomy:
             stage, cost = self.leaf(stage), self.costs[self.leaf(stage).tag]
         if (told := self._told()) is not None:
             return stage, told
-        series, scale = self._run.series(stage.tag), scale_of(self._run, stage.tag)
+        series = self._run.series(stage.tag)
+        scale = scale_of(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
 
         return stage, int(series.steps[since])
@@ -228,7 +229,8 @@ def _usual_rows(count: int) -> slice | None:
 def _since(values: ValueArray, limit: float) -> int:
     """The row since which the median of a few rows stays above ``limit``. Reads backwards, no
     further than to that row."""
-    end, smooth = len(values), session_limits().stages.smooth
+    end = len(values)
+    smooth = session_limits().stages.smooth
     while end > smooth:
         begin = max(0, end - _READ)
         windows = np.lib.stride_tricks.sliding_window_view(values[begin:end], smooth)
@@ -264,7 +266,8 @@ def anatomy(run: JudgedRun) -> Anatomy | None:
         metric = run.infos[tag].metric
         per_token = tokens = ""
         if metric is not None and not depth:
-            per_token, tokens = _tag_of(run, metric.per_token), _tag_of(run, metric.tokens)
+            per_token = _tag_of(run, metric.per_token)
+            tokens = _tag_of(run, metric.tokens)
         stages.append(Stage(tag, depth, within, per_token, tokens))
         for other, container in found.items():
             if container == tag and all(s.tag != other for s in stages):
@@ -293,7 +296,8 @@ def _container(run: JudgedRun, info: TagInfo, firsts: Mapping[str, str]) -> str 
     logged, what contains it counts. None for a statistic over workers or samples."""
     if info.stat is not None:
         return None
-    key, seen = info.part_of, {""}
+    key = info.part_of
+    seen = {""}
     while key != run.catalogue.roles.step_time:
         if key in firsts and firsts[key] != info.tag:
             return firsts[key]
@@ -357,8 +361,10 @@ def loads(run: JudgedRun) -> list[Load]:
         spread = info.metric.spread if info.metric else None
         if info.metric is None or spread is None or not run.points.count(tag):
             continue
-        low_tag, mean_tag = _tag_of(run, spread.low), _tag_of(run, spread.mean)
-        high, low = newest(run, tag), newest(run, low_tag) if low_tag else math.nan
+        low_tag = _tag_of(run, spread.low)
+        mean_tag = _tag_of(run, spread.mean)
+        high = newest(run, tag)
+        low = newest(run, low_tag) if low_tag else math.nan
         if math.isnan(low) or math.isnan(high):
             continue
         mean = newest(run, mean_tag) if mean_tag else math.nan
@@ -372,7 +378,8 @@ def loads(run: JudgedRun) -> list[Load]:
 def _wait(run: JudgedRun, metric: Metric, mean: float, high: float) -> float:
     """Seconds of the stages that last as long as the fullest rank needs, in which the others
     have nothing to do. NaN where another metric is the load of these stages."""
-    waits, found = [], anatomy(run)
+    waits = []
+    found = anatomy(run)
     for stage in found.parts if found else ():
         of_stage = run.infos[stage.tag].metric
         chosen = run.tags_of_metrics((of_stage.waits,)) if of_stage and of_stage.waits else ()

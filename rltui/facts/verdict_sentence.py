@@ -6,7 +6,7 @@ A sentence is made of clauses, of which as many are told as there is room for: i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from rltui.core.text import cell_width, spaced
 from rltui.facts import numbers, sentences, story_words
 from rltui.facts.cache import per_version
 from rltui.facts.checkpoint import checkpoint_words
-from rltui.facts.runs import calm_words, exit_words, since_words, why_unknown
+from rltui.facts.runs import calm_words, reason_words, since_words, until_judged, why_unknown
 from rltui.facts.story import Story, main_story, stories
 from rltui.health.model import Finding
 from rltui.session import JudgedRun
@@ -27,6 +27,8 @@ from rltui.session import JudgedRun
 _END = 0.05
 #: Cells of the evidence that the sentence has room for.
 _EVIDENCE_CELLS = 80
+#: What the evidence says besides its numbers.
+_ASIDES = re.compile(r" \([^)]*\)|[;:] .*")
 #: Where one sentence of an advice ends and the next begins.
 _BETWEEN = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 
@@ -87,105 +89,154 @@ def verdict_sentence(run: JudgedRun) -> VerdictSentence:
     if story is None:
         return _calm(run)
     action = story_words.action(story)
-    if saved := checkpoint_words(run, story.checkpoint):
+    saved = checkpoint_words(run, story.checkpoint)
+    if saved:
         action += f" Last good: {saved}."
-    clauses = tuple(_clauses(story))
-    if story.crash is not None and story.lead is None:
-        kind, _, reason = exit_words(story.crash).partition(": ")
-        ended = exit_words(story.crash)
-        return VerdictSentence(story.level, kind + _at(run), (Clause("", reason),), action, ended)
-    head, name = _head(story), story_words.headline(story, short=True)
-    brief = spaced(name, head.partition(" ")[2], by=" ")  # "entropy collapse since 46"
+
+    shown = _shown(story)
+    since = ""
+    if shown and story.onset is not None:
+        began = shown[0]._replace(since_step=story.onset)
+        since = since_words(run, began)
+    head = spaced(story.level.word, since, by=" ")
+    if _is_end(story) or run.verdict.crash is not None:
+        head = run.verdict.state_word + _at(run)
+
+    brief = story_words.headline(story, short=True)
+    if story.crash is None:
+        brief = spaced(brief, since, by=" ")  # "entropy collapse since 46"
+    clauses = (*_what(story), *_consequences(story))
     return VerdictSentence(story.level, head, clauses, action, brief)
 
 
 def _at(run: JudgedRun) -> str:
-    return "" if run.data.last_step is None else f" at {numbers.step(run.data.last_step)}"
+    last = run.data.last_step
+    return "" if last is None else f" at {numbers.step(last)}"
 
 
 def _shown(story: Story) -> Sequence[Finding]:
     """The findings that a story begins with."""
     of_lead = story.lead.findings if story.lead is not None else ()
-    return of_lead or [row.finding for row in story.rows]
+    told = story if story.same is None else story.same
+    return of_lead or [row.finding for row in told.rows]
 
 
-def _head(story: Story) -> str:
-    """ "bad since 120"; "bad" for what has no onset."""
-    finding = next(iter(_shown(story)), None)
-    if finding is None or story.onset is None:
-        return story.level.word
-    began = finding._replace(since_step=story.onset)
-    return f"{story.level.word} {since_words(story.run, began)}"
+def _is_end(story: Story) -> bool:
+    """Whether it is the end of a run, or its state, which no rule judges."""
+    shown = _shown(story)
+    return story.crash is not None or any(f.words is None and f.error is None for f in shown[:1])
 
 
-def _clauses(story: Story) -> Iterator[Clause]:
-    """Cause, evidence, effects in order of time, and how much else there is."""
-    run, lead, shown = story.run, story.lead, _shown(story)
-    yield Clause("", story_words.headline(story))
+def _what(story: Story) -> Iterator[Clause]:
+    """Cause, evidence and settings that are the likely cause."""
+    shown = _shown(story)
+    if story.crash is not None:
+        cause = reason_words(story.crash)
+    elif _is_end(story):
+        cause = sentences.summary(shown[0])
+    else:
+        cause = story_words.headline(story)
+
+    yield Clause("", cause)
     if shown:
-        said = sentences.summary(shown[0]).partition("; ")[0]  # the limit stands beside the row
+        # the numbers alone: "2.46 now"
+        infos = story.run.infos
+        tag = shown[0].tag or ""
+        name = infos[tag].title if tag in infos else tag
+        said = _ASIDES.sub("", sentences.summary(shown[0]).removeprefix(f"{tag}: "))
+        said = said.replace(tag, name).removesuffix(f" since step {numbers.step(story.onset)}")
+        said = " ".join(infos[word].title if word in infos else word for word in said.split(" "))
+        said = said.removeprefix(f"{name} ") if name in cause else said
         if cell_width(said) > _EVIDENCE_CELLS:
             said = sentences.short(shown[0])
-        yield Clause(": ", without_secrets(said), 2)
-    if causes := sentences.listed(story_words.suspect_words(story).values()):
-        yield Clause("; likely cause: ", causes, 1)
+        if said not in cause:
+            yield Clause("", f" ({without_secrets(said)})", 2)
+    suspects = story_words.suspect_words(story).values()
+    if suspects:
+        yield Clause("; likely cause: ", sentences.listed(suspects), 1)
+
+
+def _consequences(story: Story) -> Iterator[Clause]:
+    """Effects in order of time, the outcome, the other stories, and how the run ended."""
+    run = story.run
+    lead = story.lead
+    shown = _shown(story)
+    own_titles = {f.title for f in shown}
+    own_tags = {f.tag for f in shown}
+
     effects = story.effects(lead) if lead is not None else ()
-    told = {finding.title for finding in shown}
-    titles = [f.title for d in effects for f in d.findings if f.title not in told]
-    for place, title in enumerate(dict.fromkeys(titles)):
-        yield Clause(", " if place else "; with ", title, 3 + place)
-    own = {id(row.finding) for row in story.rows}
-    others = sum(r.is_firing and id(r.finding) not in own for s in stories(run) for r in s.rows)
-    if others:
-        yield Clause("; ", f"and {others} more", len(titles) + 3)
+    titles = dict.fromkeys(f.title for d in effects for f in d.findings)
+    further = (title for title in titles if title not in own_titles)
+    yield from _listed("; with ", further, 4)
+
+    since = None if _is_end(story) else story.onset
+    outcomes = (tag for tag in outcome_tags(run) if tag not in own_tags)
+    courses = (_course(run, tag, since) for tag in outcomes)
+    yield from _listed("; ", filter(None, courses), 3)
+
+    open_stories = (o for o in stories(run) if o.is_open and o.crash is None)
+    others = (o for o in open_stories if o is not story)
+    names = (story_words.headline(o, short=True) for o in others)
+    yield from _listed("; also ", names, 5)
+    crash = run.verdict.crash
+    if crash is not None and story.crash is None:
+        yield Clause("; ended by: ", crash.reason, 3)
+
+
+def _listed(joint: str, texts: Iterable[str], rank: int) -> Iterator[Clause]:
+    for place, text in enumerate(texts):
+        yield Clause(", " if place else joint, text, rank + place)
 
 
 def _calm(run: JudgedRun) -> VerdictSentence:
     """The sentence about a run in which nothing holds that is worth an action."""
     level = run.verdict.mark
     if unknown := why_unknown(run):
-        clauses = [Clause("", unknown)]
-        return VerdictSentence(level, f"not judged{_at(run)}", tuple(clauses), "", unknown)
+        head = f"not judged{_at(run)}"
+        return VerdictSentence(level, head, (Clause("", unknown),), until_judged(run), unknown)
     word = "ok" if level is Level.OK else "ok so far"
-    said = [_course(run, tag) for tag in _outcomes(run)]
-    said += [calm_words(run)] if level is not Level.OK or not said else []
-    clauses = [Clause(", " if place else "", text, place) for place, text in enumerate(said)]
-    done = Clause("; ", "nothing to do")
+    told = outcome_tags(run, rising=True) or filter(None, [run.headline()])
+    said = [course for tag in told if (course := _course(run, tag))]
+    clauses = [*_listed("", said, 0)]
+    if level is not Level.OK or not said:
+        clauses.append(Clause("; " if said else "", calm_words(run), len(said)))
+    done = Clause("; ", "nothing to do" + " yet" * (level is not Level.OK))
     return VerdictSentence(level, word + _at(run), (*clauses, done), "", calm_words(run))
 
 
-def _outcomes(run: JudgedRun) -> list[str]:
-    """Tags of the best measures of success that rise, one of the training and a held-out one; else
-    the tag that the run is known by."""
+def outcome_tags(run: JudgedRun, *, rising: bool = False) -> list[str]:
+    """Tags of the best measures of success: one of the training on the axis of the run, then a
+    held-out one; with ``rising`` of those that rise or have reached their maximum."""
+    if run.report is None:
+        return []
     from rltui.health.success import Course, measures_of  # heavy
 
     found: dict[bool, str] = {}
-    for measure in measures_of(run.data, run.infos):
-        is_held_out = run.infos[measure.tag].category is Category.VALIDATION
-        if measure.course in (Course.RISES, Course.SOLVED):
-            found.setdefault(is_held_out, measure.tag)
-    headline = run.headline()
-    if not found and headline is not None:
-        return [headline]
+    for tag, course in ((m.tag, m.course) for m in measures_of(run.data, run.infos)):
+        is_held_out = run.infos[tag].category is Category.VALIDATION
+        is_shown = is_held_out or tag not in run.points.off_axis
+        if is_shown and (course in (Course.RISES, Course.SOLVED) or not rising):
+            found.setdefault(is_held_out, tag)
     return [found[place] for place in (False, True) if place in found]
 
 
 def outcome_tag(run: JudgedRun) -> str | None:
     """Tag of what the training is for, on the axis of the run: its best measure of success, of the
     training before a held-out one; else the tag that the run is known by."""
-    if run.report is None:
-        return run.headline()
-    from rltui.health.success import measures_of  # heavy
-
-    own = [m.tag for m in measures_of(run.data, run.infos) if m.tag not in run.points.off_axis]
-    training = [t for t in own if run.infos[t].category is not Category.VALIDATION]
-    return next(iter([*training, *own]), run.headline())
+    own = (tag for tag in outcome_tags(run) if tag not in run.points.off_axis)
+    return next(own, run.headline())
 
 
-def _course(run: JudgedRun, tag: str) -> str:
-    """ "reward 0.12 → 0.46": the means of the first and the last rows."""
-    values = run.shown(tag).values
-    known = values[np.isfinite(values)]
+def _course(run: JudgedRun, tag: str, since: int | None = None) -> str:
+    """ "reward 0.12 → 0.46": the means of the rows before a step, else of the first ones, and of
+    the last ones."""
+    series = run.shown(tag)
+    is_known = np.isfinite(series.values)
+    known = series.values[is_known]
+    before = known[series.steps[is_known] < since] if since is not None else known[:0]
     size = max(1, round(_END * len(known)))
-    ends = (numbers.plain(float(part.mean())) for part in (known[:size], known[-size:]))
-    return f"{run.infos[tag].title} {' → '.join(ends)}" if len(known) else ""
+    first = before[-size:] if len(before) else known[:size]
+    ends = [numbers.plain(float(part.mean())) for part in (first, known[-size:]) if len(part)]
+    ends = list(dict.fromkeys(ends))
+    is_told = len(ends) > 1 or (ends and since is None)
+    return f"{run.infos[tag].title} {' → '.join(ends)}" if is_told else ""

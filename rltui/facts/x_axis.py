@@ -120,7 +120,8 @@ def span_of(run: JudgedRun, tag: str = "") -> tuple[int, int, float]:
 
 @per_version
 def _span(run: JudgedRun, own: str, live: bool) -> tuple[int, int, float]:
-    first, last = run.points.first_step or 0, run.points.last_step or 0
+    first = run.points.first_step or 0
+    last = run.points.last_step or 0
     if own:
         steps = run.series(own).steps
         first, last = (int(steps[0]), int(steps[-1])) if len(steps) else (0, 0)
@@ -128,7 +129,8 @@ def _span(run: JudgedRun, own: str, live: bool) -> tuple[int, int, float]:
         return first, last, float(last)
     if own:
         return first, last, padded_end(first, last)
-    end, progress = padded_end(first, last), run.progress
+    end = padded_end(first, last)
+    progress = run.progress
     if progress is not None and progress.total_steps and progress.total_steps >= last:
         end = min(end, float(progress.total_steps))
 
@@ -139,7 +141,8 @@ def range_of(run: JudgedRun, tag: str, name: str, kind: str) -> tuple[float, flo
     """First and newest place of a run on the axis ``name``, the same for all of its tags but those
     with steps of their own; None when the run's axis is none of the ``kind``."""
     first, last, _ = span_of(run, tag)
-    extent, found = run.data.extent, _x_tag(run, name)
+    extent = run.data.extent
+    found = _x_tag(run, name)
     if kind == "step":
         return (float(first), float(last)) if run.points.first_step is not None else None
     if kind == "number":
@@ -199,7 +202,8 @@ def against_words(axis: Axis, series: Series) -> str:
     steps and times."""
     if axis.kind != "number" or axis.steps is None:
         return ""
-    count, every = len(axis.steps), len(series.distinct_steps)
+    count = len(axis.steps)
+    every = len(series.distinct_steps)
     is_thin = not axis.grows and count < every
     thin = f", {numbers.step(count)} of {numbers.step(every)} points" if is_thin else ""
     return f"against {axis.unit}{thin}"
@@ -208,7 +212,8 @@ def against_words(axis: Axis, series: Series) -> str:
 def axes_of(run: JudgedRun, chosen: str = "") -> tuple[str, ...]:
     """The axes that this run has data for, with the one that the user named; always at least the
     step."""
-    names, roles = ["step"], run.catalogue.roles
+    names = ["step"]
+    roles = run.catalogue.roles
     if run.data.extent.first_wall_time is not None:
         names += ["relative", "wall"]
     against = (run.infos[t].metric for t in run.tags_of_metrics(roles.against))
@@ -249,7 +254,8 @@ class Bundle:
 
     def spread(self) -> tuple[FloatArray, FloatArray]:
         """Mean minus and plus the standard deviation over the runs, (k,) each."""
-        mean, count = self.mean, np.isfinite(self.values).sum(axis=0)
+        mean = self.mean
+        count = np.isfinite(self.values).sum(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.nansum((self.values - mean) ** 2, axis=0)
             deviation = np.sqrt(squares / np.maximum(count - 1, 1))
@@ -276,7 +282,8 @@ def bundle(runs: Sequence[Points]) -> Bundle | None:
     first = kept[0][0]
     if len(first) <= _PLACES and all(np.array_equal(x, first) for x, _ in kept):
         return Bundle(first, np.stack([y for _, y in kept]))
-    low, high = min(float(x[0]) for x, _ in kept), max(float(x[-1]) for x, _ in kept)
+    low = min(float(x[0]) for x, _ in kept)
+    high = max(float(x[-1]) for x, _ in kept)
     count = min(_PLACES, max(len(x) for x, _ in kept))
     if count < 2 or low == high:
         return Bundle(np.array([low]), np.array([[float(y.mean())] for _, y in kept]))
@@ -295,7 +302,8 @@ def wander(points: Points) -> tuple[Points, Points] | None:
     if count < 2:
         return None
     starts = np.linspace(0, len(x), count + 1).astype(np.intp)[:-1]
-    low, high = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
+    low = np.minimum.reduceat(y, starts)
+    high = np.maximum.reduceat(y, starts)
     middles = np.append(starts[1:], len(x)) + starts
     at = x[middles // 2]
     at[0], at[-1] = x[0], x[-1]
@@ -313,7 +321,8 @@ def _at(places: FloatArray, edges: FloatArray, x: FloatArray, y: FloatArray) -> 
     bounds = np.searchsorted(x, edges)
     bounds[-1] = len(x)
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-    starts, ends = bounds[filled], bounds[filled + 1]
+    starts = bounds[filled]
+    ends = bounds[filled + 1]
     with np.errstate(over="ignore", invalid="ignore"):
         means = np.add.reduceat(y, starts) / (ends - starts)
     out: FloatArray = np.interp(places, places[filled], means)
@@ -398,7 +407,8 @@ def _search(
         rows = rows_from(series, max(0, found[0] - 1))
         return series.count, (*found[1], *series.steps[rows].tolist())[: _MOST + 1]
 
-    name, series = rows_from.__name__, run.shown(tag)
+    name = rows_from.__name__
+    series = run.shown(tag)
     return _FOUND.of(run).get(series, lambda s: extended((0, ()), s), name=name, extend=extended)[1]
 
 
@@ -406,8 +416,10 @@ def _jumped_rows(series: Series, begin: int) -> IntArray:
     """The rows at which a value jumped."""
     limits = movement().setting
     values = series.values[begin:].astype(np.float64)
-    old, new = values[:-1], values[1:]
-    low, high = np.minimum(np.abs(old), np.abs(new)), np.maximum(np.abs(old), np.abs(new))
+    old = values[:-1]
+    new = values[1:]
+    low = np.minimum(np.abs(old), np.abs(new))
+    high = np.maximum(np.abs(old), np.abs(new))
     jumped = np.isfinite(old) & np.isfinite(new) & (high >= limits.factor * low) & (old != new)
     rows = begin + 1 + np.flatnonzero(jumped)
     return np.asarray(rows[rows >= limits.least_rows])

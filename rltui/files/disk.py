@@ -238,7 +238,8 @@ class Mounts:
         self._raw, self._mounted, self._known = raw, {}, {}
         for line in os.fsdecode(raw).splitlines():
             before, _, behind = line.partition(" - ")
-            fields, more = before.split(" "), behind.split(" ")
+            fields = before.split(" ")
+            more = behind.split(" ")
             if len(fields) >= 5 and len(more) >= 2:  # of several at one place the last is on top
                 root, point, source = (  # blanks are written as octal numbers
                     _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
@@ -265,7 +266,8 @@ class Mounts:
         if self._raw is None:
             self.refresh()
 
-        place, above = os.path.realpath(path), ""
+        place = os.path.realpath(path)
+        above = ""
         while place not in self._mounted:
             above, place = place, os.path.dirname(place)  # noqa: PTH120 - a Path costs more
             if above == place:

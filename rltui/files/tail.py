@@ -231,7 +231,8 @@ class Tail(FollowedFile):
                 notes = ((Level.WATCH, f"{started_over}; read again from its start"),)
             self._start_over()
 
-        keep, until = len(data), math.inf
+        keep = len(data)
+        until = math.inf
         if keep and ended:
             recent = self._read_once and second_look(self._clock, status.st_mtime) < math.inf
             keep, until, gap = self._before_gap(data, patient=recent)
@@ -297,7 +298,8 @@ class Tail(FollowedFile):
 
         # An NFS client may show an old size for a while: it is believed when the beginning
         # differs, or when the file grows again below the offset.
-        size, before = status.st_size, self._short_size
+        size = status.st_size
+        before = self._short_size
         self._short_size, self._short_polls = size, self._short_polls + 1
         self._stamp = None
         if size and not self._fingerprint.same_beginning(descriptor):
@@ -416,7 +418,8 @@ def read_piece(descriptor: int, start: int, wanted: int, size: int, stored: int)
         data = os.pread(descriptor, min(wanted, hole[0] - start), start)
         reached = start + len(data)
     else:
-        data, reached = b"", start
+        data = b""
+        reached = start
 
     if hole[0] < size and reached == hole[0]:
         if hole[1] >= size:

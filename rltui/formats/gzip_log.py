@@ -23,7 +23,8 @@ from rltui.formats.base import (
 
 SUFFIX = ".gz"
 #: Unpacked bytes of one piece, and of one call: the rest is held for the next one.
-_PIECE, _MOST = 1 << 20, 1 << 20
+_PIECE = 1 << 20
+_MOST = 1 << 20
 #: Unpacked bytes of the beginning that are searched for rows after any amount of other text.
 _SEARCHED = 4 << 20
 #: Selects gzip's header for :func:`zlib.decompressobj`.
@@ -108,7 +109,8 @@ class GzipDecoder:
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         self._packed = b"" if self._broken else self._packed + data
-        decoded, taken = Decoded(), 0
+        decoded = Decoded()
+        taken = 0
         while self._packed and taken < _MOST:
             piece = self._next()
             taken += len(piece)
@@ -133,7 +135,8 @@ class GzipDecoder:
             self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
 
         # what it gives up to the byte that is wrong, whatever the pieces it came in
-        found, size = [], len(packed)
+        found = []
+        size = len(packed)
         while size := min(size, len(packed)):
             tried = before.copy()
             try:

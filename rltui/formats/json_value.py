@@ -19,7 +19,8 @@ from rltui.formats.base import clean_tag, clean_text
 #: Shorter documents and lines are parsed whatever is in them.
 SHORT = 1 << 20
 #: Bytes that a parsed document may take, beside those per byte of it: real ones of 20 MB are read.
-_BASE_BYTES, _BYTES_PER_BYTE = 256 << 20, 6
+_BASE_BYTES = 256 << 20
+_BYTES_PER_BYTE = 6
 #: Bytes of an element, a name, a list and an object, at most: the parser's own tree and the
 #: values. Names that many objects share are kept once, those of one huge object are not.
 _ELEMENT_BYTES, _NAME_BYTES, _LIST_BYTES, _OBJECT_BYTES = 52, 46, 72, 200
@@ -56,7 +57,8 @@ def fits_memory(data: bytes | memoryview) -> bool:
     if len(data) <= SHORT:
         return True
     data = bytes(data)
-    names, objects = data.count(b":"), data.count(b"{")
+    names = data.count(b":")
+    objects = data.count(b"{")
     size = data.count(b",") * _ELEMENT_BYTES + data.count(b"[") * _LIST_BYTES
     size += names * (_OWN_NAME_BYTES if names > _FEW_NAMES * objects else _NAME_BYTES)
     size += objects * _OBJECT_BYTES

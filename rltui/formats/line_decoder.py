@@ -195,7 +195,8 @@ class FigureLines(NamedTuple):
 def figure_lines(text: bytes, known: Iterable[str] = ()) -> FigureLines | None:
     """The lines with figures that come again and again in a piece of a log; None without any.
     ``known``: tags that have rows, whose names do not count."""
-    names, begins = Counter[bytes](), dict[int, None]()
+    names = Counter[bytes]()
+    begins = dict[int, None]()
     tags = {_letters(tag.encode()) for tag in known}
     counts: dict[bytes, bool] = {}
     """Name -> whether it is that of a figure that has no rows."""

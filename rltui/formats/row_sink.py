@@ -168,7 +168,8 @@ def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
     if any(some.layout.dtype is not dtype for some in rows):
         return None
     tags = tuple(tag for group in groups for tag in group)
-    count, size = sum(len(some.steps) for some in rows), np.dtype(dtype).itemsize
+    count = sum(len(some.steps) for some in rows)
+    size = np.dtype(dtype).itemsize
 
     leaders = frozenset(group[0] for group in groups)
     led = {some.layout: 16 * len(leaders.intersection(some.layout.tags)) for some in rows}
@@ -181,7 +182,8 @@ def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
     absent = np.ones((count, len(tags)), bool)
     row = 0
     for some in rows:
-        chosen, end = [columns[t] for t in some.layout.tags], row + len(some.steps)
+        chosen = [columns[t] for t in some.layout.tags]
+        end = row + len(some.steps)
         values[row:end, chosen] = some.values
         absent[row:end, chosen] = False
         row = end

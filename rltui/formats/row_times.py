@@ -43,7 +43,8 @@ _PARTS = (
     ("day", "other", "tail", "lower", "right", "of", "nth"),
 )
 #: What stamps stand behind, and how many bytes at most: others are part of a sentence.
-_LEAD, _LEAD_BYTES = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?"), 24
+_LEAD = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?")
+_LEAD_BYTES = 24
 _CLOCK = re.compile(rb"([012]\d:[0-5]\d):([0-6]\d(?:[.,]\d{1,9})?)")
 #: Found fast in most stamps, and only there.
 _QUICK = re.compile(rb":[0-5]\d:[0-6]\d(?! ?<)")
@@ -116,7 +117,8 @@ class StampReader:
             return None
         moment = self._printed(found)
         if moment is not None:
-            at, end = found.start("hour"), found.end("second")
+            at = found.start("hour")
+            end = found.end("second")
             clock_s = _seconds_of(*found.group("hour", "minute", "second"))
             behind = line[end : found.end() + 1]
             self._form = line[:at], behind, end, moment[0], moment[1] - clock_s
@@ -179,9 +181,11 @@ class _Bar(NamedTuple):
 
     def drawn(self, at: int, done: int, elapsed: float) -> _Bar:
         """The bar drawn again; it begins anew where it falls back."""
-        base, since = self.base, self.since
+        base = self.base
+        since = self.since
         if base + done < self.steps or since + elapsed < self.seconds:
-            base, since = self.steps, self.seconds
+            base = self.steps
+            since = self.seconds
         return _Bar(at, base + done, since + elapsed, base, since)
 
 
@@ -279,16 +283,20 @@ class RowClock:
         self, walls: list[float], steps: Sequence[int], numbers: list[int], ends: list[int]
     ) -> bool:
         """Set the times of rows by the bar that was read last; returns whether they are alike."""
-        bar, total = self._bars[self._total or 0], self._total or 0
-        first, behind = numbers[0], numbers[-1] + 1
+        bar = self._bars[self._total or 0]
+        total = self._total or 0
+        first = numbers[0]
+        behind = numbers[-1] + 1
         steps = steps[first:behind]
-        lowest, highest = min(steps), max(steps)
+        lowest = min(steps)
+        highest = max(steps)
         if not bar.steps or highest > total + bar.base or len(steps) > len(numbers):
             return False
         known = bar.at - self._begin + 2 * _NEAR_BYTES
         if known < ends[-1]:
             return known < ends[0]
-        pace, oldest = bar.seconds / bar.steps, self._newest - _JITTER_S
+        pace = bar.seconds / bar.steps
+        oldest = self._newest - _JITTER_S
         if pace * highest < oldest:
             return True
         if pace * lowest < oldest or not self._newest > 0:
@@ -426,11 +434,13 @@ class RowClock:
     def _read_bars(self, end: int, *, now: bool = False) -> None:
         """Read the bars up to a place in the text; those of a long log only here and there, unless
         ``now``."""
-        gone, many = self._begin + end - self._bar_end, self._rows > _MANY_ROWS
+        gone = self._begin + end - self._bar_end
+        many = self._rows > _MANY_ROWS
         if many and gone < _NEAR_BYTES and not now:
             return
         part = self._part(end - min(gone, _NEAR_BYTES) - _DONE_BYTES, end)
-        begin, lowest = end - len(part), max(0, len(part) - min(gone, _NEAR_BYTES))
+        begin = end - len(part)
+        lowest = max(0, len(part) - min(gone, _NEAR_BYTES))
         self._bar_end = max(self._bar_end, self._begin + end)
         last = part.rfind(b"<", lowest)
         first = last if many else part.find(b"<", lowest)

@@ -138,7 +138,8 @@ class SeriesCsvDecoder(LastLine):
                     self._rows = plain[0][:, -2:]
                     return end
 
-        rows, offset = [], self._offset + begin
+        rows = []
+        offset = self._offset + begin
         for line in lines.split(b"\n")[:-1]:
             row = self._row(line)
             if row is not None:

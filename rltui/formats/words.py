@@ -179,7 +179,8 @@ def _wanted(step_keys: tuple[str, ...]) -> list[dict[str, int]]:
 
 def may_count(name: str) -> bool:
     """Whether a name may be that of a counter of steps."""
-    found, known = words_of(name), words()
+    found = words_of(name)
+    known = words()
     return bool(found & known.counting) and not found & known.not_counting
 
 

@@ -62,7 +62,8 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
     # one value is enough where no rule allows for it
     newest = median(series.values[-(FEW if judgement.rules else 1) :])
     unmeasured = newest == 0 and info.metric is not None and bool(info.metric.zero)
-    published = limit_of(info, Level.UNKNOWN, *(info.healthy or (None, None)))
+    documented = None if info.own_range else info.healthy
+    published = limit_of(info, Level.UNKNOWN, *(documented or (None, None)))
     is_beyond = is_outside(newest, published.low, published.high) and not unmeasured
     beyond = published if is_beyond else None
     reason = doubt(info, series, judgement)
@@ -104,7 +105,8 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
     newest = sorted(series.values[-FEW:].tolist())
     now = newest[len(newest) // 2] * info.sign
-    chance, left = _doubts().chance.get(info.key), vanished(info, series)
+    chance = _doubts().chance.get(info.key)
+    left = vanished(info, series)
     reason = ""
     if chance is not None and now < chance:
         reason = f"below chance ({chance:g})"

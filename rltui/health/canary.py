@@ -29,7 +29,8 @@ from rltui.health.symptoms import Harm, Symptom, symptoms
 from rltui.store import RunData
 
 #: Rows of a run that say how it is, and for which a failure develops at most; fewest of them.
-NEWEST, LEAST = 200, COURSE_ROWS
+NEWEST = 200
+LEAST = COURSE_ROWS
 #: Beyond the limit it is so many times as far from zero.
 _FAR = 2.0
 #: Steps and values (n,), in the unit of the metric.
@@ -221,13 +222,15 @@ def _pictures(task: Task) -> Iterator[_Picture]:
 def _picture(task: Task, case: Case, series: Mapping[str, FloatArray], infos: Infos) -> _Picture:
     """The case as one of its series shows it; after its first word where nothing is found."""
     rows = {k: (np.arange(1, len(x) + 1, dtype=np.int64), x) for k, x in series.items()}
-    key, begin = task.tags[0], 0
+    key = task.tags[0]
+    begin = 0
     certain, level, since = len(series[key]), case.expect, 0
     finding = next(iter(_judged(task, rows, infos).findings), None)
     ends = np.cumsum([len(part) for part in series_parts(case.series[key])]).tolist()
     if finding is not None:
         certain = certain if finding.certain_step is None else finding.certain_step
-        level, since = finding.evidence.worst or finding.level, finding.since_step or 0
+        level = finding.evidence.worst or finding.level
+        since = finding.since_step or 0
     elif ends[1:]:
         since = ends[0] + 1
     if _measure(task) is not Measure.COURSE:
@@ -336,7 +339,8 @@ def _lasting(ill: FloatArray, stretch: float) -> FloatArray:
 def _scaled(measure: Measure, healthy: FloatArray, ill: FloatArray, own: FloatArray) -> FloatArray:
     """The values (n,) of a failure in a run whose values were ``own``, where in its case they were
     ``healthy``."""
-    level, usual = _level(own), float(np.median(healthy))
+    level = _level(own)
+    usual = float(np.median(healthy))
     noise = np.resize(own[-NOISE_ROWS:], len(ill))
     if measure is Measure.UNIT or (measure is Measure.LEVEL and not (level and usual)):
         return ill
@@ -367,7 +371,8 @@ def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) ->
     """Values that go well beyond the limit on their side, if there is one; ``most`` is as far as
     they can go."""
     low, high = limits
-    level, end = _level(own), _level(values)
+    level = _level(own)
+    end = _level(values)
     up = high is not None and (low is None or end > level)
     limit = high if up else low
     if limit is None or not np.isfinite(values).all():
@@ -383,7 +388,8 @@ def _beyond(values: FloatArray, own: FloatArray, limits: Limits, most: float) ->
 def _judged(task: Task, rows: Mapping[str, _Rows], infos: Infos) -> Outcome:
     """Judge these rows, which are in the unit of the metric, by the variant."""
     run = run_of({t: (n, x / infos[t].factor) for t, (n, x) in rows.items()})
-    tag, beside = task.tags[0], rows.keys() - {task.tags[0]}
+    tag = task.tags[0]
+    beside = rows.keys() - {task.tags[0]}
     others = {r: (run.series(t), infos[t]) for r, t in task.roles.items() if t in beside}
     return judge(task.rule, task.variant, infos[tag], run.series(tag), others)
 
@@ -404,7 +410,8 @@ def _tried(task: Task, picture: _Picture, run: RunData, infos: Infos) -> Trial:
             level = finding.evidence.worst or finding.level
             rows = int(np.searchsorted(copy.steps, certain, "right"))
             return silent._replace(level=level, rows=rows)
-    usual, reach = _level(own), float(np.ptp(own))
+    usual = _level(own)
+    reach = float(np.ptp(own))
     is_low = reach > 0 and 4 * (usual - own.min()) <= reach
     if _measure(task) is Measure.RANGE and is_low:
         return silent._replace(why="it is near its lowest")

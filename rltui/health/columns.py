@@ -47,6 +47,8 @@ class Column:
     steps: IntArray
     walls: FloatArray
     kept: dict[Hashable, Any] = field(default_factory=dict)
+    base: float = np.nan
+    """Divisor of the newest value; NaN where it is made otherwise."""
     beside: deque[_Beside] = field(default_factory=lambda: deque(maxlen=_MOST_BESIDE))
 
 
@@ -73,7 +75,8 @@ def since_thrown_back(series: Series) -> Series:
     for them. All rows where each restart goes on from the values before it."""
     for step in reversed(series.restarts.tolist()):
         at = series.rows_before(step)
-        before, after = series.values[:at], series.values[at : at + EARLY]
+        before = series.values[:at]
+        after = series.values[at : at + EARLY]
         if at < EARLY or len(after) < EARLY:
             continue
         usual = np.median(np.abs(np.diff(before[-NOISE_ROWS:])))
@@ -113,7 +116,9 @@ def judged_rows(
     restarts = tuple(np.searchsorted(own.steps, series.restarts).tolist())
 
     hidden *= info.scale
-    rows = Rows(own.x, own.steps, others_x, restarts, own.kept, kept_of, hidden, bool(made))
+    rows = Rows(
+        own.x, own.steps, others_x, restarts, own.kept, kept_of, hidden, bool(made), own.base
+    )
     return rows, own.walls
 
 
@@ -122,6 +127,7 @@ def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> C
     added may be missing."""
     other = {r: _beside(own.steps, known[r]).x if r in known else np.nan * own.x for r in MADE_OF}
     x = np.abs(own.x) + np.nan_to_num(np.abs(other["plus"]))
+    base = np.nan * own.x
     if "times" in roles:
         x = x * np.abs(other["times"])
     if "rest" in known:
@@ -131,9 +137,11 @@ def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> C
         distance = other["highest"] - other["lowest"]
         size = np.where(np.isnan(size), 0.25 * distance, size)
         largest = np.fmax.accumulate(np.where(np.isfinite(size), size, 0.0))
-        x = part_of(x, np.where(size >= NOTHING * largest, size, 0.0))  # else all is dust
+        base = np.where(size >= NOTHING * largest, size, 0.0)  # else all is dust
+        x = part_of(x, base)
     keep = np.isfinite(x)
-    return Column(x[keep], own.steps[keep], own.walls[keep])
+    newest = base[keep][-1] if keep.any() else np.nan
+    return Column(x[keep], own.steps[keep], own.walls[keep], base=newest)
 
 
 def _beside(steps: IntArray, other: Column) -> _Beside:
@@ -159,7 +167,8 @@ def _column(
     if found is None:
         x = series.values.astype(np.float64) * info.factor
         x = lacking(x) if upside_down else x
-        steps, walls = series.steps, series.wall_times
+        steps = series.steps
+        walls = series.wall_times
         keep = np.isfinite(x)
         if finite and not keep.all():
             x, steps, walls = x[keep], steps[keep], walls[keep]

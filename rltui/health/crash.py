@@ -25,7 +25,8 @@ GOES_ON_EARLY = 3
 #: Longest reason and longest quoted line, in cells.
 MAX_REASON, MAX_LINE = 60, 300
 _WEIGHTS = ("root", "stop", "error", "consequence")
-_STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
+_STOP = _WEIGHTS.index("stop")
+_ERROR = _WEIGHTS.index("error")
 
 
 class ExitStatus(NamedTuple):

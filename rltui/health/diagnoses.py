@@ -105,7 +105,8 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
 def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
-    present, pace = facts.by_metric(), facts.pace(findings)
+    present = facts.by_metric()
+    pace = facts.pace(findings)
     gained = facts.gained(present)
     found = _begun(_folded(_saturated(_shown(findings, present, pace, gained), pace), pace), pace)
     hold = (d.symptom for d in found if not d.is_over)
@@ -140,7 +141,8 @@ def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Findi
     level."""
     place: dict[int, tuple[int, int]] = {}
     for story in diagnosed.stories():
-        level, own = _level(story), [f for d in story for f in d.findings]
+        level = _level(story)
+        own = [f for d in story for f in d.findings]
         own.sort(key=lambda f: -f.level)
         place |= {id(f): (-level, len(place) + at) for at, f in enumerate(own)}
 
@@ -203,7 +205,8 @@ def _saturated(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
     does."""
 
     def holding(one: Diagnosis) -> Diagnosis:
-        until, made = one.until_step, one.symptom.correlated
+        until = one.until_step
+        made = one.symptom.correlated
         left = [d for d in found if d.symptom.id in made and not d.is_over]
         if until is None or not any(_onset(d, pace) <= until for d in left):
             return one
@@ -265,7 +268,8 @@ def _begins(one: Diagnosis, other: Diagnosis, pace: Pace) -> bool:
 def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     if not cause.symptom.can_explain(effect.symptom):
         return False
-    begun, since = _onset(cause, pace), _onset(effect, pace)
+    begun = _onset(cause, pace)
+    since = _onset(effect, pace)
     if effect.since_step is None and not cause.is_over:
         # no gain: the last third of the run is no better than the first
         return 3 * (begun - pace.first) <= pace.last - pace.first
@@ -307,12 +311,15 @@ def _setting_until(setting: Move, series: Series) -> int | None:
 def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
     """The settings that the worst story asks for, or what began no later, and that are far from
     usual, now and when it began."""
-    leading, jumped = diagnosed.leading, diagnosed.cause
+    leading = diagnosed.leading
+    jumped = diagnosed.cause
     if leading is None or leading.level < Level.WATCH or leading.since_step is None:
         return ()
-    begun, story = leading.since_step, diagnosed.stories()[0]
+    begun = leading.since_step
+    story = diagnosed.stories()[0]
     asking = [leading, *(d for d in story if d.since_step is not None and d.since_step <= begun)]
-    present, out = facts.by_metric(), dict[str, Suspect]()
+    present = facts.by_metric()
+    out = dict[str, Suspect]()
     for check in (check for d in asking for check in d.symptom.checks):
         tag = next((present[k] for k in select(check.metrics, present.keys())), None)
         if tag is None or facts.infos[tag].category is not Category.HYPER:
@@ -326,7 +333,8 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
 
 def _suspect(facts: Facts, tag: str, usual: Limits, step: int) -> Suspect | None:
     """A setting that is beyond its usual range, now and at a step."""
-    series, scale = facts.series(tag), facts.infos[tag].scale
+    series = facts.series(tag)
+    scale = facts.infos[tag].scale
     begun = series.rows_until(step) - 1  # the newest one where none came before
     values = [float(series.values[row]) * scale for row in (begun, -1)]
     title = in_sentence(facts.infos[tag].title)
@@ -423,12 +431,15 @@ def _moves(
 def _found(story: list[Diagnosis], facts: Facts, known: set[str]) -> list[Move]:
     """The moves of the tags of the findings with which a story began, but for ``known`` ones: what
     drifts is found long before it leaves its usual level by far."""
-    begun, dated = _begin(story), [f for d in story for f in d.findings]
+    begun = _begin(story)
+    dated = [f for d in story for f in d.findings]
     if begun is None:
         return []
-    last, out = begun + facts.pace(dated).onset, dict[str, Move | None]()
+    last = begun + facts.pace(dated).onset
+    out = dict[str, Move | None]()
     for finding in sorted(dated, key=began):
-        tag, since = finding.tag, began(finding)
+        tag = finding.tag
+        since = began(finding)
         if tag is not None and tag not in known and begun <= since <= last:
             move = moved_between(facts.series(tag), since, finding.certain_step or since)
             out.setdefault(tag, move)

@@ -9,19 +9,16 @@ from typing import NamedTuple
 
 from rltui.catalogue.model import Infos, Recognition
 from rltui.core.batch import RunKey
-from rltui.core.level import Level
 from rltui.health.columns import Columns, beside_others
 from rltui.health.freshness import SHORT_ROWS, Freshness, Kept
-from rltui.health.judge import Outcome, judge
-from rltui.health.model import Judgement, Report
+from rltui.health.judge import QUIET, Outcome, judge
+from rltui.health.model import Report
 from rltui.health.plan import Task, make_plan, out_of_scope
 from rltui.health.reference import Reference
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
 from rltui.store import RunData, Series
 
-#: The answer of a variant that found nothing and gives no badge.
-QUIET = Outcome(True, (), Judgement(Level.OK))
 #: Sets of tags whose plan is kept.
 _MOST_PLANS = 32
 #: What variants compute of a longer tag is not kept for the next one: the medians take too much.
@@ -170,7 +167,10 @@ class Engine:
         compared: bool,
     ) -> tuple[Task, ...]:
         """The tasks of a run; kept, for the runs of a sweep have the same ones."""
-        meant = tuple((info.key, info.estimator, info.guessed) for info in infos.values())
+        meant = tuple(
+            (info.key, info.estimator, info.guessed, bool(info.own_range))
+            for info in infos.values()
+        )
         known = recognition
         kind = (known.framework, known.algorithm, known.scenario.id, known.scope)
         key = (tags, meant, kind, compared)
@@ -205,7 +205,8 @@ class Engine:
 def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
     """Split the work into what must be judged now, the variants of a tag together, and what may be
     judged when there is time, the oldest answers first. Notes whether more rows wait."""
-    stale, due = [], []
+    stale = []
+    due = []
     memory.waiting = False
     series_of = cache(memory.run.series)  # several variants read the same tags
     for task in memory.plan:
@@ -245,7 +246,8 @@ def _answer(memory: _Memory, task: Task, tag: str) -> Answer:
 
 def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference | None) -> Answer:
     run, infos, task, tag = memory.run, memory.infos, item.task, item.tag
-    series, off_axis = item.series[0], run.off_axis if task.roles else ()
+    series = item.series[0]
+    off_axis = run.off_axis if task.roles else ()
     others = {
         role: (one, infos[t])
         for (role, t), one in zip(task.roles.items(), item.series[1:], strict=True)

@@ -51,7 +51,8 @@ def moved_between(series: Series, step: int, until: int) -> Move | None:
     """Course of a metric from the row before ``step`` on: its first value that is nearer to
     that of ``until``, when the move was certain, than to the one before. None without a finite
     value before, or a change."""
-    begin, end = series.rows_before(step), series.rows_until(until)
+    begin = series.rows_before(step)
+    end = series.rows_until(until)
     if not 0 < begin < end:
         return None
     values = series.values[begin - 1 : end].astype(np.float64)
@@ -67,8 +68,10 @@ def moved_between(series: Series, step: int, until: int) -> Move | None:
 
 def has_gained(series: Series) -> bool:
     """Whether nearly all of the newest values lie above those of the start."""
-    limits, agreeing = movement().moved, movement().trend.agreeing
-    first, last = series.values[: limits.usual_least], series.values[-limits.usual_rows :]
+    limits = movement().moved
+    agreeing = movement().trend.agreeing
+    first = series.values[: limits.usual_least]
+    last = series.values[-limits.usual_rows :]
     if series.count < limits.usual_least + limits.usual_rows:
         return False
     return bool(np.mean(last > median(first)) >= agreeing)
@@ -90,8 +93,10 @@ def _around(series: Series, step: int, before: int, after: int) -> tuple[IntArra
     """Steps and finite values from ``before`` rows before ``step`` to ``after`` rows behind it,
     and the position of the row at ``step``."""
     at = series.rows_before(step)
-    begin, end = max(0, at - before), min(series.count, at + after + 1)
-    steps, values = series.steps[begin:end], series.values[begin:end].astype(np.float64)
+    begin = max(0, at - before)
+    end = min(series.count, at + after + 1)
+    steps = series.steps[begin:end]
+    values = series.values[begin:end].astype(np.float64)
     keep = np.isfinite(values)
     return steps[keep], values[keep], int(np.count_nonzero(keep[: at - begin]))
 
@@ -102,7 +107,8 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
     steps, values, _ = _around(series, step, limits.rows_before + least, 1)
     if len(values) <= least:
         return None
-    old, new = values[:-1], values[1:]
+    old = values[:-1]
+    new = values[1:]
     same_sign = old * new > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(same_sign, new / old, np.where(old == new, 1.0, np.inf))

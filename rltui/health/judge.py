@@ -16,9 +16,18 @@ from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAINT, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
-from rltui.health.judgement import Evaluation, ends_of, finite, is_pending, judgement, numbers
+from rltui.health.judgement import (
+    Evaluation,
+    ends_of,
+    finite,
+    is_outside,
+    is_overruled,
+    is_pending,
+    judgement,
+    numbers,
+)
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
-from rltui.health.rule import Rule, Variant
+from rltui.health.rule import OWN_RANGE, Rule, Variant
 from rltui.store.series import Series
 
 #: So many of the longest episodes of one tag, and of the newest, become findings; the report lists
@@ -71,7 +80,8 @@ def spans(
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [len(weight)]])
     total = np.concatenate([[0.0], np.cumsum(np.maximum(weight, -most / calm * need[-1]))])
-    sums, needs = total[bounds].tolist(), need[bounds - 1].tolist()
+    sums = total[bounds].tolist()
+    needs = need[bounds - 1].tolist()
     out: list[Span] = []
     level, first, sure, last, worth = 0.0, 0, -1, -1, 0.0
     for at, (begin, end) in enumerate(pairwise(bounds.tolist())):
@@ -98,7 +108,8 @@ def spans(
 def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Episodes by the answers for each level: those of either level, and those of BAD alone."""
     beyond = {level: signal for level, signal in signals.items() if signal.beyond.any()}
-    bad, watch = beyond.get(Level.BAD), signals.get(Level.WATCH)
+    bad = beyond.get(Level.BAD)
+    watch = signals.get(Level.WATCH)
     bad_spans = _spans_of(Level.BAD, bad, _weight(bad)) if bad else []
     if watch is None or not beyond:
         return bad_spans, bad_spans
@@ -139,6 +150,8 @@ class Outcome(NamedTuple):
     judgement: Judgement
 
 
+#: The answer of a variant that found nothing and gives no badge.
+QUIET = Outcome(True, (), Judgement(Level.OK))
 _UNJUDGED = Outcome(False, (), Judgement(Level.UNKNOWN))
 
 
@@ -162,6 +175,9 @@ def judge(
         info = replace(info, guessed=False)
     elif info.guessed and Level.WATCH in variant.levels:
         variant = variant._replace(levels={Level.WATCH: variant.levels[Level.WATCH]})
+    if rule.id == OWN_RANGE:
+        own = {level: {**p, **info.own_range} for level, p in variant.levels.items()}
+        variant = variant._replace(levels=own)
     rows, walls = judged_rows(
         variant, info, series, others, {} if columns is None else columns, hidden
     )
@@ -185,7 +201,16 @@ def judge(
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
-    return Outcome(True, findings, judgement(case, level))
+    return heeding(case, Outcome(True, findings, judgement(case, level)))
+
+
+def heeding(case: Evaluation, said: Outcome) -> Outcome:
+    """The answer of a rule where the user has a limit on the same side: nothing inside that, and
+    outside no limit of its own."""
+    if not is_overruled(case, said.judgement):
+        return said
+    is_beyond = is_outside(float(case.rows.x[-1]), **case.info.own_range)
+    return said._replace(judgement=replace(said.judgement, limits=())) if is_beyond else QUIET
 
 
 def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
@@ -264,7 +289,8 @@ def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
             continue
         if span.open and not signal.peaked:
             return signal, int(rows[-1])
-        value, threshold = signal.statistic[rows], signal.threshold[rows]
+        value = signal.statistic[rows]
+        threshold = signal.threshold[rows]
         with np.errstate(invalid="ignore", divide="ignore"):  # relative to the threshold
             excess = np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12)
         known = np.where(np.isfinite(excess), excess, -np.inf)
@@ -288,9 +314,11 @@ def _upwards(signal: Signal, row: int, x: float) -> bool:
 def _evidence(
     case: Evaluation, signal: Signal, span: Span, row: int, begin: int, worst: Level
 ) -> Evidence:
-    x, steps = case.rows.x, case.rows.steps
+    x = case.rows.x
+    steps = case.rows.steps
     low, high = ends_of(signal, row)
-    value, threshold = finite(signal.statistic[row]), finite(signal.threshold[row])
+    value = finite(signal.statistic[row])
+    threshold = finite(signal.threshold[row])
     up = _upwards(signal, row, x[row])
     # limits of one size, above and below zero
     either = high is not None and low == -high

@@ -14,7 +14,7 @@ from rltui.core.template import parts_of
 from rltui.health.columns import lacking
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.model import Judgement, Limit
-from rltui.health.rule import Rule, Variant
+from rltui.health.rule import OWN_RANGE, Rule, Variant
 
 #: Numbers of words that are values of the judged rows, rather than shares or counts.
 _LEVELS = frozenset(
@@ -72,6 +72,8 @@ def _limit(case: Evaluation, level: Level, ends: Limits) -> Limit:
     if case.upside_down:
         low, high = case.level(high), case.level(low)
     numbers = _values(case, level, _names(words.healthy) | _names(words.healthy_short))
+    share = numbers.get("most")  # of what the value was divided by
+    high = finite(share * case.rows.base) if case.rows.made and share else high
     return limit_of(case.info, level, low, high)._replace(
         words=_if_known(words.healthy, numbers),
         short=_if_known(words.healthy_short, numbers),
@@ -96,14 +98,26 @@ def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:
     )
 
 
-def is_outside(value: float, low: float | None, high: float | None) -> bool:
+def is_overruled(case: Evaluation, said: Judgement) -> bool:
+    """Whether the user has a limit on the side of that of a rule. What a rule finds by the course
+    of the values is something else."""
+    own = case.info.own_range
+    detector = case.variant.detector
+    if not own or case.rule.id == OWN_RANGE or detector.rising or detector.reference:
+        return False
+    ends = case.info.logged_limits(own.get("low"), own.get("high"))
+    return any(None not in pair for pair in zip(ends, (said.low, said.high), strict=True))
+
+
+def is_outside(value: float, low: float | None = None, high: float | None = None) -> bool:
     """Whether a value is beyond one of its limits."""
     return (high is not None and value > high) or (low is not None and value < low)
 
 
 def numbers(variant: Variant, level: Level, names: Set[str]) -> dict[str, float]:
     """Parameters of a level that have one of these names."""
-    given, known = variant.levels[level], variant.detector.parameters
+    given = variant.levels[level]
+    known = variant.detector.parameters
     values = {n: given.get(n, known[n].default) for n in known if n in names}
     return {name: float(value or 0.0) for name, value in values.items()}
 

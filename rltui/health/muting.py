@@ -20,7 +20,8 @@ def without_muted(report: Report, names: Collection[MutedFinding]) -> Report:
     if not muted:
         return report
     kept = [f for f in report.findings if MutedFinding.of(f) not in names]
-    rules, own = {f.rule for f in muted if f.fires}, {**report.tags, **report.unblamed}
+    rules = {f.rule for f in muted if f.fires}
+    own = {**report.tags, **report.unblamed}
     for tag, known in own.items():
         if known.level >= Level.WATCH and rules & set(known.rules):
             left = worst(f.level for f in kept if f.fires and f.is_about(tag))

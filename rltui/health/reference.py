@@ -88,7 +88,8 @@ class Reference:
         (one standard deviation); ``reach``: from its least to its highest. A side that is better
         is open. Empty when the reference has no such metric; NaN where it has not been.
         """
-        info, series = infos[tag], run.series(tag)
+        info = infos[tag]
+        series = run.series(tag)
         if info.metric is None or series.count == 0 or run is self.run:
             return {}
         tag_there = counterpart(info, self._infos)
@@ -123,8 +124,10 @@ class Reference:
         spread = SIGMAS * median(np.abs(x - np.interp(places, at, middle)))
         # the course is smooth: it alone would make a short burst of the reference itself, seen in
         # an equal run, a departure
-        bursts, here = rolling_median(x, EARLY), _spans(at, places)
-        lowest, highest = np.full(len(at), np.inf), np.full(len(at), -np.inf)
+        bursts = rolling_median(x, EARLY)
+        here = _spans(at, places)
+        lowest = np.full(len(at), np.inf)
+        highest = np.full(len(at), -np.inf)
         np.minimum.at(lowest, here, bursts)
         np.maximum.at(highest, here, bursts)
 
@@ -137,7 +140,8 @@ class Reference:
         if self.alignment is Alignment.STEP:
             return series.steps.astype(np.float64)
         if self.alignment is Alignment.TIME:
-            begin, known = run.extent.first_wall_time, np.isfinite(series.wall_times)
+            begin = run.extent.first_wall_time
+            known = np.isfinite(series.wall_times)
             if begin is None or not known.any():
                 return None
             walls = np.maximum.accumulate(series.wall_times[known]) - begin

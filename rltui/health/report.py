@@ -28,7 +28,7 @@ from rltui.health.model import (
     Skipped,
 )
 from rltui.health.plan import Task
-from rltui.health.rule import Rule
+from rltui.health.rule import OWN_RANGE, Rule
 from rltui.health.success import is_measured, success_of
 from rltui.health.symptoms import Harm
 from rltui.store import RunData
@@ -82,7 +82,7 @@ def make_report(
             rows = max(rows, run.count(tag))
     few = too_few(rows)
     if few is not None:
-        words = f"only {counted(rows, 'row')}: too few to judge"
+        words = f"{counted(rows, 'row')}, too few to judge"
         ticked = {t: j for t, j in tags.items() if j.level is Level.OK}
         tags |= {t: replace(j, level=Level.UNKNOWN, doubt=words) for t, j in ticked.items()}
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
@@ -117,7 +117,8 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
         for finding in answer.outcome.findings
         if finding.fires
     ]
-    success, reason = success_of(run, infos, firing), reason_in(firing)
+    success = success_of(run, infos, firing)
+    reason = reason_in(firing)
     blank = any(harm is Harm.UNMEASURED for harm, _ in firing)
     measured = blank and is_measured(run, infos)
 
@@ -318,21 +319,25 @@ def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
 
 
 def _both(old: Judgement, new: Judgement) -> Judgement:
-    """The worse of two; of equals the one whose limit the newest row is beyond, then the one with
-    limits to show, else the first."""
+    """The worse of two; of equals that by a range of the user, then the one whose limit the newest
+    row is beyond, then the one with limits to show, else the first."""
 
-    def rank(one: Judgement) -> tuple[Level, bool, bool, bool]:
+    def rank(one: Judgement) -> tuple[Level, bool, bool, bool, bool]:
         limited = one.low is not None or one.high is not None
         said = any(limit.words for limit in one.limits[:1])
-        return one.level, one.pending and limited, limited, said or one.level >= Level.WATCH
+        own = any(limit.rule == OWN_RANGE for limit in one.limits)
+        return one.level, own, one.pending and limited, limited, said or one.level >= Level.WATCH
 
-    chosen = new if rank(new) > rank(old) else old
+    rest, chosen = sorted((new, old), key=rank)
+    limits = chosen.limits or rest.limits
     pending = chosen.level is Level.OK and (old.pending or new.pending)
-    return replace(chosen, rules=tuple(dict.fromkeys(old.rules + new.rules)), pending=pending)
+    rules = tuple(dict.fromkeys(old.rules + new.rules))
+    return replace(chosen, rules=rules, limits=limits, pending=pending)
 
 
 def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skipped, ...]]:
-    judged, skipped = [], []
+    judged = []
+    skipped = []
     for rule_id, own in groupby(answers, key=lambda one: one[0].rule.id):
         parts = list(own)
         said = [a for _, each in parts for a in each]

@@ -24,7 +24,10 @@ Number = float | int | bool
 
 #: What ``when`` may ask of a run, and of a tag; ``not_`` before it excludes.
 OF_RUN = ("scenario", "framework", "algorithm", *Scope._fields)
-ASKED = (*OF_RUN, "estimator")
+ASKED = (*OF_RUN, "estimator", "range")
+
+#: Rule that judges by the ranges of the user.
+OWN_RANGE = "own_range"
 
 
 class When(NamedTuple):
@@ -56,7 +59,8 @@ class When(NamedTuple):
         """Whether the variant applies to such a tag of the run."""
         words = re.split(r"[\W_]+", info.title.lower())
         named = any(fnmatchcase(w, pattern) for pattern in self.not_named for w in words)
-        return self.fits("estimator", info.estimator or "") and not named
+        own = self.fits("range", "own" * bool(info.own_range))
+        return own and self.fits("estimator", info.estimator or "") and not named
 
 
 def _series(node: Node) -> Mapping[str, str]:

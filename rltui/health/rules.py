@@ -185,7 +185,8 @@ def _read_variant(
     detector = DETECTORS[word.choice(DETECTORS)]
     rule_id = variant_id.partition(".")[0]
     layers = [given.changes[i] for i in (variant_id, rule_id) if i in given.changes]
-    far, parameters = given.farthest(rule_id), table.get("parameters")
+    far = given.farthest(rule_id)
+    parameters = table.get("parameters")
     computed = from_healthy(parameters)
     sources = dict.fromkeys(computed, far.source)
     if rule is not None:

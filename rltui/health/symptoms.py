@@ -152,7 +152,8 @@ class Symptom(NamedTuple):
         other = next((w for w in self.words if set(w.kinds) & set(kinds)), None)
         if other is None:
             return self
-        causes, advice = other.causes or self.causes, other.advice or self.advice
+        causes = other.causes or self.causes
+        advice = other.advice or self.advice
         return self._replace(causes=causes, advice=advice)
 
     @property

@@ -40,7 +40,8 @@ def brief_document(
     """Brief on all runs, or on ``runs``, the worst first; ``skipped``: with the rules that could
     not judge."""
     chosen = session.runs() if runs is None else runs
-    names, whole = [run.name for run in chosen], runs is None
+    names = [run.name for run in chosen]
+    whole = runs is None
     return brief_of(session, map(brief_entry, chosen), names, whole=whole, skipped=skipped)
 
 
@@ -135,7 +136,8 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
         told.line("    the log says: ", filter(None, [story.get("log_says")]), 20 * place + 2)
     told.line("  ", filter(None, [run["seam"]]), 13)
     told.line("  unusual but harmless: ", run["odd"], 14)
-    wanted, left = run["not_judged"][:_WANTED], len(run["not_judged"][_WANTED:])
+    wanted = run["not_judged"][:_WANTED]
+    left = len(run["not_judged"][_WANTED:])
     more = [f"{left} more"] if left else []
     told.line("  not judged, not logged: ", [*wanted, *more], 15, ", ")
     return told
@@ -143,7 +145,8 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
 
 def _named(story: Mapping[str, Any]) -> str:
     """ "[tools_vanish] since 84 (certain 97): tool use dies out"."""
-    since, certain = story["since"], story["certain"]
+    since = story["since"]
+    certain = story["certain"]
     sure = certain is not None and since is not None and certain > since
     when = "" if since is None else f" since {numbers.step(since)}"
     return f"[{story['id']}]{when}{f' (certain {numbers.step(certain)})' * sure}: {story['words']}"
@@ -151,7 +154,8 @@ def _named(story: Mapping[str, Any]) -> str:
 
 def _calm(run: Mapping[str, Any]) -> str:
     """Describe a run without a story: its most meaningful curve, and what is not sure."""
-    line, calm = run["headline"], run["calm"]
+    line = run["headline"]
+    calm = run["calm"]
     if run["story"]:
         return ""
     ends = [numbers.plain(line[end]) for end in ("before", "after")] if line else []
@@ -238,7 +242,8 @@ def _fitted(
 def changes_document(before: Json, now: Json) -> Json:
     """List the differences of a later document: ``rltui.brief-changes/1``. ``runs`` have changes,
     or are new and whole; ``unchanged`` went on without a change of their verdict."""
-    old, parts = {run["path"]: run for run in before["runs"]}, dict[bool, list[Json]]()
+    old = {run["path"]: run for run in before["runs"]}
+    parts = dict[bool, list[Json]]()
     fields = ("run", "path", "name", "step", "level")
     for run in now["runs"]:
         known = old.pop(run["path"], None)
@@ -304,7 +309,8 @@ def _changes_told(number: int, run: Mapping[str, Any]) -> RunText:
     step = f"{numbers.step(run['before'])} → {numbers.step(run['step'])}"
     told = RunText(f"{number} {quoted(run['name'])}, step {step}: {run['level'].upper()}")
     for place, change in enumerate(run["changes"]):
-        kind, was = change["kind"], f"was {change['before']}, " if "before" in change else ""
+        kind = change["kind"]
+        was = f"was {change['before']}, " if "before" in change else ""
         if kind in ("state", "level"):
             told.line(f"  {kind} ", [f"{change['before']} → {change['words']}"], place)
             continue

@@ -138,7 +138,8 @@ def _story(story: Story) -> Json:
     """Stories that hold now, with their first evidence."""
     run = story.run
     found = [f for row in story.rows for f in (row.finding, *row.earlier)]
-    moves, saved = story.moves[:_FACTS], ""
+    moves = story.moves[:_FACTS]
+    saved = ""
     if story.checkpoint is not None:
         saved = f" Last good checkpoint: {numbers.step(story.checkpoint.step)}."
     return {
@@ -167,7 +168,8 @@ def _ended(crash: ExitStatus) -> str:
 
 
 def _evidence(run: JudgedRun, finding: Finding) -> Json:
-    evidence, row = finding.evidence, finding.evidence.row
+    evidence = finding.evidence
+    row = finding.evidence.row
     over = finding.until_step is not None
     spans = f" ({numbers.step_range(finding.since_step, finding.until_step)}, over)" if over else ""
     return {
@@ -186,7 +188,8 @@ def _odd(run: JudgedRun, told: Collection[int]) -> list[str]:
     facts = [f"{_title(run, tag)} {words}" for tag, words in odd_facts(run)]
     over = []
     for row in findings.finding_rows(run):
-        finding, times = row.finding, f"{row.times} times, last " if row.earlier else ""
+        finding = row.finding
+        times = f"{row.times} times, last " if row.earlier else ""
         if not row.is_firing and finding.level >= Level.WATCH and id(finding) not in told:
             span = numbers.step_range(finding.since_step, finding.until_step)
             over.append(f"{finding.title} {times}{span}, over")

@@ -29,7 +29,8 @@ def canary_document(runs: Iterable[JudgedRun]) -> Json:
 
 
 def _entry(run: JudgedRun, canary: Canary) -> Json:
-    known, rows = run.recognition, max((run.data.count(t) for t in run.infos), default=0)
+    known = run.recognition
+    rows = max((run.data.count(t) for t in run.infos), default=0)
     failures = [_failure(run, f, canary, tries=rows >= LEAST) for f in alarms(run)]
     order = list(_STATES)
     return {
@@ -54,7 +55,8 @@ def _failure(run: JudgedRun, failure: Failure, canary: Canary, *, tries: bool) -
         state = "seen"
     else:
         state = "silent" if any(not trial.early for trial in found) else "early"
-    symptom, metrics = failure.symptom, run.catalogue.metrics
+    symptom = failure.symptom
+    metrics = run.catalogue.metrics
     return {
         "id": symptom.id,
         "title": symptom.title,
@@ -112,7 +114,8 @@ def _stays(failure: Json) -> str:
 
 def _speaks(failure: Json) -> str:
     spoke = [t for t in failure["rules"] if t["rows"] is not None]
-    first, rows = spoke[0], spoke[0]["rows"]
+    first = spoke[0]
+    rows = spoke[0]["rows"]
     when = f"after {rows} {'row' if rows == 1 else 'rows'}" if rows else "at once"
     more = f", {len(spoke) - 1} more" if len(spoke) > 1 else ""
     return f"{first['variant']} {when}, {first['level']}{more}"

@@ -75,7 +75,8 @@ def chart_svg(chart: Chart, key: str, title: str, about: str, unit: str) -> str:
     left = _CHARACTER * (longest + 1)
     plot = _Plot(window, scale, left, _WIDTH - left - _RIGHT, _HEIGHT - _TOP - _BOTTOM)
 
-    width, height = plot.width + 2 * _BLEED, plot.height + 2 * _BLEED
+    width = plot.width + 2 * _BLEED
+    height = plot.height + 2 * _BLEED
     return "".join(
         (
             f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="{key}t {key}d">',
@@ -97,7 +98,8 @@ def _written(look: str, x: int, y: int, text: str) -> str:
 
 def _labels(chart: Chart, plot: _Plot, unit: str) -> Iterator[str]:
     """Draw the labels around the plot: units, ticks, and the steps at which episodes began."""
-    end, bottom = plot.left - _CHARACTER, _HEIGHT - 10
+    end = plot.left - _CHARACTER
+    bottom = _HEIGHT - 10
     yield _written("", plot.left, _LINE, unit) if unit else ""
     yield from (_written("n", end, _TOP + y + 8, label) for y, label in plot.ticks())
     yield _written("n", end, bottom, chart.x_unit)
@@ -129,7 +131,8 @@ def _ground(chart: Chart, plot: _Plot) -> Iterator[str]:
     if bottom > top and chart.healthy is not None:
         yield f'<rect class="h" y="{top}" width="{plot.width}" height="{bottom - top}"/>'
     for since, until, level in _episodes(chart):
-        x, end = plot.x(since), plot.width if until is None else plot.x(until)
+        x = plot.x(since)
+        end = plot.width if until is None else plot.x(until)
         box = f'x="{x}" width="{max(end - x, 3)}" height="{plot.height}"'
         yield f'<rect class="e {level.word}" {box}/>'
         yield f'<path class="{level.word}" d="M{x} 0v{plot.height}"/>'
@@ -147,7 +150,8 @@ def _curves(chart: Chart, shown: Shown, plot: _Plot) -> Iterator[str]:
     yield f'<path class="{look}" d="{_line(shown.line, plot)}"/>'
     finite = np.flatnonzero(np.isfinite(shown.raw.y))
     if len(finite):
-        x, y = float(shown.raw.x[finite[-1]]), float(shown.raw.y[finite[-1]])
+        x = float(shown.raw.x[finite[-1]])
+        y = float(shown.raw.y[finite[-1]])
         yield f'<circle cx="{plot.x(x)}" cy="{plot.y(y)}" r="6"/>'
     for at in chart.restarts:
         yield f'<path class="c" d="M{plot.x(at)} 0v{plot.height}"/>'
@@ -160,14 +164,16 @@ def _curves(chart: Chart, shown: Shown, plot: _Plot) -> Iterator[str]:
 def _limits(chart: Chart, plot: _Plot) -> Iterator[str]:
     """Each limit that the y range holds. Its text stands over its right end; under it where
     another line is near, and where there is no room either, at the left of the other text."""
-    before, right = -_HEIGHT, 0
+    before = -_HEIGHT
+    right = 0
     for y, limit in sorted((plot.y(limit.value), limit) for limit in chart.limits):
         if not 0 <= y <= plot.height:
             continue
         near = y - before < _LINE + 8
         over = y >= _LINE and not (near and y + _LINE < plot.height)
         x = right if over and near else plot.width - 6
-        before, right = y, x - _CHARACTER * len(limit.text)
+        before = y
+        right = x - _CHARACTER * len(limit.text)
         look = "l" if limit.token is Token.OK else "l f"
         yield f'<path class="{look}" d="M0 {y}h{plot.width}"/>'
         yield _written("n a", x, y - 8 if over else y + _LINE - 4, limit.text)

@@ -204,7 +204,8 @@ def _readers(
 
 def _variant(variant: Variant) -> Json:
     """The conditions and parameters of one variant of a rule."""
-    when, words = variant.when, list[str]()
+    when = variant.when
+    words = list[str]()
     for word in OF_RUN:
         name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
         words += [name + ", ".join(when.only[word])] if word in when.only else []
@@ -356,7 +357,8 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
-    title, read = rule["title"], ""
+    title = rule["title"]
+    read = ""
 
     for variant in rule["variants"] if reasons else _merged(rule["variants"]):
         told, title, before, read = title, variant["title"], read, ", ".join(variant["metrics"])

@@ -37,7 +37,8 @@ def gate_text(runs: Sequence[Gated]) -> str:
     """A line for each run, and below it one for each condition that it does not meet."""
     lines = []
     for gated in runs:
-        failed, skipped = gated.failed, sum(o.skipped for _, o in gated.outcomes)
+        failed = gated.failed
+        skipped = sum(o.skipped for _, o in gated.outcomes)
         asked = len(gated.outcomes) - skipped
         badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
         words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
@@ -68,7 +69,8 @@ def gate_junit(runs: Sequence[Gated]) -> str:
     """JUnit XML by the schema of Jenkins: a suite for each run, a case for each condition."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>"]
     for gated in runs:
-        name, skipped = quoteattr(gated.run.name), sum(o.skipped for _, o in gated.outcomes)
+        name = quoteattr(gated.run.name)
+        skipped = sum(o.skipped for _, o in gated.outcomes)
         counts = f'tests="{len(gated.outcomes)}" failures="{len(gated.failed)}" errors="0"'
         lines.append(f'<testsuite name={name} {counts} skipped="{skipped}">')
         for condition, outcome in gated.outcomes:

@@ -72,7 +72,8 @@ _SHADE = 0.15
 def html_report(session: Session, only: JudgedRun | None = None) -> str:
     """The document: one run, or a table of several and then each of them, the worst first."""
     runs = sorted(session.runs(), key=by_verdict) if only is None else [only]
-    alone, room = len(runs) == 1, max(_LEAST_CHARTS, _ALL_CHARTS // max(1, len(runs)))
+    alone = len(runs) == 1
+    room = max(_LEAST_CHARTS, _ALL_CHARTS // max(1, len(runs)))
     pages = (_Page(session, r, n, min(_CHARTS, room), alone) for n, r in enumerate(runs))
     style = _filled("report.css", light=_palette("light"), dark=_palette("dark"))
     return _filled(
@@ -208,7 +209,8 @@ class _Page:
 
     def html(self) -> str:
         """The whole section; what rltui fails in is named at its end."""
-        run, parts = self._run, list[str]()
+        run = self._run
+        parts = list[str]()
         with run.isolate_faults(NOT_SHOWN):
             parts += self._stories()
             odd = [_text(f"{run.infos[tag].title} {words}") for tag, words in odd_facts(run)]
@@ -282,7 +284,8 @@ class _Page:
 
     def _lists(self) -> Iterator[str]:
         """List what is to come, and which rules could not judge."""
-        run, report = self._run, self._run.report
+        run = self._run
+        report = self._run.report
         ahead = [findings.ahead_sentence(run, p) for p in findings.projections(run)]
         skipped = report.skipped if report else ()
         missing = [f"{s.title}: {findings.why_skipped(run, s)}" for s in skipped]
@@ -301,7 +304,8 @@ class _Page:
 
     def _charts(self, tags: Iterable[str], most: int) -> str:
         """The first ``most`` charts of ``tags`` that have none yet, as far as there is room."""
-        infos, drawn = self._run.infos, list[str]()
+        infos = self._run.infos
+        drawn = list[str]()
         for tag in dict.fromkeys(t for t in tags if t in infos and t not in self._drawn):
             if len(drawn) < most and self._room > 0 and self._run.points.count(tag):
                 figure = self._figure(tag)
@@ -322,7 +326,8 @@ class _Page:
         ]
         newest = f"{info.title} ({tag}), newest {value} {info.unit}".rstrip()
         about = spaced(newest, sentences.limits(judgement), *spans, by="; ")
-        title, unit = _plain(info.title, _NAME), _plain(info.unit, _NAME)
+        title = _plain(info.title, _NAME)
+        unit = _plain(info.unit, _NAME)
         key = f"r{self._number}c{len(self._drawn)}"
         caption = _el(
             "figcaption",
@@ -337,7 +342,8 @@ class _Page:
 
     def _settings(self) -> Iterator[str]:
         """Settings and environment, from the logs and from files beside them."""
-        run, folders = self._run, list[Path]()
+        run = self._run
+        folders = list[Path]()
         with suppress(OSError):
             logdir = self._session.logdirs[run.key.logdir]
             folders = folders_of(run, self._session.runs(), logdir)
@@ -358,7 +364,8 @@ class _Page:
             _el("details", _el("summary", f"All {len(values):,}"), every) if values else "",
         )
 
-        extent, count = run.data.extent, gpus(run)
+        extent = run.data.extent
+        count = gpus(run)
         logdir = self._session.logdirs[run.key.logdir]
         facts = [("path", str(Path(logdir.name, run.key.name)))]
         facts += [(n, masked(n, value_text(v))) for n, v in read_environment(folders).items()]

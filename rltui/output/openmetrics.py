@@ -119,7 +119,8 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
             for (rule, word), count in sorted(found.items()):
                 page.add("run_findings_firing", count, *name, rule, word)
         with run.isolate_faults(NOT_SHOWN):
-            known, progress = run.recognition, run.progress
+            known = run.recognition
+            progress = run.progress
             framework = (known.framework if known else None) or ""
             algorithm = (known.algorithm if known else None) or ""
             page.add("run_info", 1, *name, framework, algorithm, str(run.data.path))
@@ -141,6 +142,7 @@ def _add_values(page: _Page, run: JudgedRun, name: tuple[str, str], metrics: Seq
         return
     keys = tuple(metrics or run.recognition.scenario.headline)
     for tag in run.tags_of_metrics(keys)[:MOST_METRICS]:
-        last, metric = run.shown(tag).last, run.infos[tag].metric
+        last = run.shown(tag).last
+        metric = run.infos[tag].metric
         if last is not None and metric is not None:
             page.add("run_metric", float(last[2]), *name, metric.key, tag)

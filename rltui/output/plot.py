@@ -192,7 +192,8 @@ def _legend(plotext: Any, drawn: Sequence[_Drawn], width: int) -> str:
     labels = [f"{d.label} {d.note}".rstrip() for d in named]
     if any(cell_width(label) > room for label in labels):
         labels = [d.label for d in named]
-    rows, used = [""], 0
+    rows = [""]
+    used = 0
 
     for line, name in zip(named, distinct(tuple(labels), room), strict=True):
         text = f"{line.sign or _DOTS} {name}"
@@ -212,7 +213,8 @@ def _of_runs(
     """A line for each run; of more runs than colours those that a comparison draws, the best and
     the last, and the lowest and highest of the rest."""
     labels = dict(zip(runs, Sweep(runs).labels, strict=True))
-    own, others = list(runs), []
+    own = list(runs)
+    others = []
     if len(runs) > len(_COLOURS):
         rows = Comparison(runs, tag=(runs[0], tag)).rows
         own = [run for row in rows if row.slot < len(RUN_TOKENS) for run in row.runs]
@@ -241,7 +243,8 @@ def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
 
     for n, group in enumerate(options.groups.groups if options.groups else ()):
         having = _lines([r for r in group.runs if tag in r.infos], tag, unit, options)
-        paint, sign = _COLOURS[n % len(_COLOURS)], slot_sign(n)
+        paint = _COLOURS[n % len(_COLOURS)]
+        sign = slot_sign(n)
         dots = _dots(having, options, paint, f"{group.name} ({len(having)} runs)", sign=sign)
         drawn += dots
         found = None if dots else bundle(having)
@@ -267,7 +270,8 @@ def _lines(
 
 def _points(run: JudgedRun, tag: str, options: PlotOptions) -> Points | None:
     """The points of a tag; None without any, or when the run lacks times or the metric."""
-    kind, series = KINDS.get(options.axis, "number"), run.shown(tag)
+    kind = KINDS.get(options.axis, "number")
+    series = run.shown(tag)
     own = axis_of_kind(run, series, options.axis, "" if kind == "step" else kind)
     points = None if own is None else own.placed(series)[1:]
     return points if points is not None and len(points[0]) else None
@@ -309,7 +313,8 @@ def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Dra
         x, y = smooth(x, options.weight) if _is_path(x) else x, smooth(y, options.weight)
     if options.log:
         x, y = x[y > 0], np.log10(y[y > 0])
-    left_out, columns = count - len(y), 2 * options.width
+    left_out = count - len(y)
+    columns = 2 * options.width
     if len(x) > 2 * columns and not _is_path(x):
         kept = thinned(y, columns)
         x, y = x[kept], y[kept]

@@ -20,7 +20,6 @@ from rltui.facts import findings, numbers, seams, sentences, story_words
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
-    calm_words,
     last_lines,
     state_words,
 )
@@ -211,8 +210,6 @@ def _verdict_lines(run: JudgedRun) -> list[str]:
     lines += [f"    ahead: {sentence}" for sentence in ahead]
     if not report.findings:
         lines.append(f"    {story_words.judged_words(run)}")
-    elif run.verdict.mark is Level.UNSURE:
-        lines.append(f"    {calm_words(run)}")
     if report.skipped and report.judged:
         left = counted(len(report.skipped), "rule")
         lines.append(f"    {left} could not judge it (--json names them)")

@@ -69,7 +69,7 @@ class RunActions(ShellScreen[Any]):
     async def action_note(self) -> None:
         """Ask for the note on the run, with the present one as its beginning."""
         if (run := self.chosen_run) is not None:
-            await self.ask(f"note {note_on(run)}")
+            await self.action_ask(f"note {note_on(run)}")
 
     def _keep_note(self, text: str) -> None:
         if (run := self.chosen_run) is None:

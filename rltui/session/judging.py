@@ -12,6 +12,7 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import LogTail, RunKey
 from rltui.core.clock import Clock
+from rltui.core.installation import shipped
 from rltui.core.level import RunState
 from rltui.core.yaml_document import complain_of
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report, Words
@@ -353,7 +354,8 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
 
     custom, silent = config.rules, open_stall_rule(config).rules
     override = {k: v for k, v in custom.override.items() if k != silent[0].id}
-    rules = load_rules(config.rule_files, override, catalogue.metrics, custom.add)
+    files = (shipped("health", "data", "own_range.yaml"), *config.rule_files)
+    rules = load_rules(files, override, catalogue.metrics, custom.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
     known += [rule.id for rule in silent]
     for name in custom.mute:

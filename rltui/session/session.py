@@ -118,9 +118,9 @@ class Session:
         """Names of runs and logdirs, and which of them ``--run`` means."""
         self.run_list = RunList(self.naming, catalogue)
         """The runs; those on screen can be frozen."""
-        self._interpreter = Interpreter(catalogue, config, choice.framework, choice.algorithm)
+        self.interpreter = Interpreter(catalogue, config, choice.framework, choice.algorithm)
         self.judge = Judge(
-            config, catalogue, self._interpreter, self.run_list, self.clock, choice.align
+            config, catalogue, self.interpreter, self.run_list, self.clock, choice.align
         )
         """Makes the verdicts."""
         custom = config.rules
@@ -304,7 +304,7 @@ class Session:
         self.memory.count(batch, grown)
         for key in changes.new_tags | self._learn(batch, owner, changes.moved):
             with self.run_list.all[key].isolate_faults("names could not be interpreted"):
-                self._interpreter.interpret(self.run_list.all[key])
+                self.interpreter.interpret(self.run_list.all[key])
         self.judge.mark(changes.runs)
 
         return changes
@@ -313,7 +313,7 @@ class Session:
         """Take in what was found beside the logs of a run."""
         self.judge.renew(view)
         view.version += bool(view.facts.settings)  # nothing that was made without them stays
-        if self._interpreter.heed_settings(view):
+        if self.interpreter.heed_settings(view):
             self.judge.mark((view.key,))
 
     def _failed(self, batch: Batch, fault: Fault) -> None:
@@ -347,7 +347,7 @@ class Session:
         view.sample = view.sample or RunData(batch.run, batch.run_path)
         view.sample.apply(batch)
         view.version += 1
-        self._interpreter.interpret(view)
+        self.interpreter.interpret(view)
         self.judge.mark((batch.run,))
 
         return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
@@ -372,6 +372,14 @@ class Session:
         self.memory.enforce()
 
     # -- runs ------------------------------------------------------------------------------
+
+    def heed(self, config: Config) -> None:
+        """Judge all runs anew, by other words of the user on metrics."""
+        self.interpreter.config = config
+        for view in self.run_list.all.values():
+            if not view.data.unloaded:
+                self.interpreter.interpret(view)
+        self.judge.compare(self.reference.run)
 
     @property
     def views(self) -> Mapping[RunKey, JudgedRun]:

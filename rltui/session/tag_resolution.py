@@ -174,7 +174,7 @@ class Interpreter:
         algorithm: str | None = None,
     ) -> None:
         self._catalogue = catalogue
-        self._config = config
+        self.config = config
         self._framework = framework
         self._algorithm = algorithm
         self._kept: dict[_Names, tuple[Recognition, dict[str, TagInfo]]] = {}
@@ -204,7 +204,7 @@ class Interpreter:
         roles, scenario = self._catalogue.roles, view.recognition.scenario.id
         if (pace := pace_of(table, known, roles, scenario)) is not None:
             table.time_by(pace, points.files.sources)
-        infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
+        infos = {tag: overridden(info, self.config) for tag, info in infos.items()}
         view.infos = _also_shown(infos, self._catalogue)
 
     def heed_settings(self, view: JudgedRun) -> bool:
@@ -264,20 +264,18 @@ def open_catalogue(config: Config) -> Catalogue:
 
 
 def overridden(info: TagInfo, config: Config) -> TagInfo:
-    """``info`` with what the user says of the tag, or else of its metric."""
-    override = config.metrics.get(info.tag)
-    override = override or config.metrics.get(info.key)
-    if override is None:
-        return info
-    category = _category(override)
-    ranged = override.low is not None or override.high is not None
-
-    return replace(
-        info,
-        title=override.title or info.title,
-        category=category or info.category,
-        healthy=Range(override.low, override.high) if ranged else info.healthy,
-    )
+    """``info`` with what the user says of its metric, and of the tag, which wins."""
+    for override in filter(None, map(config.metrics.get, (info.key, info.tag))):
+        ends = {"low": override.low, "high": override.high}
+        own = {name: end for name, end in ends.items() if end is not None}
+        info = replace(
+            info,
+            title=override.title or info.title,
+            category=_category(override) or info.category,
+            healthy=Range(**own) if own else info.healthy,
+            own_range=own or info.own_range,
+        )
+    return info
 
 
 def _category(override: MetricOverride) -> Category | None:

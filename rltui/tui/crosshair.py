@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from rltui.facts import numbers
 from rltui.facts.findings import onset_of
 from rltui.facts.x_axis import axis_of
 from rltui.tui.screen import Commands, ListScreen, ShellScreen
-from rltui.tui.shell import Offer, ShellApp
+from rltui.tui.shell import ShellApp
 
 #: Why a key that is about a metric does nothing.
 NO_METRIC = "put the cursor on a metric first"
@@ -106,11 +104,6 @@ class CrosshairKeys(ShellScreen[Any]):
 
     def commands(self) -> Commands:
         return {**super().commands(), "at": self._look_at}
-
-    def palette(self) -> Iterator[Offer]:
-        yield from super().palette()
-        ask = partial(self.ask, "at ")
-        yield Offer("command", "Look at a step", "the chart with the crosshair there", ask)
 
 
 def stepped(steps: IntArray, at: int | None, by: int) -> int:

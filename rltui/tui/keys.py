@@ -1,6 +1,7 @@
 """The table of keys: the app's bindings, the footer and the help come from it.
 
-One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
+One row per action; one without a key is a command. Alt-keys and ctrl+/ are avoided: tmux and ssh
+lose them.
 """
 
 from __future__ import annotations
@@ -200,10 +201,10 @@ previous_tab | step_tab(-1) | [ | previous tab | Move | run
 next_tab | step_tab(1) | ] | next tab | Move | run
 left | turn(-1) | ← h | previous tab | Move | tabs findings
 right | turn(1) | → l | next tab | Move | tabs findings
-previous_column | step_column(-1) | ← h | metric on the left | Move | comparison | 4 | metric | ← →
-next_column | step_column(1) | → l | metric on the right | Move | comparison
-chart_left | chart_sideways(-1) | ← h | chart to the left | Move | grid
-chart_right | chart_sideways(1) | → l | chart to the right | Move | grid
+previous_column | step_column(-1) | ← h | to the left: metric, chart, text | Move | comparison | 4 | metric | ← →
+next_column | step_column(1) | → l | to the right: metric, chart, text | Move | comparison
+chart_left | chart_sideways(-1) | ← h | to the left: metric, chart, text | Move | grid
+chart_right | chart_sideways(1) | → l | to the right: metric, chart, text | Move | grid
 next_section | step_section(1) | Tab | next section | Move | tabs
 previous_section | step_section(-1) | Shift+Tab | previous section | Move | tabs
 earlier | step_sample(-1) | ← h | earlier step | Move | samples media | 3 | step | ← →
@@ -216,48 +217,55 @@ enter | | Enter | open | Move | lists | 2 | open
 back | | Esc | back, clear the filter | Move | always | 3 | back
 next_finding | | ! | next finding | Move | of_run | 4 | next finding
 runs | | r | list of runs | Move | run comparison | 5 | runs
+next_match | | n | next match, not a note | Move | filtered findings
 filter | | / | filter; !word hides | This screen | filtered | 1 | filter
 rescan | | r | search again at once | This screen | picker | 4 | look again
-grid | | v | grid of charts | This screen | list | 6 | grid
-table | grid | v | table | This screen | grid | 3 | table
-maximise | | m | chart or list alone | This screen | list | 15
-alone | maximise | m | chart alone | This screen | grid metric
-finding_alone | maximise | m | finding or list alone | This screen | findings | 5 | all of it
+grid | | v | grid of charts, table | This screen | list | 6 | grid
+table | grid | v | grid of charts, table | This screen | grid | 3 | table
+maximise | | m | enlarge chart, list or finding | This screen | list | 15
+alone | maximise | m | enlarge chart, list or finding | This screen | grid metric
+finding_alone | maximise | m | enlarge chart, list or finding | This screen | findings | 5 | all of it
 pin | | P | pin to Overview, unpin | This screen | charts timing | 13 | pin
-scroll_left | scroll_sideways(-1) | ← h | sideways | Move | log | 2 | sideways | ← →
-scroll_right | scroll_sideways(1) | → l | sideways | Move | log
+scroll_left | scroll_sideways(-1) | ← h | to the left: metric, chart, text | Move | log | 2 | sideways | ← →
+scroll_right | scroll_sideways(1) | → l | to the right: metric, chart, text | Move | log
 digest | | v | errors and warnings of all logs, the log | This screen | log | 2 | errors/log
 order | | o | next order | This screen | runs comparison | 4 | order
 other_way | | O | the other way round | This screen | runs
 columns | | a | columns: metrics, settings | This screen | runs | 6 | columns
-note | | n | note on the run | This screen | of_run | 14
+note | | | note on the run | This screen | of_run | | | | :note
 mark | | Space | mark the run | This screen | runs comparison | 5 | mark
 share_chart | | Space | mark rows for one chart | This screen | list
 comparison | | C | runs side by side | This screen | runs charts | 13 | compare
 group | | B | group runs: seeds, settings | This screen | runs comparison | 6 | group
-sample_order | | o | order: worst, best, longest, shortest, as logged | This screen | samples | 4 | order
+sample_order | | o | next order | This screen | samples | 4 | order
 sample_filter | | f | next filter: what is wrong | This screen | samples | 5 | wrong ones
 same_prompt | | a | this prompt over the steps | This screen | samples | 7 | same prompt
 beside | | = | keep it beside others | This screen | samples | 8 | beside
-cross_left | cross(-1) | ← h , | crosshair left | Chart | metric | 2 | crosshair | ← →
-cross_right | cross(1) | → l . | crosshair right | Chart | metric
+cross_left | cross(-1) | ← h | earlier step | Chart | metric | 2 | crosshair | ← →
+cross_right | cross(1) | → l | later step | Chart | metric
 grid_cross_left | cross(-1) | , | crosshair left | Chart | crossed
 grid_cross_right | cross(1) | . | crosshair right | Chart | crossed | 3 | crosshair | , .
+metric_cross_left | cross(-1) | , | crosshair left | Chart | metric
+metric_cross_right | cross(1) | . | crosshair right | Chart | metric
 cross_ten_left | cross(-10) | ( | ten steps or a tenth left | Chart | crosshair | 9 | ten | ( )
 cross_ten_right | cross(10) | ) | ten steps or a tenth right | Chart | crosshair
 onset | | f | onset of the finding, and back | Chart | crosshair | 7 | onset
 value_order | | O | crosshair: order of values | Chart | grid metric
 zoom_in | zoom(1) | + | zoom in | Chart | metric | 3 | zoom | + -
 zoom_out | zoom(-1) | - | zoom out | Chart | metric
+zoom_steps | ask('zoom ') | | steps A to B | Chart | charts timing | | | | :zoom A B
+look_at | ask('at ') | | look at a step | Chart | run comparison | | | | :at STEP
+go_to | ask('goto ') | | go to a step | Replay | run | | | | :goto STEP
+now | | | back to now | Replay | run | | | | :now
 zoom_all | | = | whole run | Chart | metric | 6 | all
 axis | | x | axis: step, time, metric | Chart | curves timing | 7 | axis
 smoother | smooth(1) | s | smoother | Chart | curves | 8 | smooth
 rougher | smooth(-1) | S | less smooth | Chart | curves
 log_y | | L | log y | Chart | curves | 9 | log y
 outliers | | o | ignore outliers | Chart | charts | 10 | outliers
-scatter | | v | hyperparameter against result | Chart | comparison | 5 | scatter
-shares | | v | shares or seconds | Chart | timing | 4 | shares/seconds
-bands | | v | ridge or quantiles | Chart | media | 4 | ridge/quantiles
+scatter | | v | other chart: scatter, shares, ridge | Chart | comparison | 5 | scatter
+shares | | v | other chart: scatter, shares, ridge | Chart | timing | 4 | shares/seconds
+bands | | v | other chart: scatter, shares, ridge | Chart | media | 4 | ridge/quantiles
 reference | compare | c | reference run, or none | This screen | everywhere | 14 | reference
 explain | | e | explain the selection | Everywhere | run overlays | 6 | explain
 tail | | t | tail of the console log | Everywhere | of_run overlays | 13
@@ -269,10 +277,10 @@ replay_on | replay(1) | > | as it was a step later | Replay | run
 replay_slower | replay_speed(-1) | { | slower replay | Replay | run
 replay_faster | replay_speed(1) | } | faster replay | Replay | run
 mute | | M | mute the finding, unmute | This screen | run | 13
-undo | | u | undo the mute | This screen | run
+undo | | u | undo the mute or limit | This screen | run
 copy | | y | copy the row as text | Everywhere | session | 12 | copy
 write | | w | write screen or data | Everywhere | everywhere | 14
-command | | : | command: tab, goto, theme | Everywhere | session
+command | ask | : | command: tab, goto, theme | Everywhere | session
 palette | app.command_palette | Ctrl+P | find metric, run, finding | Everywhere | searched
 suspend | app.suspend_process | Ctrl+Z | suspend | Everywhere | always
 quit | leave | q Ctrl+C | close or quit | Everywhere | everywhere picker | 0 | quit
@@ -309,7 +317,7 @@ def keys_of(config: Config) -> tuple[Key, ...]:
         if own is not None:
             shown = "  ".join(own)
             key = replace(key, keys=tuple(own), shown=shown, footer_key=own[0] if own else "")
-        if key.keys:
+        if key.keys or own is None:
             table.append(key)
     taken: dict[tuple[str, str], str] = {}  # by screen and key
     for key in table:
@@ -348,6 +356,17 @@ def footer_line(keys: tuple[Key, ...], width: int, right: str) -> Line:
         line = with_end(line, [(fit(right, width), MUTED)], width - 1)
 
     return with_ground(fit_line(line, width), Token.RAISED)
+
+
+def key_at(text: str, x: int) -> str:
+    """The key whose name or word stands at a column of the footer, as the toolkit spells it; of two
+    keys with one word the one at that column, else the first."""
+    for group in re.finditer(r"\S+(?: \S+)*", text):
+        if group.start() <= x < group.end():
+            is_second = x == group.start() + 2 and text[x - 1 : x + 2].strip() == text[x]
+            key = text[x] if is_second else group[0].split()[0]
+            return str(_NAMES.get(key, key))
+    return ""
 
 
 def filter_line(text: str, width: int, right: str) -> Line:

@@ -36,7 +36,7 @@ from rltui.tui.keys import (
     keys_for,
     next_of,
 )
-from rltui.tui.shell import Offer, ShellApp, check_handler, shell_of
+from rltui.tui.shell import NO_KEY, Offer, ShellApp, check_handler, shell_of
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import NONE_OFFERED, Status
 
@@ -46,11 +46,10 @@ Commands = dict[str, Callable[[str], object]]
 #: Reads something on any thread, and returns what shows it.
 Work = Callable[[], Callable[[], None]]
 #: Commands that take something more.
-_WITH_ARGUMENT = ("at", "columns", "goto", "note", "tab", "theme", "w", "w!", "x")
+_WITH_ARGUMENT = ("at", "columns", "goto", "limit", "note", "tab", "theme", "w", "w!", "x", "zoom")
 #: (width, height) below which a screen has no room for tabs, and for anything but the verdict.
 TINY, LEAST = (40, 10), (20, 5)
-#: What Esc removes from a screen at most before it leads to another: a filter, a crosshair, a part
-#: that is shown alone.
+#: What Esc removes from a screen at most before it leads on: a filter, a crosshair, a part alone.
 _LAYERS = 4
 #: Why Esc does nothing.
 NO_WAY_BACK = "top level; q quits"
@@ -65,7 +64,7 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
             check_handler(key, owner)
         found += [
             Binding(name, key.call.format(name), key.words, show=False, id=key.action)
-            for name in key.keys
+            for name in key.keys or (NO_KEY,)
         ]
     return found
 
@@ -204,18 +203,16 @@ class ShellScreen(Page[Result], inherit_bindings=False):
         if not name:
             return
         run, hint = choose(name, self.commands())
-        if run is None and not hint and self.shell.search([*self.palette()], event.text.strip()):
-            return
-        if run is None:
-            hint = hint or ": tab NAME, goto STEP, now, at STEP, theme NAME, runs, q"
-            self.say(f"unknown command {name!r}{hint}")
-        else:
+        if run is not None:
             run(rest.strip())
+        elif hint or not self.shell.search([*self.palette()], event.text.strip()):
+            hint = hint or ": tab NAME, goto STEP, now, at STEP, zoom A B, theme NAME, runs, q"
+            self.say(f"unknown command {name!r}{hint}")
 
     def commands(self) -> Commands:
         """The commands of the line that begins with a colon."""
         shell = self.shell
-        in_a_run = ("tab", "at", "goto", "now")
+        in_a_run = ("tab", "at", "goto", "now", "zoom")
         return {
             **dict.fromkeys(("q", "quit"), lambda _: shell.exit()),
             "theme": shell.choose_theme,
@@ -231,7 +228,8 @@ class ShellScreen(Page[Result], inherit_bindings=False):
         for key in self.keys:
             if key.group != MOVE and key.action not in ("palette", "quit"):
                 run = partial(self.run_action, key.call)
-                yield Offer("command", key.words.capitalize(), f"key {key.shown}", run)
+                hint = "key " * bool(key.keys) + key.shown
+                yield Offer("command", key.words.capitalize(), hint, run)
         for name in self.shell.themes():
             choose_it = partial(self.shell.choose_theme, name)
             yield Offer("command", f"Theme {name}", "colours", choose_it)
@@ -255,11 +253,7 @@ class ShellScreen(Page[Result], inherit_bindings=False):
         """Show the keys that work here."""
         self.shell.show_help(self.keys, self.place, self.title_words)
 
-    async def action_command(self) -> None:
-        """Ask for a command."""
-        await self.ask()
-
-    async def ask(self, text: str = "", offered: Mapping[str, str] = NONE_OFFERED) -> None:
+    async def action_ask(self, text: str = "", offered: Mapping[str, str] = NONE_OFFERED) -> None:
         """Ask for a command, with ``text`` as its beginning; ``offered``: see
         :meth:`Status.edit_command`."""
         await self.status.edit_command(text, self.completions(), self.shell.history, offered)
@@ -275,8 +269,7 @@ class ShellScreen(Page[Result], inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copy what is at the cursor."""
-        text = self.copied_text()
-        if text:
+        if text := self.copied_text():
             self.shell.copy(text)
         else:
             self.say("nothing to copy at the cursor")
@@ -287,7 +280,7 @@ class ShellScreen(Page[Result], inherit_bindings=False):
 
         name = default_name(self.picture_words(), self.shell.logdirs)
         data, report = self.charted() is not None, self.reported() is not None
-        await self.ask(f"w {name}", offered_names(name, data=data, report=report))
+        await self.action_ask(f"w {name}", offered_names(name, data=data, report=report))
 
     def picture_words(self) -> list[str]:
         """Name of a picture of the screen, in parts."""
@@ -322,10 +315,9 @@ class ShellScreen(Page[Result], inherit_bindings=False):
 
     def leave_line(self) -> bool:
         """Leave the line of text, or clear the filter. Returns whether there was one."""
-        try:
+        with contextlib.suppress(NoMatches):
             return self.status.leave()
-        except NoMatches:
-            return False
+        return False
 
     def action_back(self) -> None:
         """Go back: leave the line of text, clear the filter, or close the screen; never quit."""
@@ -363,6 +355,13 @@ class ListScreen(ShellScreen[None]):
     async def action_filter(self) -> None:
         """Ask for a filter."""
         await self.status.edit("filter")
+
+    def action_next_match(self) -> None:
+        """Move the cursor to the next row that the filter leaves, around the end."""
+        if self.status.filter:
+            self.items.move(1, around=True)
+        else:
+            self.say("no filter: / sets one; notes are now :note TEXT")
 
     def action_move(self, by: int) -> None:
         """Move the cursor by rows."""
@@ -480,8 +479,7 @@ class ChartOptions(ShellScreen[Any]):
 
     def action_smooth(self, by: int) -> None:
         """Choose the next smoothing weight, or the one before."""
-        weight = self.view.smooth
-        at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight)) + by
+        at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - self.view.smooth)) + by
         if 0 <= at < len(_SMOOTH):
             self.set_view(smooth=_SMOOTH[at])
         else:

@@ -49,8 +49,8 @@ Result = TypeVar("Result")
 Kept = TypeVar("Kept", bound=Screen[Any])
 #: Seconds that a notice stays: it hides keys.
 _NOTICE_S = 3.0
-#: Key of an action that the user took all keys from: no terminal sends it.
-_NO_KEY = "unbound"
+#: Key of an action without any: no terminal sends it.
+NO_KEY = "unbound"
 #: The key that quits at once, whatever waits.
 _QUIT = "ctrl+c"
 #: Seconds after which a key no longer waits for the one before, and how often that is looked at
@@ -133,7 +133,7 @@ class ShellApp(CellDiffApp[Result]):
         self.stylesheet.set_variables(self.get_css_variables())
         own = {k.action: ",".join(k.keys) for k in options.keys}
         shipped = {k.action: ",".join(k.keys) for k in KEYS}
-        changed = {a: own.get(a) or _NO_KEY for a in shipped if own.get(a) != shipped[a]}
+        changed = {a: own.get(a) or NO_KEY for a in shipped if own.get(a) != shipped[a]}
         self.set_keymap(changed)
 
     def search(self, offers: Sequence[Offer], text: str = "") -> bool:

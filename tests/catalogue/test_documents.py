@@ -202,3 +202,9 @@ def test_a_name_means_this_metric_or_none(framework: str, catalogue: Catalogue) 
         assert (info.metric.key if info.metric else "") == row["metric"], row
         assert float(row["sign"] or info.sign) == info.sign, row
         assert row["category"] in ("", info.category.value), row
+
+
+def test_a_pair_is_a_metric_of_training_and_its_other_side(catalogue: Catalogue) -> None:
+    assert catalogue.relatives("dpo.accuracy", "pairs") == {"val.dpo.accuracy"}
+    assert "val.reward.mean" in catalogue.relatives("reward.mean", "pairs")
+    assert catalogue.relatives("entropy", "pairs") == frozenset()

@@ -107,18 +107,7 @@ def test_names(
 BESIDE = ["learning_rate", "grad_norm", "epoch", "eval_loss", "loss"]
 
 
-@pytest.mark.parametrize(
-    ("own", "algorithm", "scenario"),
-    [
-        (["rewards/chosen", "rewards/rejected", "rewards/margins"], "DPO", "preference"),
-        (["loss/dpo", "rewards/accuracy"], "DPO", "preference"),
-        (["rewards/margin", "rewards/chosen"], "DPO", "preference"),
-        (["rm/loss", "rm/accuracy"], "RM", "reward-model"),
-        (["rm/reward_margin"], "RM", "reward-model"),
-        (["reward"], "PPO", "llm-rl"),
-        ([], "SFT", "sft"),
-    ],
-)
+@cases(__file__, "test_companions_do_not_outvote_what_tells_the_algorithm")
 def test_companions_do_not_outvote_what_tells_the_algorithm(
     own: list[str], algorithm: str, scenario: str, catalogue: Catalogue
 ) -> None:

@@ -192,16 +192,7 @@ def test_name_behind_a_prefix(tag: str, prefix: str, name: str | None) -> None:
     assert without_prefix(tag, prefix) == name
 
 
-@pytest.mark.parametrize(
-    ("tag", "key"),
-    [
-        ("rewards/train/sum", "reward.raw.mean"),
-        ("global/train/rewards/sum", "reward.raw.mean"),
-        ("rewards/eval/sum", "val.reward.mean"),
-        ("completions/eval/max_length", "val.response_length.max"),
-        ("perf/train/sum/rollout_time", "time.gen"),
-    ],
-)
+@cases(__file__, "test_the_mode_may_follow_the_first_part")
 def test_the_mode_may_follow_the_first_part(catalogue: Catalogue, tag: str, key: str) -> None:
     metric = catalogue.resolver("tunix").resolve(tag).metric
     assert metric.key == key

@@ -10,6 +10,7 @@ from rich.console import Console
 from rltui.commands.terminal import choose_colour, has_colours, knows_links, wants_colour
 from rltui.tui.theming import depth_of
 from tests.commands.conftest import Cli, write_jsonl
+from tests.tables import cases
 
 
 class Stream(io.StringIO):
@@ -74,21 +75,7 @@ def test_a_dumb_terminal_has_no_colours() -> None:
     assert not wants_colour(Stream(True), {"TERM": "dumb"})
 
 
-@pytest.mark.parametrize(
-    ("environ", "known"),
-    [
-        ({"TERM": "xterm-256color"}, False),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "NO_COLOR": "1"}, True),
-        ({"TERM": "xterm-kitty"}, True),
-        ({"TERM": "linux", "VTE_VERSION": "7006"}, False),
-        ({"TERM": "xterm", "VTE_VERSION": "5002"}, False),
-        ({"TERM": "xterm", "VTE_VERSION": "7006"}, True),
-        ({"TERM": "screen", "VTE_VERSION": "7006"}, False),
-        ({"TERM": "tmux", "TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.3a"}, False),
-        ({"TERM": "tmux", "TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.4"}, True),
-        ({"TERM": "dumb", "FORCE_HYPERLINK": "1"}, True),
-    ],
-)
+@cases(__file__, "test_links_are_for_terminals_that_are_known_to_open_them")
 def test_links_are_for_terminals_that_are_known_to_open_them(
     environ: dict[str, str], known: bool
 ) -> None:

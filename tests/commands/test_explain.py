@@ -119,10 +119,10 @@ view: {theme: drak, smooth: 3}
 watch: {fast: 1}
 hooks: {on_finding: ftp://x, terminal: loud}
 rules:
-  mute: [entropy_colapse]
+  mute: [entropy_colapse, own_range]
   override: {kl_blowup.update: {watch: {hihg: 0.1}}}
 keys: {qit: [x]}
-metrics: {entropy: {range: [3, 1], category: actr}}
+metrics: {entropy: {range: [3, 1], category: actr}, kl.old_nw: {title: x}}
 nothing: 1
 """
 RULES = """\
@@ -186,11 +186,11 @@ def test_every_error_of_a_configuration(tmp_path: Path, capsys: pytest.CaptureFi
     assert code == 2
     places = [line.removeprefix(f"{path}:").partition(": ")[0] for line in lines[:-1]]
     assert places[:-1] == [
-        "1:29", "2:9", "3:21", "3:40", "5:10", "6:41", "7:8", "8:28", "8:46", "9:1",
+        "1:29", "2:9", "3:21", "3:40", "5:10", "5:27", "6:41", "7:8", "8:28", "8:46", "8:53", "9:1",
     ]  # fmt: skip
     assert any("did you mean 'entropy_collapse'?" in line for line in lines)
     assert "did you mean 'dark'?" in lines[-2]
-    assert lines[-1] == "1 document, 11 errors"
+    assert lines[-1] == "1 document, 13 errors"
 
 
 def test_every_error_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

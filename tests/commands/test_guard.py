@@ -22,6 +22,7 @@ from rltui.session.guarding import Hold
 from tests.builders import START, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
+from tests.tables import cases
 
 
 class Recorder:
@@ -366,17 +367,7 @@ def test_a_dry_run_says_that_the_action_would_be_refused(
     assert why in json.loads(out)["refused"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "say what to do with --on-bad"),
-        (["--on-bad", "reboot"], "--on-bad reboot:"),
-        (["--on-bad", "run true", "--json"], "--json needs --dry-run"),
-        (["--on-bad", "run true", "--hold", "soon"], "no number of rows"),
-        (["--dry-run", "--hold", "0"], "no number of rows"),
-        (["--on-bad", "run true"], "no audit log"),
-    ],
-)
+@cases(__file__, "test_wrong_options_are_told")
 def test_wrong_options_are_told(
     words: list[str],
     message: str,

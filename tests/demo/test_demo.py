@@ -208,3 +208,16 @@ def test_the_writer_reports_what_went_wrong(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         writer.stop()
     writer.stop()
+
+
+def test_a_history_leaves_the_first_paint_its_time(tmp_path: Path) -> None:
+    run, at = DemoRun(tmp_path, "healthy", 3, 4, clock=ManualClock()), list[int]()
+
+    def wait(_: float) -> bool:
+        at.append(run.step)
+        return run.step >= 2
+
+    writer = DemoWriter(run, wait=wait)
+    writer.start(history=2)
+    writer.stop()
+    assert (at[0], run.step) == (-1, 2)

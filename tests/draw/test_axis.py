@@ -18,25 +18,12 @@ from rltui.draw.chart.render import render
 from rltui.draw.glyph import BRAILLE, glyph_set
 from rltui.draw.line import Line, Token, line_width, plain
 from rltui.facts import numbers
+from tests.tables import cases
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "rows", "labels"),
-    [
-        (0, 3.82, 19, ["0", "1", "2", "3", "4"]),
-        (0, 48, 28, ["0", "10", "20", "30", "40", "50"]),
-        (0, 0.748, 13, ["0", "0.2", "0.4", "0.6", "0.8"]),
-        (0, 12_345, 13, ["0", "5k", "10k", "15k"]),
-        (0, 1.7e6, 19, ["0", "0.5M", "1.0M", "1.5M"]),
-        (0, 9e-4, 19, ["0", "2e-4", "4e-4", "6e-4", "8e-4"]),
-        (0.65, 0.99, 19, ["0.7", "0.8", "0.9", "1.0"]),
-        (0, 1, 6, ["0", "1"]),
-        (0, 4, 5, ["0", "2", "4"]),
-        (0, 1, 1, []),
-    ],
-)
+@cases(__file__, "test_ticks_of_a_plot")
 def test_ticks_of_a_plot(low: float, high: float, rows: int, labels: list[str]) -> None:
     assert [label for _, label in linear_scale(low, high, rows).ticks] == labels
 
@@ -84,50 +71,17 @@ def test_ends() -> None:
     assert end_scale(0, 0.04, 6, constant=True).ticks == ((2, "0.0200"),)
 
 
-@pytest.mark.parametrize(
-    ("values", "step", "labels"),
-    [
-        ([0, 0.5, 1], 0.5, ["0", "0.5", "1.0"]),
-        ([-0.4, 0, 0.4], 0.4, ["-0.4", "0", "0.4"]),
-        ([0, 2500, 5000], 2500, ["0", "2,500", "5,000"]),
-        ([0, 1.25e-5, 2.5e-5], 1.25e-5, ["0", "1.25e-5", "2.5e-5"]),
-        ([1_000_001, 1_000_002], 1, ["1,000,001", "1,000,002"]),
-        ([0.0, 0.0], 1, ["0", "0"]),
-    ],
-)
+@cases(__file__, "test_labels_share_a_format")
 def test_labels_share_a_format(values: list[float], step: float, labels: list[str]) -> None:
     assert numbers.ticks(values, step) == labels
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "cells", "kind", "labels"),
-    [
-        (0, 72, 56, "step", ["0", "20", "40", "60"]),
-        (0, 72, 105, "step", ["0", "10", "20", "30", "40", "50", "60", "70"]),
-        (0, 60_416, 60, "step", ["0", "20,000", "40,000", "60,000"]),
-        (0, 2.5e6, 60, "step", ["0", "0.5M", "1.0M", "1.5M", "2.0M", "2.5M"]),
-        (0, 3, 50, "step", ["0", "1", "2", "3"]),
-        (7, 7, 20, "step", ["7"]),
-        (0, 17.4, 60, "time", ["0", "5 s", "10 s", "15 s"]),
-        (0, 3000, 60, "time", ["0", "10m", "20m", "30m", "40m", "50m"]),
-        (0, 1.2e9, 60, "number", ["0", "0.25G", "0.50G", "0.75G", "1.00G"]),
-    ],
-)
+@cases(__file__, "test_x_ticks")
 def test_x_ticks(first: float, last: float, cells: int, kind: str, labels: list[str]) -> None:
     assert [label for _, label in x_ticks(first, last, cells, kind)] == labels
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "labels"),
-    [
-        (0.0, 3.62e9, ["0", "1G", "2G", "3G"]),
-        (-2.0, 2.0, ["-2", "-1", "0", "1", "2"]),
-        (7.0, 7.0, ["7.00"]),
-        (0.0, 0.0, ["0"]),
-        (0.0, 1.7e308, ["0", "1.7e308"]),
-        (5e-324, 1e-322, ["4.9e-324", "9.9e-323"]),
-    ],
-)
+@cases(__file__, "test_round_ticks")
 def test_round_ticks(low: float, high: float, labels: list[str]) -> None:
     found = round_ticks(low, high, 16)
     assert [label for _, label in found] == labels

@@ -71,6 +71,19 @@ def test_marked_rows_share_a_chart() -> None:
     assert other.overlays == ()
 
 
+def test_the_held_out_side_of_a_metric_is_in_its_chart_unasked() -> None:
+    train, held_out = "train/rewards/accuracies", "eval/rewards/accuracies"
+    tags = {train: [0.5, 1.0] * 20, held_out: [0.4] * 40}
+    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
+    for tag, other in ((train, held_out), (held_out, train)):
+        found = chart(run, View(), tag)
+        assert [o.label for o in found.overlays] == [run.infos[other].title]
+        assert found.label == run.infos[tag].title
+    assert chart(run, View(marked=marked(runs_of(1.0))), train).overlays == ()
+    small = chart_lines(run, train, View(), 60, 12, small=True)
+    assert not any(run.infos[held_out].title in plain(x) for x in small)
+
+
 def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     session = a_session(
         *(a_batch(steps(1, {TAG: [1.0] * 20}), run=n, source=f"{n}/e") for n in ("a", "b")),

@@ -27,8 +27,8 @@ def test_the_line_counts_what_cannot_be_detected() -> None:
     tags = {t: x for t, x in grpo_tags(60).items() if t != "actor/entropy"}
     (run,) = a_session(a_batch(tags)).runs()
     blind = [f for f in alarms(run) if f.lacking]
-    count = f"{len(blind)} of {len(alarms(run))} failures cannot be detected"
-    assert blind_words(run) == f"{count}: metrics missing"
+    count = f"{len(blind)} of {len(alarms(run))} failures"
+    assert blind_words(run) == f"metrics missing to detect {count}"
 
 
 def test_what_is_lacking_is_what_it_is_blind_for_and_nothing_that_it_cannot_have() -> None:

@@ -106,7 +106,7 @@ def test_a_finding_names_the_leaf_and_not_the_stage_that_contains_it(
     )
     (found,) = (f for f in run.report.findings if f.rule == "timing_bottleneck")
     assert sentences.short(found).startswith(f"{leaf} {'81.8' if tools > 4 else '90.9'} % of")
-    assert leaf.capitalize() in next_step(run)
+    assert leaf in next_step(run)
 
 
 def test_time_per_token_is_as_logged_or_worked_out() -> None:

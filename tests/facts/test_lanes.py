@@ -76,7 +76,7 @@ def test_what_a_step_wastes_and_the_leaf_are_told() -> None:
     slow = {"timing_s/gen": [5.0] * 20 + [60.0] * 20, "timing_s/step": [45.0] * 20 + [100.0] * 20}
     run = the_run({**VERL, **slow})
     assert run.report is not None
-    assert f"W{idle[1:]}; tool calls 80 %" in next_step(run)
+    assert f"{idle}; tool calls 80 %" in next_step(run)
 
 
 def test_the_course_of_a_lane_is_busy_seconds_of_each_step() -> None:

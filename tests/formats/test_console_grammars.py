@@ -18,6 +18,7 @@ from rltui.formats.console import Console
 from rltui.formats.line_decoder import figure_lines
 from tests.formats import encode
 from tests.formats.consoles import goal, values
+from tests.tables import cases
 
 STEPS, FIRST = range(1, 40), (1, 2, 3)
 
@@ -128,17 +129,7 @@ _SB3 = b"""\
 """
 
 
-@pytest.mark.parametrize(
-    ("bar", "total"),
-    [
-        (" 100% ━━━━━━━━━━━━ 6,144/6,000  [ 0:00:07 < 0:00:00 , 796 it/s ]", 6000),
-        ("  77% ━━━━━━━━━╸   6,144/8,000  [ 0:00:07 < 0:00:02 , 796 it/s ]", 8000),
-        ("  77% ━━━━━━━━━╺━  6,300/8,000  [ 0:00:07 < -:--:-- , 796 it/s ]", 8000),
-        (" 100% ━━━━━━━━━━━━ 100/100  [ 0:00:07 < 0:00:00 , 796 it/s ]", None),
-        (" 100% ━━━━━━━━━━━━ 900,000/900,000  [ 0:00:07 < 0:00:00 , 796 it/s ]", None),
-        ("Downloading ━━━━━━━━━━━━ 6,144/8,000 MB 0:00:03", None),
-    ],
-)
+@cases(__file__, "test_the_bar_of_rich_has_the_planned_steps_where_it_counts_those_of_the_rows")
 def test_the_bar_of_rich_has_the_planned_steps_where_it_counts_those_of_the_rows(
     bar: str, total: int | None
 ) -> None:

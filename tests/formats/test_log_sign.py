@@ -5,21 +5,12 @@ import yaml
 
 from rltui.core.installation import shipped
 from rltui.formats.log_sign import bare, line_forms
+from tests.tables import cases
 
 FOLDER = shipped("formats", "data", "log_signs")
 
 
-@pytest.mark.parametrize(
-    ("line", "rest"),
-    [
-        ("(TaskRunner pid=1, ip=10.0.0.1) x", "x"),
-        ("[rank12]: x", "x"),
-        ("(WorkerDict pid=3) [rank0]:   x", "  x"),
-        ("3: x", "x"),
-        ("(raylet) x", "(raylet) x"),
-        ("plain", "plain"),
-    ],
-)
+@cases(__file__, "test_prefixes")
 def test_prefixes(line: str, rest: str) -> None:
     assert bare(line) == rest
 

@@ -10,6 +10,7 @@ import rltui
 from rltui.formats.console import Console
 from tests.formats import encode
 from tests.formats.text_forms import FORMS, LoggedRow, run_rows
+from tests.tables import cases
 
 ROWS = run_rows(healthy=True)
 #: What the rounding of the forms may change.
@@ -107,16 +108,7 @@ def test_a_row_is_believed_by_its_leading_names() -> None:
     assert steps_of(text, "eval_acc") == [9]
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "Episode {n} | Training iteration 1000 | reward {n}.5\n",
-        "Training iteration: 50, Episode: {n}, reward: {n}.5\n",
-        "batch 64, episode {n}, reward {n}.5\n",
-        "----------------\nUpdate: \t{n}\nFrames: \t2048\nreward: \t{n}.5 +- 0.2\n",
-        "----------------\nUpdate: \t{n}\nFrames: \t{odd}\nreward: \t{n}.5 +- 0.2\n",
-    ],
-)
+@cases(__file__, "test_what_stands_still_or_falls_counts_nothing", "form")
 def test_what_stands_still_or_falls_counts_nothing(form: str) -> None:
     text = "".join(form.format(n=n, odd=1000 + 37 * n % 101) for n in range(1, 21))
     assert steps_of(text, "reward") == list(range(1, 21))

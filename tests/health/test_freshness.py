@@ -25,6 +25,7 @@ from rltui.store import RunData
 from rltui.store.series import Series
 from tests.builders import a_batch, a_run, steps
 from tests.health.test_engine import RECOGNITION, RULES, case_info, case_run, only
+from tests.tables import cases
 
 LONG = 30_000
 PATIENCE = PATIENCE_S * LONG / 10_000
@@ -235,17 +236,7 @@ def test_a_configuration_changes_the_limits_and_their_explanation() -> None:
     assert stall_rule().limits.least_s == 60
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{leest_s: 900}", "rule stalled has no limit 'leest_s'; did you mean 'least_s'"),
-        ("{least_s: 0}", "must be above 0"),
-        ("{least_s: soon}", "number"),
-        ("{least_s: .inf}", "must be above 0, and finite"),
-        ("{least_s: .nan}", "must be above 0, and finite"),
-    ],
-    ids=["name", "zero", "word", "infinite", "nan"],
-)
+@cases(__file__, "test_a_wrong_limit_is_an_error_with_its_place")
 def test_a_wrong_limit_is_an_error_with_its_place(text: str, message: str) -> None:
     with pytest.raises(DocumentError, match=r"config\.yaml:1:") as error:
         with_override(an_override(text))

@@ -72,7 +72,7 @@ def parts_of_tab(
     yield top_lines(run, tab, view, width, height)
     columns = columns_of(rows, layout.rows)
     if not rows:
-        yield empty_lines(run, bool(text), view, layout)
+        yield empty_lines(run, bool(text), layout)
     elif tab == OVERVIEW:
         yield drawn(overview_entries(run, sections, view, layout))
     else:

@@ -202,7 +202,7 @@ def text_of_overview(run: JudgedRun) -> str:
     return "\n".join(plain(x) for p in parts_of_run(run, "overview", View(), 160, 45) for x in p)
 
 
-WHY = "only {}: too few to judge (a verdict needs 5)"
+WHY = "{}, too few to judge (a verdict needs 5)"
 
 
 def after(rows: int, **tags: list[float]) -> Session:
@@ -231,7 +231,7 @@ def test_no_metric_has_a_tick_before_the_run_has_one() -> None:
     (run,) = after(4).runs()
     assert {run.verdict.tag_level(tag) for tag in run.infos} == {Level.UNKNOWN}
     doubts = {run.verdict.judgement(tag).doubt for tag in run.infos}
-    assert "only 4 rows: too few to judge" in doubts
+    assert "4 rows, too few to judge" in doubts
 
 
 def test_what_is_wrong_from_the_first_row_is_found_in_a_short_log() -> None:

@@ -97,11 +97,9 @@ def test_counts_agree_everywhere() -> None:
 
 
 def test_a_run_with_rows_says_why_it_died() -> None:
-    tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
+    trace = ("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory.")
     source = a_source("stdout.log", format="console", precision_rank=1)
-    tags = grpo_tags(60, 1, None)
-    batch = replace(a_batch(steps(1, tags), source=source), tail=tail)
-    trace = ("Traceback (most recent call last):", *tail.lines)
+    batch = a_batch(steps(1, grpo_tags(60, 1, None)), source=source)
     session = a_session(replace(batch, tail=LogTail(trace, 2)))
     run = the_run(session)
     assert "CUDA out of memory" in verdict_sentence(run).words(80)

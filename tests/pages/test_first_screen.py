@@ -1,16 +1,20 @@
 """The sentence about a run and its action stand whole above everything else, at every size."""
 
-from collections.abc import Iterator
+import re
 
 import pytest
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.line import plain
+from rltui.draw.prose import wrap
 from rltui.draw.view import View
 from rltui.facts.story import main_story
 from rltui.facts.story_words import action
 from rltui.facts.verdict_sentence import verdict_sentence
+from rltui.health.crash import _known
+from rltui.health.stalled import stall_rule
+from rltui.health.symptoms import symptoms
 from rltui.pages.findings.findings_pane import timeline_lines
 from rltui.pages.run.header import sentence_lines
 from rltui.session import JudgedRun
@@ -21,32 +25,23 @@ from tests.tui.hand import open_app
 
 SIZES = ((60, 16), (80, 24), (100, 40), (120, 36), (160, 45), (200, 50))
 VIEW = View()
-#: Of the logs of the corpora every so many of them.
-_OF_THEM = 8
-
-
-def runs() -> Iterator[JudgedRun]:
-    """Runs of the fixtures, and of the corpora where they lie beside the project."""
-    yield from a_session(grpo_batch(60, total=200), clock=grpo_clock()).runs()
-    known = [*sorted((FIXTURES / "labelled").glob("*/*"))]
-    known += sorted(p for p in CORPORA.glob("*/*") if p.is_dir())[::_OF_THEM]
-    for path in known:
-        yield from read_session([path]).runs()[:1]
 
 
 @pytest.fixture(scope="module")
 def judged() -> list[JudgedRun]:
-    return list(runs())
+    """Runs of the fixtures, and of the corpora where they lie beside the project."""
+    known = sorted((FIXTURES / "labelled").glob("*/*"))
+    known += sorted(p for p in CORPORA.glob("*/*") if p.is_dir())[::8]
+    own = a_session(grpo_batch(60, total=200), clock=grpo_clock())
+    return [*own.runs(), *(run for path in known for run in read_session([path]).runs()[:1])]
 
 
 def words_of(lines: list[str]) -> str:
     return " ".join(" ".join(lines).split())
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_sentence_and_action_are_whole(judged: list[JudgedRun], size: tuple[int, int]) -> None:
-    width, height = size
-    assert len(judged) > 8
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_sentence_and_action_are_whole(judged: list[JudgedRun], width: int, height: int) -> None:
     for run in judged:
         said = verdict_sentence(run)
         lines = [plain(x).rstrip() for x in sentence_lines(run, VIEW, width, height)]
@@ -55,21 +50,28 @@ def test_sentence_and_action_are_whole(judged: list[JudgedRun], size: tuple[int,
         assert all(cell_width(x) <= width for x in lines)
         assert len(lines) <= (9 if width < 80 else 6), (run.name, lines)
         shown = text.partition(" Do: ")[2]
-        whole = " ".join(VIEW.glyphs.text(said.action).split())
-        assert whole.startswith(shown)
+        assert " ".join(VIEW.glyphs.text(said.action).split()).startswith(shown)
         assert bool(shown) is bool(said.action)
         assert not shown or shown[-1] in ".?!)", shown
+        story, is_calm = main_story(run), "nothing to do" in said.words(10_000)
+        assert story is None or said.action.startswith(action(story)[:20])
+        assert is_calm is (story is None and run.verdict.level is Level.OK)
+        assert not is_calm or said.head.startswith("ok")
 
 
-def test_a_sick_run_has_an_action_and_a_healthy_one_needs_none(judged: list[JudgedRun]) -> None:
-    for run in judged:
-        said, story = verdict_sentence(run), main_story(run)
-        if story is not None:
-            assert said.action.startswith(action(story)[:20])
-            assert "nothing to do" not in said.words(10_000)
-        elif run.verdict.level is Level.OK:
-            assert said.head.startswith("ok")
-            assert said.words(10_000).endswith("nothing to do")
+def test_an_action_begins_with_what_to_do_and_fits_into_two_lines() -> None:
+    told = [x.advice for x in _known().endings] + [x.advice for x in symptoms().values()]
+    told += [w.advice for x in symptoms().values() for w in x.words] + [stall_rule().advice]
+    for first in (re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0] for text in told if text):
+        assert len(first) <= 150, first
+        assert not re.match(r"(?:Usually|Often|If|The|An?|One|Before|Nothing)\b|.*\?$", first)
+
+
+def test_a_number_and_its_unit_stand_in_one_line() -> None:
+    text = "held-out 42.2 % after 3 h at lr ≤ 0.02 and × 100 of 8 GB"
+    for lines in (wrap(text, width) for width in range(8, 60)):
+        assert " ".join(lines) == text
+        assert not any(re.match(r"(?:h|GB|0\.02|100)\b|%", x) for x in lines), lines
 
 
 @pytest.mark.parametrize("height", [*range(1, 12), 40])

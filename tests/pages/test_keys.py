@@ -31,7 +31,7 @@ from tests.fakes import grpo_batch
 from tests.places import ROOT
 from tests.tui.hand import a_look, open_app
 
-README = ROOT / "README.md"
+README, KEYS_PAGE = ROOT / "README.md", ROOT / "docs" / "keys.md"
 #: Who carries out the keys of a screen.
 CARRIERS: dict[str, type] = {
     RUNS: RunsScreen,
@@ -97,6 +97,13 @@ def test_actions_have_one_row_each_and_no_key_twice() -> None:
     for screen in (*EVERYWHERE, PICKER):
         names = Counter(name for k in keys_for(screen) for name in k.keys)
         assert [n for n, count in names.items() if count > 1] == [], screen
+
+
+def test_no_key_has_more_than_three_meanings() -> None:
+    for name in {n for k in KEYS for n in k.keys}:
+        assert len({k.words for k in KEYS if name in k.keys}) <= 3, name
+    rows = [x for x in KEYS_PAGE.read_text(encoding="utf-8").splitlines() if x.startswith("| ")]
+    assert len(rows) - 2 <= 70
 
 
 def test_no_key_is_one_that_terminals_lose() -> None:

@@ -139,7 +139,7 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
         for size in ((80, 24), (120, 36), (160, 45)):
             await hand.resize(*size)
             assert "crashed" in hand.lines[0], size
-            assert "crashed: CUDA out of memory, then Slurm time limit" in hand.text, size
+            assert "CRASHED: CUDA out of memory, then Slurm time limit" in hand.text, size
             assert "no row of metrics; the log ends with" in hand.text
             assert "CANCELLED AT" in hand.text
             assert "loading shard 99" in hand.text

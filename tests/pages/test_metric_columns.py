@@ -137,11 +137,73 @@ async def test_the_crosshair_and_the_zoom() -> None:
         await hand.press("G", "plus", "plus")
         window = hand.metric.zoom.window
         assert window[1] - window[0] <= 30
+        await hand.press("colon", *"zoom", "enter", "plus")
+        assert hand.metric.zoom.window == (30.5, 60), "without a crosshair the newest rows"
         await hand.press("minus")
         assert hand.metric.zoom.window is not None
         await hand.press("equals_sign")
         assert hand.metric.zoom.window is None
         assert "step 60" in hand.text
+
+
+async def test_two_steps_are_shown_exactly() -> None:
+    async with open_app(grpo_batch(200)) as hand:
+        await hand.press("3", "down", "colon", *"zoom 100 150 log", "enter")
+        assert (hand.metric.zoom.window, hand.app.view.log_y) == ((100, 150), True)
+        for wrong in ("150 100", "100 999", "0 50", "100", "a b", "9 9"):
+            hand.app.clear_notifications()
+            await hand.press("colon", *f"zoom {wrong}", "enter")
+            assert "two steps of 1 to 200, the lower one first" in hand.notices, wrong
+        assert hand.metric.zoom.window == (100, 150)
+        await hand.press("colon", *"zoom", "enter")
+        assert hand.metric.zoom.window is None
+
+
+async def test_a_drag_over_the_chart_shows_its_steps() -> None:
+    async with open_app(grpo_batch(200)) as hand:
+        await hand.press("3", "enter")
+        for begin, end in ((40, 90), (70, 50)):
+            columns = []
+            for step in (begin, end):
+                await hand.press("colon", *f"at {step}", "enter")
+                columns.append(next(x.index("┴") for x in hand.lines if "┴" in x))
+            left, right = columns
+            await hand.pilot.mouse_down(offset=(left, 12))
+            await hand.pilot.mouse_up(offset=(right, 9))
+            await hand.settle()
+            window = hand.metric.zoom.window
+            assert window[0] <= min(begin, end) < max(begin, end) <= window[1]
+            assert window[1] - window[0] < abs(begin - end) + 9
+            await hand.pilot.click(offset=(left, 12))
+            await hand.settle()
+            assert hand.metric.zoom.window == window, "a click is no drag"
+
+
+async def test_the_verdict_and_the_keys_of_the_footer_can_be_clicked() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.pilot.click(offset=(117, 0))
+        await hand.settle()
+        assert hand.run.tab == "findings"
+        await hand.press("3", "enter")
+        for word, by in (("← →", 0), ("crosshair", 0), ("← →", 2)):
+            await hand.pilot.click(offset=(hand.footer.index(word) + by, 35))
+            await hand.settle()
+        assert hand.metric.zoom.crosshair == 60
+        await hand.pilot.click(offset=(hand.footer.index("explain"), 35))
+        await hand.settle()
+        assert "logged in" in hand.text
+
+
+async def test_n_leads_through_what_the_filter_leaves() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        await hand.press("3", "n")
+        assert hand.notices.endswith("notes are now :note TEXT")
+        await hand.press("slash", *"clip", "enter", "g")
+        seen = [hand.cursor]
+        for _ in hand.ids:
+            await hand.press("n")
+            seen.append(hand.cursor)
+        assert seen == [*hand.ids, hand.ids[0]]
 
 
 NEAREST = {"0": 2, "2": 2, "4": 2, "5": 6, "7": 6, "1,000": 9, "9" * 30: 9, "-3": 2}

@@ -385,7 +385,7 @@ def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("own_state")
 async def test_a_note_is_shown_found_exported_and_taken_back() -> None:
     async with open_app(*several()) as hand:
-        await hand.press("G", "n", *"restart from 60", "enter")
+        await hand.press("G", "colon", *"note restart from 60", "enter")
         assert "restart from 60" in hand.text
         run = hand.app.session.views[hand.cursor]
         await hand.press("slash", *"from 60", "enter")
@@ -394,7 +394,8 @@ async def test_a_note_is_shown_found_exported_and_taken_back() -> None:
         assert "restart from 60" in hand.lines[0]
         assert run_entry(run)["note"] == "restart from 60"
         assert "Note: restart from 60" in html_report(hand.app.session)
-        await hand.press("9", "n")
+        await hand.run.run_action("note")
+        await hand.settle()
         assert "note restart from 60" in hand.footer, "it is there to be changed"
         await hand.press("ctrl+u", *"note", "enter")
         assert "restart from 60" not in hand.lines[0]
@@ -403,14 +404,14 @@ async def test_a_note_is_shown_found_exported_and_taken_back() -> None:
 
 async def test_a_note_outlives_the_app_and_a_broken_file(own_state: Path) -> None:
     async with open_app(*several()) as hand:
-        await hand.press("n", *"try \\x1b[31m again", "enter")
+        await hand.press("colon", *"note try \\x1b[31m again", "enter")
     async with open_app(*several()) as hand:
         assert "again" in hand.text
         assert "\x1b" not in hand.text
         file = own_state / "rltui" / "notes.json"
         file.write_text("{broken", encoding="utf-8")
         notes._notes.cache_clear()
-        await hand.press("n", *"anew", "enter")
+        await hand.press("colon", *"note anew", "enter")
         assert "the note is not kept" in hand.notices
         assert file.read_text() == "{broken", "what a person may have edited is not lost"
 
@@ -418,7 +419,7 @@ async def test_a_note_outlives_the_app_and_a_broken_file(own_state: Path) -> Non
 async def test_a_note_that_cannot_be_kept_is_said_so(own_state: Path) -> None:
     own_state.write_text("a file", encoding="utf-8")
     async with open_app(*several()) as hand:
-        await hand.press("n", *"lost", "enter")
+        await hand.press("colon", *"note lost", "enter")
         assert "the note is not kept" in hand.notices
 
 

@@ -80,7 +80,7 @@ def test_a_title_that_is_no_word_is_quoted_and_lists_say_where_an_item_ends() ->
     assert listed(["total loss NaN", "advantage, max 1"]) == "total loss NaN; advantage, max 1"
 
 
-@pytest.mark.parametrize(("rows", "asked"), [(0, "start anew"), (30, "go back to the last")])
+@pytest.mark.parametrize(("rows", "asked"), [(0, "start anew"), (30, "Go back to the last")])
 def test_a_crash_and_the_finding_that_tells_of_the_same_have_one_action(
     rows: int, asked: str
 ) -> None:
@@ -108,7 +108,7 @@ def test_what_the_log_repeats_is_part_of_the_story() -> None:
     assert story["log_says"] == said
     assert f'\n    the log says: "{said[:-10]}" 7 times\n' in brief_text(brief_document(session))
     assert "log says" not in brief_entry(run)["story"][0]["next"]
-    assert next_step(run).startswith("The process did not get a GPU")
+    assert next_step(run).startswith("Compare nvidia-smi")
 
 
 def test_the_stage_that_takes_the_time_of_a_slow_step_is_named() -> None:
@@ -117,7 +117,7 @@ def test_the_stage_that_takes_the_time_of_a_slow_step_is_named() -> None:
     tags["timing_s/step"] = [10.0, 10.1] * 20 + [100.0] * 20
     session = a_session(a_batch(steps(1, tags)), clock=grpo_clock())
     (run,) = session.runs()
-    assert next_step(run).startswith("Generate: ")
+    assert next_step(run).startswith("Look at generate first")
     assert "of the average step. See on Timing" in next_step(run)
 
 

@@ -15,6 +15,7 @@ from rltui.facts import sentences
 from rltui.facts.metrics import make_row
 from rltui.facts.story import Story, main_story, stories, story_of
 from rltui.facts.story_words import Part, action, headline, summary
+from rltui.health.judgement import is_outside
 from rltui.health.model import Diagnosis, Limit
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.output.brief_entry import brief_entry
@@ -192,6 +193,12 @@ def check_limits(session: Session) -> None:
             known, row = values_of(judgement.limits), make_row(run, tag)
             assert all(limit.unit in ("", info.unit) for limit in judgement.limits)
             said = [healthy_words(row, columns_for(w)) for w in (50, 69, 92, 120)]
+            alarm = row.level >= Level.WATCH and row.value is not None
+            ends = judgement.limits[0].shown if alarm and judgement.limits else (None, None)
+            if ends != (None, None) and not is_outside(row.value, *ends):
+                assert all(x.startswith("was ") for x in said), (tag, row.value, said)
+            own_unit = info.unit in ("", "%") or not any("%" in x.split(" (")[0] for x in said)
+            assert own_unit, (tag, info.unit, said)
             said.append(metrics[tag]["healthy"])
             drawn = [x.text for x in chart_of(run, tag, VIEW).limits]
             explained = of_block(explain_tag(run, tag, VIEW, 4_000))

@@ -18,6 +18,7 @@ from rltui.core.block import Block
 from rltui.session.naming import Naming, called, logdir_labels
 from tests.builders import START, a_batch, a_block, steps
 from tests.fakes import FakeReader, a_session
+from tests.tables import cases
 
 
 def names_of(*keys: str | tuple[int, str], labels: tuple[str, ...] = ("logs", "more")) -> list[str]:
@@ -153,17 +154,7 @@ def test_a_known_metric_keeps_its_title_beside_an_unknown_tag() -> None:
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize(
-    ("title", "tags", "expected"),
-    [
-        ("return", ["a/return"], ["return"]),
-        ("acc best, std", ["v/best@2/std", "v/best@4/std"], ["acc best@2, std", "acc best@4, std"]),
-        ("acc maj.", ["v/maj@2/mean", "v/maj@8/mean"], ["acc maj@2", "acc maj@8"]),
-        ("return", ["train/return", "charts/ep/ret"], ["return", "return, charts"]),
-        ("x", ["a", "a/b", "a/c"], ["x", "x, a/b", "x, a/c"]),
-        ("x", ["a_b", "a|b"], ["x", "x, a|b"]),
-    ],
-)
+@cases(__file__, "test_the_part_that_differs")
 def test_the_part_that_differs(title: str, tags: list[str], expected: list[str]) -> None:
     assert distinct_titles(title, tags) == expected
 

@@ -26,6 +26,7 @@ from tests.builders import START, a_batch, a_source, read_session, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
 from tests.session.test_progress import rows
+from tests.tables import cases
 
 HELD, GONE, CLOSED = FileHold(True, True), FileHold(False, True), FileHold(False, False)
 HOUR = 3600.0
@@ -110,7 +111,7 @@ def test_that_it_stopped_before_its_planned_steps_is_a_finding(processes: Proces
     assert state_after(session, clock, 100) is RunState.STOPPED
     (event,) = watcher.events()
     assert (event.kind, event.finding.rule, event.is_news) == (EventKind.FIRED, "stopped", True)
-    assert summary(event.finding) == ("no process has its log open any more, after 20 of 50 steps")
+    assert summary(event.finding) == "no process has its log open any more; 50 steps were planned"
     (run,) = session.runs()
     assert run.verdict.level is Level.WATCH
 
@@ -252,17 +253,7 @@ def test_runs_share_the_names_and_values_of_settings_beside_their_logs(tmp_path:
     assert one[1] is other[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "total"),
-    [
-        ("config.json", '{"total_timesteps": 90}', 90),
-        ("args.json", '{"max_steps": 90, "num_train_epochs": 3}', 90),
-        ("args.json", '{"max_steps": -1, "num_train_epochs": 3}', None),
-        ("config.yaml", "trainer:\n  total_training_steps: 90\n", 90),
-        ("config.yaml", "env:\n  max_steps: 90\n", None),
-        ("config.json", '{"max_steps": 20}', None),
-    ],
-)
+@cases(__file__, "test_planned_steps_beside_the_logs")
 def test_planned_steps_beside_the_logs(
     name: str, text: str, total: int | None, tmp_path: Path
 ) -> None:

@@ -11,7 +11,8 @@ from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
 from rltui.core.batch import MANY, Batch, LogClock, LogTail, Phase
 from rltui.core.errors import UsageError
-from rltui.core.level import RunState
+from rltui.core.level import Level, RunState
+from rltui.facts import sentences
 from rltui.formats.console import Console
 from rltui.session import JudgedRun, Progress, Session
 from rltui.session.progress import aged
@@ -21,6 +22,7 @@ from tests.builders import START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.formats.encode import event, header, simple, text
+from tests.tables import cases
 
 NAN = float("nan")
 
@@ -305,11 +307,21 @@ def test_overrides_by_metric_and_by_tag() -> None:
     assert (own.healthy.low, own.healthy.high) == (0.0, 2.0)
 
 
-def test_the_override_of_a_tag_beats_that_of_its_metric() -> None:
-    run = overridden(
-        entropy=MetricOverride(title="metric"), actor__entropy=MetricOverride(title="tag")
-    )
+@pytest.mark.parametrize(
+    ("low", "level", "shown"),
+    [(0.0, Level.OK, "≥ 0"), (0.01, Level.OK, "≥ 0.01"), (9, Level.BAD, "≥ 9")],
+)
+def test_what_is_said_of_a_tag_and_a_range_of_the_user_win(
+    low: float, level: Level, shown: str
+) -> None:
+    metric, tag = MetricOverride(low=low, title="metric"), MetricOverride(title="tag")
+    run = overridden(entropy=metric, actor__entropy=tag)
     assert run.infos["actor/entropy"].title == "tag"
+    judged = run.verdict.judgement("actor/entropy")
+    assert (judged.level, sentences.healthy_short(judged)) == (level, shown)
+    assert sentences.healthy(judged) == f"{shown} (your range)"
+    found = {f.rule for f in run.firing() if f.tag == "actor/entropy"}
+    assert found == ({"own_range", "entropy_collapse"} if level is Level.BAD else set())
 
 
 def test_an_unknown_category_in_an_override_is_refused() -> None:
@@ -452,17 +464,7 @@ def test_a_log_without_times_has_the_pace_that_was_seen() -> None:
     assert state(200) is RunState.STALLED
 
 
-@pytest.mark.parametrize(
-    ("line", "old"),
-    [
-        ("[2026-11-20 10:00:00,123] saving the model", True),
-        ("2026/11/20 10:00:00 INFO saving", True),
-        ("slurmstepd: error: *** JOB 1 ON n CANCELLED AT 2026-11-20T10:00:00 DUE TO x", True),
-        ("2027-01-14 22:00:00 saving", False),
-        ("made of data from the year that began at 2026-01-01 00:00:00", False),
-        ("9999-99-99 99:99:99", False),
-    ],
-)
+@cases(__file__, "test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console")
 def test_a_stamp_without_a_zone_shows_a_copy_of_an_old_console(line: str, old: bool) -> None:
     """START is 2027-01-15, 08:00 UTC."""
     source = a_source("stdout.log", format="console", precision_rank=1, modified=START)

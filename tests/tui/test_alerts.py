@@ -12,6 +12,7 @@ from rltui.tui.alerts import Alerts, notification
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch
 from tests.session.test_event import rows
+from tests.tables import cases
 from tests.tui.hand import open_app
 
 
@@ -78,23 +79,7 @@ def test_the_hook_gets_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert '"rule": "entropy_collapse"' in target.read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({"TERM": "xterm-256color"}, "\x1b]9;rltui: a, b\x07\x1b]777;notify;rltui;a, b\x07"),
-        ({"TERM": "xterm-kitty"}, "\x1b]9;rltui: a, b\x07"),
-        ({"TERM": "foot"}, "\x1b]777;notify;rltui;a, b\x07"),
-        ({"TERM": "linux"}, ""),
-        (
-            {"TERM": "xterm-kitty", "TMUX": "/tmp/tmux"},
-            "\x1bPtmux;\x1b\x1b]9;rltui: a, b\x07\x1b\\",
-        ),
-        (
-            {"TERM": "screen-256color"},
-            "\x1bP\x1b]9;rltui: a, b\x07\x1b\\\x1bP\x1b]777;notify;rltui;a, b\x07\x1b\\",
-        ),
-    ],
-)
+@cases(__file__, "test_the_sequences_of_terminals")
 def test_the_sequences_of_terminals(environ: dict[str, str], expected: str) -> None:
     assert notification("a; b", environ) == expected
 

@@ -150,7 +150,7 @@ def test_a_key_without_a_meaning_says_nothing() -> None:
     assert elsewhere("f9", LIST, KEYS) == ""
     assert elsewhere("v", LIST, KEYS) == ""
     words = elsewhere("v", FINDINGS, KEYS)
-    assert words == "v (grid of charts) works in a tab of metrics: press 2-8 first"
+    assert words == "v (grid of charts, table) works in a tab of metrics: press 2-8 first"
     assert elsewhere("r", RUNS, KEYS) == "r (list of runs) is open already"
 
 

@@ -9,6 +9,7 @@ from rltui.pages.hyperparameters import HyperparametersScreen
 from rltui.tui.palette import PaletteScreen, Search
 from rltui.tui.shell import Offer
 from tests.fakes import grpo_batch
+from tests.tables import cases
 from tests.tui.hand import Hand, open_app
 
 OFFERS = [
@@ -22,17 +23,7 @@ OFFERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "titles"),
-    [
-        ("entropy", ["entropy", "entropy collapse", "max entropy"]),
-        ("ENTROPY coll", ["entropy collapse"]),
-        ("lr", ["optim.lr", "learning rate", "grpo_lr1e-5_s0"]),
-        ("entcol", ["entropy collapse"]),
-        ("since 46", ["entropy collapse"]),
-        ("xyzzy", []),
-    ],
-)
+@cases(__file__, "test_the_likeliest_comes_first")
 def test_the_likeliest_comes_first(text: str, titles: list[str]) -> None:
     assert [o.title for o in Search(OFFERS).found(text)] == titles
 

@@ -19,6 +19,7 @@ from rltui.tui.clipboard import load_tmux, terminal_sequence, write_file
 from rltui.tui.remembered import RememberedView, SavedMark
 from tests.builders import LOGDIR
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
+from tests.tables import cases
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look
 
@@ -126,23 +127,7 @@ def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
     assert not opened(tmp_path).note, "written anew"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("tabs", 3),
-        ("tabs", {"run0": 3}),
-        ("filter", 3),
-        ("mutes", [["a"], ["rule", "title"]]),
-        ("mutes", [["rule", 1]]),
-        ("pins", [3, "loss"]),
-        ("marks", [3, [0, "/logs", "run0"]]),
-        ("marks", [[-1, "/logs", "run0"]]),
-        ("options", {"smooth": 7.0}),
-        ("options", {"axis": "\x1b[2J"}),
-        ("options", {"theme": "dark"}),
-        ("options", []),
-    ],
-)
+@cases(__file__, "test_what_is_wrong_in_a_file_is_left_out_alone")
 def test_what_is_wrong_in_a_file_is_left_out_alone(
     tmp_path: Path, name: str, value: object
 ) -> None:

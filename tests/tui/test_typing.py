@@ -90,7 +90,7 @@ async def test_no_prompt_opens_on_a_screen_that_is_covered() -> None:
     async with open_app(grpo_batch(60)) as hand:
         below = hand.run
         await hand.press("question_mark")
-        await below.ask()
+        await below.action_ask()
         await below.action_filter()
         assert not below.status.editing
         await hand.press("q")

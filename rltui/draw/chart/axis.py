@@ -92,7 +92,8 @@ def _fitted(
     else:
         return None
     rows = [r for r in range(gaps + 1) if (bottom + r) % per_tick == 0]
-    lacking, surplus = max(0, wanted[0] - len(rows)), max(0, len(rows) - wanted[1])
+    lacking = max(0, wanted[0] - len(rows))
+    surplus = max(0, len(rows) - wanted[1])
     if len(rows) < 2 or lacking > 2 or surplus > 1:
         return None
     values = [(bottom + r) // per_tick * step for r in rows]
@@ -116,7 +117,8 @@ def round_ticks(low: float, high: float, rows: int) -> list[tuple[float, str]]:
     values: list[float] = []
     step = nice_ceil(max((high / 2 - low / 2) / min(6, max(2, rows // 4)) * 2, _TINY))
     if size < _HUGE:
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        first = math.ceil(low / step - 1e-9)
+        last = math.floor(high / step + 1e-9)
         values = [n * step for n in range(first, last + 1)]
     if len(values) < 2:
         return [(at, numbers.value(at)) for at in (low, high)]
@@ -137,7 +139,8 @@ def end_scale(low: float, high: float, rows: int, *, constant: bool = False) -> 
 def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scale:
     """A logarithmic scale of positive values; ticks at decades, and between them where there is
     room."""
-    bottom, top = math.log10(low), math.log10(high)
+    bottom = math.log10(low)
+    top = math.log10(high)
     if top - bottom < 0.02:
         bottom, top = bottom - 0.3, top + 0.3
     if rows < 2:
@@ -174,7 +177,8 @@ def decades(bottom: float, top: float, rows: int) -> list[tuple[float, str]]:
 def _power_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
     """(decimal logarithm, label) of at most ``most`` ticks at powers of ten, and between these
     where there is room."""
-    first, last = math.ceil(bottom - 1e-9), math.floor(top + 1e-9)
+    first = math.ceil(bottom - 1e-9)
+    last = math.floor(top + 1e-9)
     for digits in (range(1, 10), (1, 2, 5), (1, 3)):
         if last - first > most:
             break
@@ -205,7 +209,8 @@ def _widened(low: float, high: float) -> tuple[float, float]:
     room = max(max(abs(low), abs(high)) * 1e-9, _TINY)
     if high - low < room:
         middle = low / 2 + high / 2
-        low, high = middle - room, middle + room
+        low = middle - room
+        high = middle + room
     return low, high
 
 

@@ -90,7 +90,8 @@ class Canvas:
     def rows(self) -> list[Line]:
         """The rows as spans of equal style."""
         text = self.codes.astype("<u4", copy=False).tobytes().decode("utf-32-le")
-        looks, begins = self._looks, np.ones((self.height, self.width), dtype=np.bool_)
+        looks = self._looks
+        begins = np.ones((self.height, self.width), dtype=np.bool_)
         begins[:, 1:] = looks[:, 1:] != looks[:, :-1]
         starts = np.flatnonzero(begins)
         wanted = looks.ravel()[starts].tolist()
@@ -167,7 +168,8 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
         halves: CodeArray = _HALVES[raster[0::2] + 2 * raster[1::2].astype(np.intp)]
         return halves
     dots = raster.view(np.uint8)
-    left, right = dots[:, 0::2], dots[:, 1::2]
+    left = dots[:, 0::2]
+    right = dots[:, 1::2]
     both = left | right << 3
     bits = both[0::4] | both[1::4] << 1 | both[2::4] << 2 | left[3::4] << 6 | right[3::4] << 7
     braille: CodeArray = _BRAILLE[bits]
@@ -179,7 +181,8 @@ def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool
     """``line``, whose characters are all one cell wide, with ``text`` at ``column``; with
     ``blank_only`` unchanged where there is a character already."""
     out: Line = []
-    at, end = 0, column + len(text)
+    at = 0
+    end = column + len(text)
     for part, own in line:
         before = part[: max(0, column - at)]
         after = part[max(0, end - at) :]
@@ -279,8 +282,10 @@ def path_raster(plot: Plot, x: Array, y: Array, *, joined: bool = False) -> Bool
 
     Lines that are longer than all dots would hide the points, and fill the memory: there are none.
     """
-    width, height = plot.across * plot.canvas.width, plot.down * plot.canvas.height
-    x0, x1 = plot.span.x0, plot.span.x1
+    width = plot.across * plot.canvas.width
+    height = plot.down * plot.canvas.height
+    x0 = plot.span.x0
+    x1 = plot.span.x1
     known = np.isfinite(y)
     with np.errstate(over="ignore"):
         across = (x[known].astype(np.float64) - x0) / (x1 - x0 or 1.0)
@@ -319,7 +324,8 @@ def paint_band(
     plot: Plot, low: DotColumns, high: DotColumns, look: Style = BAND, *, faint: bool = False
 ) -> None:
     """The area between two lines as a tone."""
-    bottom, top = plot.extents(low)[0], plot.extents(high)[1]
+    bottom = plot.extents(low)[0]
+    top = plot.extents(high)[1]
     paint_tone(plot, np.fmin(bottom, top), np.fmax(bottom, top), look, faint=faint)
 
 

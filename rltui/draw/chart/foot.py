@@ -65,7 +65,8 @@ def axis_lines(
 
     crossed: list[_Part] = []
     if cross is not None:
-        text, look = f" {label} ", style(Token.ACCENT, bold=True, reverse=True)
+        text = f" {label} "
+        look = style(Token.ACCENT, bold=True, reverse=True)
         crossed.append((centred(cross, text), text, look))
     placed = list(crossed)
     for x, text in x_ticks(span.x0, span.x1, span.cells, chart.x_kind):
@@ -115,7 +116,8 @@ def foot_lines(chart: Chart, span: PlotSpan, glyphs: GlyphSet, rows: int) -> Blo
     The most important bars have a line, those of one name the same. A name without room left of
     its bars ends in an ellipsis. The lowest line with room for it counts the names left out.
     """
-    groups, marks = _groups_in(chart.bars, span), _marks_in(chart, span)
+    groups = _groups_in(chart.bars, span)
+    marks = _marks_in(chart, span)
     marked = bool(marks) and len(groups) < rows
     ranked = sorted(groups, key=_rank)[: max(0, rows - marked)]
     lines = [_bar_line(g, span, glyphs, chart.bar_names) for g in groups if g in ranked]
@@ -182,7 +184,8 @@ def label_width(
     The width depends on ``whole``, the x range of the whole run: nothing moves sideways when
     another part of it is in view.
     """
-    room, needed = width - margin, 0
+    room = width - margin
+    needed = 0
     x0, x1 = whole
     for group in _groups_in(chart.bars, PlotSpan(0, room, width, x0, x1)):
         name = cell_width(glyphs.text(safe(group[0].title))) + 1
@@ -201,7 +204,8 @@ def _noted(line: Line, note: str, width: int) -> Line | None:
         if text.strip():
             parts.append((at, text.rstrip(), look))
         at += cell_width(text)
-    text, room = plain(line).ljust(width), cell_width(note) + 2
+    text = plain(line).ljust(width)
+    room = cell_width(note) + 2
     gap = width - room if text.endswith(" " * (room + 1)) else text.find(" " * (room + 1))
 
     return texts_at(width, [*parts, (gap + 2, note, MUTED)]) if gap >= 0 else None
@@ -227,7 +231,8 @@ def _bar_line(group: list[Bar], span: PlotSpan, glyphs: GlyphSet, named: bool) -
 
 
 def _bar(bar: Bar, span: PlotSpan, glyphs: GlyphSet) -> _Part:
-    begin, right = span.column(bar.since), span.left + span.cells
+    begin = span.column(bar.since)
+    right = span.left + span.cells
     until = span.newest if bar.until is None else bar.until
     end = right if until is None else span.column(until) + 1
     cells = max(begin + 1, min(end, right)) - begin
@@ -256,7 +261,8 @@ def strip_lines(
     spark = spark_of(digest, last, chart.curve.levels, chart.curve.known, glyphs)
 
     on_whole = PlotSpan(0, span.cells, span.cells, first, end)
-    begin, stop = on_whole.cell(span.x0), on_whole.cell(span.x1) + 1
+    begin = on_whole.cell(span.x0)
+    stop = on_whole.cell(span.x1) + 1
     view: Line = [(glyphs.rule * begin, RULE), (glyphs.bar * (stop - begin), ACCENT)]
     view.append((glyphs.rule * (span.cells - stop), RULE))
     margin = (" " * span.left, TEXT)
@@ -299,7 +305,8 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
     """
     if not count:
         return []
-    items, room = _items(chart, glyphs), width - left
+    items = _items(chart, glyphs)
+    room = width - left
     rows, rest = _rows(items, room, count)
     if rest:
         bare = _items(chart, glyphs, notes=False)

@@ -49,7 +49,8 @@ from rltui.draw.line import (
     style,
 )
 
-_NAN, _NAN_REST = LEVEL_BOLD[Level.BAD], style(Token.BAD)
+_NAN = LEVEL_BOLD[Level.BAD]
+_NAN_REST = style(Token.BAD)
 _OUTSIDE = TITLE
 #: Share of the height that a value may leave the plot by without a mark.
 _SLACK = 0.03
@@ -108,7 +109,8 @@ def draw_continuation(plot: Plot, continuation: Continuation | None) -> None:
     Dots beyond the limit are left out: what happens there is not known.
     """
     span = plot.span
-    columns, height = plot.across * span.cells, plot.down * plot.canvas.height
+    columns = plot.across * span.cells
+    height = plot.down * plot.canvas.height
     if continuation is None or span.x1 <= span.x0 or columns < 2:
         return
     x = span.x0 + (span.x1 - span.x0) * np.arange(columns) / (columns - 1)
@@ -128,7 +130,8 @@ def draw_continuation(plot: Plot, continuation: Continuation | None) -> None:
         plot.canvas.lines |= codes != BLANK
 
     outside = (x <= continuation.x) | (x > continuation.latest)
-    soonest, last = dots(continuation.earliest, outside), dots(continuation.latest, outside)
+    soonest = dots(continuation.earliest, outside)
+    last = dots(continuation.latest, outside)
     band = fill(np.minimum(soonest, last), np.maximum(soonest, last), height)
     paint(band if plot.glyphs.ascii else checkerboard(band), BAND, ":")
 
@@ -159,7 +162,8 @@ def draw_curves(plot: Plot, shown: Shown, weight: float, *, outlined: bool) -> N
 
     drawn = []
     for other in reversed(shown.overlays):
-        look, sign = style(other.curve.token), other.curve.sign
+        look = style(other.curve.token)
+        sign = other.curve.sign
         cells = _paint_upper(plot, other, weight, look, sign or "+")
         drawn.append((cells, look, sign))
     look = style(curve.token if curve.known else Token.MUTED)
@@ -191,7 +195,8 @@ def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str
         return cells
     x, y = (smooth(values.astype(np.float64), weight) for values in in_order(shown))
     raster = path_raster(plot, x, y, joined=weight > 0)
-    cells, codes = paint_line(plot, raster, look, char), encode(raster, plot.glyphs.marker)
+    cells = paint_line(plot, raster, look, char)
+    codes = encode(raster, plot.glyphs.marker)
     for since, until, level in sorted(curve.levels, key=lambda e: e[2]):
         if level >= Level.WATCH:
             part = slice(int(since), None if until is None else int(until) + 1)
@@ -208,7 +213,8 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
     for since, until, level in curve.levels:
         if since > x1 or (until is not None and until < x0):
             continue
-        begin, end = 0, width - 1
+        begin = 0
+        end = width - 1
         if x1 > x0:
             begin = round(max(0.0, (since - x0) / (x1 - x0)) * (width - 1))
             last = x1 if until is None else min(until, x1)
@@ -231,7 +237,8 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
 def draw_marks(plot: Plot, shown: Shown) -> None:
     """Marks for values that are outside of the y range or not finite."""
     canvas, scale, glyphs = plot.canvas, plot.scale, plot.glyphs
-    bottom, columns = canvas.height - 1, shown.under or shown.line
+    bottom = canvas.height - 1
+    columns = shown.under or shown.line
     if scale.log or (columns.high > scale.high).any() or (columns.low < scale.low).any():
         at = columns.at[columns.inside].astype(np.intp) // 2
         high, low = (scale.share(c[columns.inside]) for c in (columns.high, columns.low))
@@ -268,7 +275,8 @@ def draw_onsets(plot: Plot, chart: Chart) -> None:
 def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
     """The texts of limits at the right end, or where no line of data is; a note on top. A limit
     beyond the range has an arrow at that edge."""
-    canvas, glyphs = plot.canvas, plot.glyphs
+    canvas = plot.canvas
+    glyphs = plot.glyphs
     if note:
         text = f" {glyphs.text(note)}"
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
@@ -297,7 +305,8 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
 
 def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:
     """The full-height line, which gives way to the data, and the point of a path on it."""
-    canvas, column = plot.canvas, plot.span.cell(x)
+    canvas = plot.canvas
+    column = plot.span.cell(x)
     for row in range(canvas.height):
         if not canvas.lines[row, column]:
             canvas.put(row, column, plot.glyphs.vertical, ACCENT)
@@ -309,12 +318,14 @@ def draw_crosshair(plot: Plot, chart: Chart, x: float) -> None:
 
 def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:
     """The box beside the crosshair, where it hides the least of the data."""
-    canvas, column = plot.canvas, plot.span.cell(x)
+    canvas = plot.canvas
+    column = plot.span.cell(x)
     lines = [[(plot.glyphs.text(safe(text)), look) for text, look in line] for line in lines]
     width = max(map(line_width, lines), default=0) + 4
     airy = canvas.height >= len(lines) + 4
     height = len(lines) + 2 * airy
-    right, left = column + 2, column - 1 - width
+    right = column + 2
+    left = column - 1 - width
     sides = [left, right] if 2 * column >= canvas.width else [right, left]
     begin = next((s for s in sides if s >= 0 and s + width <= canvas.width), None)
     if not lines or begin is None or height > canvas.height:

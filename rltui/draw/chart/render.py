@@ -131,7 +131,8 @@ def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     scale, raw, bottom = plot.scale, y_range.in_order(shown), plot.canvas.height - 1
     if not len(raw.x) or raw.x[-1] > plot.span.x1:
         return 0, []
-    x, value = float(raw.x[-1]), float(raw.y[-1])
+    x = float(raw.x[-1])
+    value = float(raw.y[-1])
     row = plot.row(value) if math.isfinite(value) else bottom
     if row is None:
         row = 0 if value > scale.low and not scale.log else bottom
@@ -185,7 +186,8 @@ def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> Block:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
     if chart.told:
         return []
-    bold, raw = TITLE, y_range.in_order(ready)
+    bold = TITLE
+    raw = y_range.in_order(ready)
     lines: Block = [[(f"{chart.x_unit} {x_text(chart, x)}".strip(), bold)]]
     at, words = chart.point or (int(np.searchsorted(raw.x, x, side="right")) - 1, "")
     if words:

@@ -69,7 +69,8 @@ _NO_COLUMNS = DotColumns(
 def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> CurvePoints:
     """Float64 points, sorted stably by x where they are not; points without an x are dropped."""
     n = min(len(x), len(y))
-    fx, fy = np.asarray(x[:n], dtype=np.float64), np.asarray(y[:n], dtype=np.float64)
+    fx = np.asarray(x[:n], dtype=np.float64)
+    fy = np.asarray(y[:n], dtype=np.float64)
     ordered = n < 2 or bool((fx[1:] >= fx[:-1]).all())
 
     if not ordered or (n and not (math.isfinite(fx[0]) and math.isfinite(fx[-1]))):
@@ -107,7 +108,8 @@ def smooth(values: FloatArray, weight: float) -> FloatArray:
     decay = weight ** np.arange(size, dtype=np.float64)
     state = np.cumsum(padded.reshape(rows, size) / decay, axis=1)
     state *= decay * (1 - weight)
-    carry, passed = 0.0, weight**size
+    carry = 0.0
+    passed = weight**size
     carries = np.empty(rows)
     for i, end in enumerate(state[:, -1].tolist()):
         carries[i] = carry
@@ -130,7 +132,8 @@ def decimate(data: CurvePoints, x0: float, x1: float, width: int) -> DotColumns:
     """The points of the window ``x0`` to ``x1`` gathered into ``width`` dot columns."""
     begin = max(0, int(data.x.searchsorted(x0, side="left")) - 1)
     end = int(data.x.searchsorted(x1, side="right")) + 1
-    x, y = data.x[begin:end], data.y[begin:end]
+    x = data.x[begin:end]
+    y = data.y[begin:end]
     finite = np.isfinite(y)
     index: IntArray | None = None
     if not finite.all():
@@ -203,7 +206,8 @@ def extents(
         line[columns.broken[s]] = np.nan
         edge[begin:end] = line
 
-    left, right = edge[:-1], edge[1:]
+    left = edge[:-1]
+    right = edge[1:]
     low = np.rint((left + right) / 2)
     high = low.copy()
     own = columns.at[columns.inside].astype(np.intp)
@@ -263,7 +267,8 @@ def is_crowded(
     begin, end = np.searchsorted(data.x, window)
     if int(end - begin) <= _CROWDED * width or not len(below.at):
         return False
-    low, high = below.low, below.high
+    low = below.low
+    high = below.high
     with np.errstate(over="ignore"):
         inside = (high / _RESTLESS - low / _RESTLESS).sum()
         between = np.abs(below.first[1:] / _RESTLESS - below.last[:-1] / _RESTLESS).sum()
@@ -379,7 +384,8 @@ def _sums(y: NDArray[np.generic], size: int) -> FloatArray:
 def _reduced(y: NDArray[np.generic], places: IntArray, size: int) -> IntArray:
     """The ``places`` (n,) to keep: first, last, lowest and highest of each block of ``size``, and
     all of a block with a value that is not finite."""
-    values, block = y[places].astype(np.float64), places // size
+    values = y[places].astype(np.float64)
+    block = places // size
     starts = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
     ends = np.append(starts[1:], len(places))
     number = np.repeat(np.arange(len(starts)), ends - starts)

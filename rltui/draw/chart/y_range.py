@@ -218,12 +218,14 @@ def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
     """Limits within one height of the data join the range, but none below zero where no value
     is."""
     height = min(high - low, 1e307)
-    floor, ceiling = low - height, high + height
+    floor = low - height
+    ceiling = high + height
     if low >= 0:
         floor = max(0.0, floor)
     if chart.log and low > 0:
         ratio = min(high / low, 1e6)
-        floor, ceiling = max(low / max(ratio, 1.5), math.ulp(0.0)), high * max(ratio, 1.5)
+        floor = max(low / max(ratio, 1.5), math.ulp(0.0))
+        ceiling = high * max(ratio, 1.5)
     near = [value for value in _limits(chart) if floor <= value <= ceiling]
     return min([low, *near]), max([high, *near])
 
@@ -236,7 +238,8 @@ def _limits(chart: Chart) -> list[float]:
 def _constant(chart: Chart, value: float, rows: int) -> Scale:
     """The axis of a value that never changes: it lies in the middle, zero at the bottom."""
     if chart.ends:
-        low, high = min(0.0, 2 * value), max(0.0, 2 * value)
+        low = min(0.0, 2 * value)
+        high = max(0.0, 2 * value)
         return end_scale(low, high if high > low else 1.0, rows, constant=value != 0)
 
     near = [v for v in _limits(chart) if v != 0]

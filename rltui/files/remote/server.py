@@ -169,7 +169,8 @@ def _results(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) 
         from fsspec.asyn import sync  # of an extra
 
         async def gathered() -> list[Any]:
-            gate, call = asyncio.Semaphore(_TOGETHER), getattr(fs, f"_{method}")
+            gate = asyncio.Semaphore(_TOGETHER)
+            call = getattr(fs, f"_{method}")
 
             async def one(name: str, options: dict[str, Any]) -> Any:
                 async with gate:

@@ -131,7 +131,8 @@ def top_of(path: Path, known: Mapping[Path, CachedLookup]) -> Path:
 
 def below(top: Path, known: Mapping[Path, CachedLookup]) -> list[Path]:
     """All listed directories from ``top`` down."""
-    found, at = [top], 0
+    found = [top]
+    at = 0
     while at < len(found):
         directory, at = found[at], at + 1
         names = known[directory].found.items()

@@ -46,9 +46,11 @@ PACE_S = 5.0
 #: Directories or files that are requested in one round.
 _ROUND = 128
 #: Beginnings of files that are kept, and bytes of each.
-MOST_KEPT, KEPT_BYTES = 256, 1 << 16
+MOST_KEPT = 256
+KEPT_BYTES = 1 << 16
 #: Files whose new bytes are requested in one round, and bytes of each.
-_NEWS_FILES, _NEWS_BYTES = 64, 1 << 18
+_NEWS_FILES = 64
+_NEWS_BYTES = 1 << 18
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
 
 Names = dict[str, RemoteStatus]
@@ -95,7 +97,8 @@ class RemoteStore:
 
     def costs(self) -> RemoteCosts:
         """Requests so far, and those that following costs from now on. Does no I/O."""
-        known, server = self._directories, self._server
+        known = self._directories
+        server = self._server
         tops = {top_of(path, known) for path in known}
         lists = sum(min(len(below(t, known)), self._pages(t) or sys.maxsize) for t in tops)
         alone = sum(not s.is_directory for a in self._files.values() for s in a.found.values())
@@ -126,7 +129,8 @@ class RemoteStore:
             names = self._names(above)
             if above == path:
                 return directory_of(path, names)
-            found, last = names.get(path.parts[depth]), depth == len(path.parts) - 1
+            found = names.get(path.parts[depth])
+            last = depth == len(path.parts) - 1
             if found is None or not (found.is_directory or last):
                 raise _MISSING.with_traceback(None)
             if not found.is_directory:
@@ -186,7 +190,8 @@ class RemoteStore:
                 came = self._news.pop(path, None)
                 if came and came[:2] == (status, begin) and end <= begin + len(came[2]):
                     return came[2][: end - begin]
-                kept, whole = self._beginnings.get(path), min(end, status.st_size)
+                kept = self._beginnings.get(path)
+                whole = min(end, status.st_size)
                 if kept and kept[0] == status and whole <= len(kept[1]):
                     return kept[1][begin:whole]
             others = self._grown(path) if self._server.asks_together else []
@@ -263,7 +268,8 @@ class RemoteStore:
     def _answer(self, known: dict[Path, CachedLookup], path: Path, ask: AskAll) -> CachedLookup:
         """The cached result for a path, renewed if it is due, together with all others that are
         due."""
-        answer, now = known.get(path), self.monotonic()
+        answer = known.get(path)
+        now = self.monotonic()
         if answer is None or self._is_due(answer, now):
             if self._lock.acquire(blocking=answer is None):
                 try:
@@ -325,7 +331,8 @@ class RemoteStore:
     def _renew(self, known: dict[Path, CachedLookup], paths: Sequence[Path], ask: AskAll) -> None:
         """Request some paths and cache the results. Raises StoreError."""
         answers = ask(paths)
-        now, wall = self.monotonic(), self._server.clock.now()
+        now = self.monotonic()
+        wall = self._server.clock.now()
         for path, found in zip(paths, answers, strict=True):
             before = known.get(path) or CachedLookup()
             error, names = (found, {}) if isinstance(found, OSError) else (None, found)

@@ -113,7 +113,8 @@ class ConsoleDecoder(LastLine):
 
     def _decoded(self, *, more: bool) -> Decoded:
         """Collect the findings since the last call."""
-        rows, found = self._rows, bool(self._dispatch.found)
+        rows = self._rows
+        found = bool(self._dispatch.found)
         hparams = self._dump.settings() if found else {}
         if rows.total is not None and rows.total != self._total and found:
             hparams["total_steps"] = self._total = rows.total
@@ -146,7 +147,8 @@ class ConsoleDecoder(LastLine):
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
 
-        raw, prefixes = text, dict[int, bytes]()
+        raw = text
+        prefixes = dict[int, bytes]()
         if self._prefix is not None and not self._prefix.is_absent:
             lines: list[bytes] = []
             ranked: dict[bytes, list[bytes]] = {}

@@ -88,7 +88,8 @@ class ConsoleRows:
             layout = layout_of(names, np.float64)
             if len(layout.index) != len(names):
                 cells = dict(zip(layout.tags, values, strict=True))
-                names, values = tuple(t.encode() for t in cells), tuple(cells.values())
+                names = tuple(t.encode() for t in cells)
+                values = tuple(cells.values())
                 layout = Layout(tuple(cells), np.float64)
             self._names, self._layout = names, layout
 
@@ -155,7 +156,8 @@ class RestartDetector:
         if len(names) > _COMPARED:
             names = (names[0], names[len(names) // 2], names[-1])
 
-        last, found = self._last, False
+        last = self._last
+        found = False
         if self._enabled:
             for name in names:
                 if last.get(name, step) > step:

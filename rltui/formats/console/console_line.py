@@ -53,7 +53,8 @@ _COUPLE = re.compile(rb"\(['\"]([^'\"]{1,60})['\"], ")
 _QUOTED = re.compile(rb"(['\"])([\w./@%+-][\w ./@%+-]{0,60})\1")
 _LEADERS = re.compile(rb" ?\.{4,} ?")
 #: Where a message comes from, as rich writes it at the end.
-_SOURCE, _SOURCE_BYTES = re.compile(rb"\s\s\S{1,80}\.py:\d+$"), 100
+_SOURCE = re.compile(rb"\s\s\S{1,80}\.py:\d+$")
+_SOURCE_BYTES = 100
 #: Names between slashes with as many numbers: ``Loss(P/V): 0.5/0.2``, ``mean/max kl 0.5/0.9``.
 _SEVERAL = re.compile(
     rb"(?:(\w+)\(([^()/\s]+(?:/[^()/\s]+)+)\)"
@@ -132,7 +133,8 @@ def _several(line: bytes) -> bytes:
 def _apart(found: re.Match[bytes]) -> bytes:
     """A pair for each of several numbers."""
     name, inner, outer, about, numbers = found.groups(b"")
-    names, values = (inner or outer).split(b"/"), numbers.split(b"/")
+    names = (inner or outer).split(b"/")
+    values = numbers.split(b"/")
     if len(names) != len(values):
         return found[0]
     titles = [name + b"(" + one + b")" if name else one + about for one in names]
@@ -370,7 +372,8 @@ class TerminalTail:
             return
 
         self._count += data.count(b"\n")
-        start, wanted = end, MAX_LINES
+        start = end
+        wanted = MAX_LINES
         while wanted and start >= 0:
             start = data.rfind(b"\n", 0, start)
             wanted -= 1

@@ -146,7 +146,8 @@ class DescribedDialect(Dialect):
         own = known.own
         if known.kind == "beside":
             # the store places it by its time, or else behind the row of the training before it
-            pairs, beside = self._values(known, found, text), self._beside
+            pairs = self._values(known, found, text)
+            beside = self._beside
             moment = self._stamps.moment(self.rows.clock.prefix + text)
             self._wall = self._wall if moment is None else moment[1]
             newest = -1 if self.rows.newest is None else self.rows.newest
@@ -198,7 +199,8 @@ class DescribedDialect(Dialect):
 
     def follow(self, line: bytes) -> None:
         """Read a line of a block; the row is complete where the block ends."""
-        text, block = console_line.plain(line), self._block
+        text = console_line.plain(line)
+        block = self._block
         self._left -= 1
         self.open = self._left > 0
         if block is None or block.until is None or not self.open:
@@ -235,7 +237,8 @@ class DescribedDialect(Dialect):
                 (step, total), self._heading = self._heading, None
                 if total == 1:  # one call after another, each of one epoch
                     self._single += 1
-                    step, total = self._single, None
+                    step = self._single
+                    total = None
             self.rows.total = total or self.rows.total
         if step is None:
             return False

@@ -126,7 +126,8 @@ class Generic(Dialect):
                 self.open = self._block.left > 0
                 return is_row
 
-        taken, inside = None, self._block.left > 0
+        taken = None
+        inside = self._block.left > 0
         if line.endswith(RULE_ENDS) and is_rule(line):
             self._give(self._block.rule())
             taken = False
@@ -162,13 +163,16 @@ class Generic(Dialect):
         if not names and position is not None:
             names, values = self._new_form(text[position.end :] or text[: position.begin])
 
-        extras, other = Row(0, (), []), _among_pairs(text, position, named=bool(names))
+        extras = Row(0, (), [])
+        other = _among_pairs(text, position, named=bool(names))
         if other is not None:
             found, pairs, is_row = other
             if position is None or found.rank <= position.rank or is_row:
-                position, extras = found, pairs
+                position = found
+                extras = pairs
             if is_row:
-                names, values = pairs.names, list(pairs.values)
+                names = pairs.names
+                values = list(pairs.values)
         if position is None:
             return self._bare_row(text)
         if not names:
@@ -264,7 +268,8 @@ class Generic(Dialect):
 
         rank = position.rank
         form = _form_of(rank, names)
-        step, total = self._counter.finer_than(rank), None
+        step = self._counter.finer_than(rank)
+        total = None
         carried = step is not None and form not in self._forms.own
         if step is None or not carried:
             step, total = self._counter.step_of(position)

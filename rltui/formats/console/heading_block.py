@@ -178,7 +178,8 @@ class HeadingBlock:
     def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[Row]:
         """Pairs of the newest step; returns the values of the names that are believed, and of
         those that become so."""
-        now, known = self._step, self._known
+        now = self._step
+        known = self._known
         if now is None or self._is_dump:
             return []
         for name, value in pairs:

@@ -124,7 +124,8 @@ class LineDispatch:
 
     def _lead(self, text: bytes, ends: list[int]) -> None:
         """Let a marker of the newest row lead; ``ends``: where its line ends, if it is here."""
-        dialect, tried = self._newest, self._leaders >= _MOST_LEADERS
+        dialect = self._newest
+        tried = self._leaders >= _MOST_LEADERS
         if not ends or dialect is None or self._leader or self._hits <= _SETTLED or tried:
             return
         line = text[text.rfind(b"\n", 0, ends[0]) + 1 : ends[0] + 1]
@@ -144,7 +145,8 @@ class LineDispatch:
         gaps: list[Line] = []
         if self._leader is not None:
             dialect, marker = self._leader
-            source, at = text if marker in dialect.markers else text.lower(), 0
+            source = text if marker in dialect.markers else text.lower()
+            at = 0
             first = source.find(marker)
             lines = (_lines(source, marker, first, len(text)) if first >= 0 else None) or []
             for begin, end in [*lines, (len(text), 0)]:
@@ -271,12 +273,14 @@ def _markers(dialects: Sequence[Dialect]) -> Markers:
 def _marks(text: bytes, markers: Markers) -> dict[int, int]:
     """Where the lines with markers begin, each with a bit for each that has one in it."""
     searches, any_case = _plan(markers)
-    lower, few = text.lower() if any_case else b"", len(text) >> _FEW
+    lower = text.lower() if any_case else b""
+    few = len(text) >> _FEW
     lines: list[Sequence[Line] | None] = []
     """The lines of each search; None: given up, because there are too many."""
     marked: dict[int, int] = {}
     for needle, in_lower, owners, root in searches:
-        within, found = lines[root] if root is not None else None, None
+        within = lines[root] if root is not None else None
+        found = None
         if within is not None and len(within) <= few:
             find = text.find
             found = within and [line for line in within if find(needle, line[0], line[1] + 1) >= 0]
@@ -301,7 +305,8 @@ def _numbers(owners: int) -> tuple[int, ...]:
 def _lines(text: bytes, needle: bytes, pos: int, most: int) -> list[Line] | None:
     """The lines with ``needle``, which is first at ``pos``; None when there are more than
     ``most``."""
-    find, rfind = text.find, text.rfind
+    find = text.find
+    rfind = text.rfind
     lines = []
     while pos >= 0:
         end = find(b"\n", pos)

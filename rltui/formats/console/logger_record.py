@@ -106,7 +106,8 @@ def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
         if gap.strip(b"}, \n") or not groups:
             return None
         end = found.end()
-        name, text = groups[-1] + (found[1] or found[2] or b""), found[3]
+        name = groups[-1] + (found[1] or found[2] or b"")
+        text = found[3]
         value = number(text)
         if text == b"{":
             groups.append(name + b"/")

@@ -197,7 +197,8 @@ def _ends() -> tuple[frozenset[bytes], re.Pattern[bytes]]:
 def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
     """The pairs of a line without its prefixes; None when there are none. ``alone``: or when it
     has anything besides."""
-    line, label = PairLine(), b""
+    line = PairLine()
+    label = b""
     for field in _SEPARATOR.split(text.strip(b" \t|,;{")):
         quick = _QUICK.search(field)
         found = _FIELD.fullmatch(field) if quick else None
@@ -234,7 +235,8 @@ def evaluation_of(text: bytes) -> PairLine | None:
 
 def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> PairLine | None:
     """The pairs of a text, one behind the other; None when there is anything else."""
-    line, at = PairLine(), 0
+    line = PairLine()
+    at = 0
     while at < len(text):
         pair = pattern.match(text, at)
         if pair is None:
@@ -348,7 +350,8 @@ def _finest(
         step = int(found[2] if found[2].isdigit() else quantity(found[2].upper()))
         total = int(found[3]) if found[3] else None
         if rank == EPOCH:
-            epoch, epochs = step, total
+            epoch = step
+            epochs = total
         if best is not None and found[1] in none:
             continue
         if best is None or rank < best.rank or best.word in none:
@@ -449,10 +452,12 @@ class StepCounter:
 
     def step_of(self, position: Position) -> tuple[int, int | None]:
         """The step and the planned total, where it is certain."""
-        step, total = position.step, position.total
+        step = position.step
+        total = position.total
         if position.rank == EPOCH:
             return step, total
-        epoch, epochs = position.epoch, position.epochs
+        epoch = position.epoch
+        epochs = position.epochs
         if epoch is None and self.epoch_heading is not None:
             epoch, epochs = self.epoch_heading
         if epoch is not None:

@@ -112,7 +112,8 @@ class PhaseSearch:
         text = text.replace(b"\r", b"\n") + b"\n"
         marked = marked_lines(text.translate(_FOLDED), _known().markers)
         ended = self._ended(text, marked)
-        newest, before = None, self._name
+        newest = None
+        before = self._name
         for begin, numbers in reversed(marked):
             found = _found(text, begin, numbers)
             if found is None or "took" in found.re.groupindex:
@@ -129,9 +130,11 @@ class PhaseSearch:
             return
         if before != self._name or before in ended:
             self._line = line
-        clock, parts = _CLOCK.search(self._line.encode()), newest.groupdict()
+        clock = _CLOCK.search(self._line.encode())
+        parts = newest.groupdict()
         done, total = (int(n) if n else None for n in map(parts.get, ("done", "total")))
-        name, began = clean(self._name).strip(), clock[1].decode() if clock else ""
+        name = clean(self._name).strip()
+        began = clock[1].decode() if clock else ""
         self.phase = Phase(name, began, done, total, self._took.get(self._name))
 
     def _ended(self, text: bytes, marked: Sequence[Marked]) -> dict[str, int]:

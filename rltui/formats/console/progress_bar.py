@@ -98,7 +98,8 @@ class ProgressBar(Dialect):
         return taken
 
     def _bar(self, found: re.Match[bytes]) -> bool:
-        about, done = found[1], int(quantity(found[2]))
+        about = found[1]
+        done = int(quantity(found[2]))
         total = int(quantity(found[3])) if found[3] else None
         epochs = _EPOCH.search(about)
         epoch = int(epochs[1]) if epochs else None
@@ -116,7 +117,8 @@ class ProgressBar(Dialect):
         values = list(map(quantity, texts))
         counter = _counter(names, values) if bar.prefix != _EVAL else None
         if counter is not None:
-            step, total = int(values.pop(counter)), None
+            step = int(values.pop(counter))
+            total = None
             names = names[:counter] + names[counter + 1 :]
         if not any(map(is_metric, names)):
             return False

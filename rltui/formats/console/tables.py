@@ -168,7 +168,8 @@ class BoxedTable(Dialect):
         if len(sides) > 3:
             self._cell(sides)
         elif len(sides) == 3 and len(self._panel) < _MAX_ROWS and not self._column(sides[1]):
-            category, text = _CATEGORY.match(sides[1]), sides[1].strip()
+            category = _CATEGORY.match(sides[1])
+            text = sides[1].strip()
             if category:
                 self._panel.append((category[1], sides[1][category.end() :].strip()))
             elif self._panel:
@@ -190,7 +191,8 @@ class BoxedTable(Dialect):
         if len(sides) < 4 or len(sides) % 2 or sides[-1].strip():
             return
         for at in range(1, len(sides) - 1, 2):
-            raw, value = sides[at], sides[at + 1].strip()
+            raw = sides[at]
+            value = sides[at + 1].strip()
             key = raw.strip()
             if not value:
                 self._group = key if key.endswith(b"/") else self._group

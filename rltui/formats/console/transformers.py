@@ -247,7 +247,8 @@ class StepInference:
         if self.interval is None:
             # rows * interval <= total < (rows + 1) * interval; epochs grow with the steps
             at = total * self._newest_epoch / (epoch * rows) if epoch > 0 else total / rows
-            low, high = total // (rows + 1) + 1, max(1, total // rows)
+            low = total // (rows + 1) + 1
+            high = max(1, total // rows)
             self.interval = min(max(round(at), low), high) if math.isfinite(at) else high
         self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
         self._spread(rows, False)

@@ -276,7 +276,8 @@ def _sacred(node: Any, name: str) -> ParallelLists | None:
     """A metric of sacred's ``metrics.json``: steps, values and timestamps."""
     if not isinstance(node, dict):
         return None
-    values, steps = _numbers(node.get("values")), _numbers(node.get("steps"))
+    values = _numbers(node.get("values"))
+    steps = _numbers(node.get("steps"))
     if values is None or steps is None or len(values[0]) != len(steps[0]):
         return None
     times = node.get("timestamps")
@@ -350,13 +351,16 @@ def closed(text: bytes) -> bytes | None:
         token = found[0]
         if token in _CLOSING:
             open_ones.append(token)
-            end, closing = found.end(), tuple(open_ones)
+            end = found.end()
+            closing = tuple(open_ones)
         elif token in (b"}", b"]"):
             if not open_ones or _CLOSING[open_ones.pop()] != token or not open_ones:
                 return None
-            end, closing = found.end(), tuple(open_ones)
+            end = found.end()
+            closing = tuple(open_ones)
         elif token == b",":
-            end, closing = found.start(), tuple(open_ones)
+            end = found.start()
+            closing = tuple(open_ones)
         elif token == b'"':
             break  # a text that is cut
 

@@ -70,7 +70,8 @@ class JsonLines(Format):
         if not self.claims_name(path.name):
             return False
         telling = _TELLING.fullmatch(path.name) is not None
-        keys, least = (options or Options()).step_keys, _LEAST if self.is_common(path.name) else 1
+        keys = (options or Options()).step_keys
+        least = _LEAST if self.is_common(path.name) else 1
         return holds_metrics(head, keys, telling=telling, least=least)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:

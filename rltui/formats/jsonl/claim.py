@@ -225,7 +225,8 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
         return Refusal(f"{no_step}; two rows with figures would be counted")
 
     why = _why_refused(rows, keys, no_step)
-    first, many = rows[figures[0] - 1], 2 * len(figures) > len(rows)
+    first = rows[figures[0] - 1]
+    many = 2 * len(figures) > len(rows)
     lost = many and are_figures(figures_of(first)) and not _is_record(first)
     return Refusal(f"{why}: see line {figures[0]}", final, lost)
 

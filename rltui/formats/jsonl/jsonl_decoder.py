@@ -105,7 +105,8 @@ class JsonLinesDecoder(LastLine):
         return self._feed(b"", more=False)
 
     def _read_lines(self, text: bytes, begin: int, end: int) -> int:
-        view, pos = memoryview(text), begin
+        view = memoryview(text)
+        pos = begin
         while pos < end:
             if self._rows.packing is not None and self._count is None:
                 pos = self._usual_lines(text, view, pos, self._rows.packing)
@@ -178,7 +179,8 @@ class JsonLinesDecoder(LastLine):
                 if end - pos > SHORT:
                     break
                 row = loads(view[pos:end])
-                step, numbers = row[key], row["data"]
+                step = row[key]
+                numbers = row["data"]
                 if len(row) != 2 or type(step) is not int or not -STEPS <= step < STEPS:
                     break
                 if len(numbers) != size or type(numbers) is not dict:

@@ -68,7 +68,8 @@ _SWIFT_STEP = "global_step/max_steps"
 _SWIFT_KEYS = (_SWIFT_STEP, "iteration", "step", "global_step")
 _SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
 #: What W&B puts before the figures of a machine, and miles' keys of a GPU.
-_SYSTEM, _GPU = "system.", ("util", "mem_mb", "power_w")
+_SYSTEM = "system."
+_GPU = ("util", "mem_mb", "power_w")
 #: Figures of which the highest counts, where a step has several.
 HIGHEST = frozenset(("sglang_num_queue_reqs", "sglang_token_usage", "gpu/mem_mb"))
 #: Names remembered at most.
@@ -351,7 +352,8 @@ def _ray(row: dict[str, Any]) -> Translated:
 
 
 def _factory(row: dict[str, Any]) -> Translated:
-    wall, step = pop_wall(row), find_step(row, ("current_steps",))
+    wall = pop_wall(row)
+    step = find_step(row, ("current_steps",))
     total = row["total_steps"]
     if step is not None and isinstance(total, int):
         step = step._replace(total=total)
@@ -360,7 +362,8 @@ def _factory(row: dict[str, Any]) -> Translated:
 
 
 def _swift(row: dict[str, Any]) -> Translated:
-    wall, step = pop_wall(row), find_step(row, _SWIFT_KEYS)
+    wall = pop_wall(row)
+    step = find_step(row, _SWIFT_KEYS)
     if step is not None:
         del row[step.key]
     return Translated(step, wall, _transformers(row))
@@ -429,7 +432,8 @@ class PackedRows:
 
     def restart(self, step: int) -> None:
         """Begin a new training at ``step`` with the same keys."""
-        keys, packing = self.keys, self.packing
+        keys = self.keys
+        packing = self.packing
         self.flush()
         self.sink.restart(step)
         self.keys, self.packing = keys, packing
@@ -465,7 +469,8 @@ class RowOrder:
                 self._newest[self._keys] = self._step
             self._keys, self._step = keys, self._newest.pop(keys, None)
 
-        newest, first = self._step, self._first
+        newest = self._step
+        first = self._first
         self._step = step
         self._rows += 1
         if first is None or step < first:

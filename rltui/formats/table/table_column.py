@@ -97,7 +97,8 @@ def columns_of(
         prefix = "monitor/" if env in ("", "0") else f"monitor/{env}/"
         metrics = tuple(i for i, n in enumerate(names) if n and n != "t")
         tags = _distinct([prefix + names[i] for i in metrics])
-        length, time = names.index("l"), names.index("t")
+        length = names.index("l")
+        time = names.index("t")
         return Columns(TableKind.MONITOR, names, (length,), time, metrics, tags)
 
     if is_ray_result(names):
@@ -132,7 +133,8 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
     only_value = [found[i] for i in metrics if i != wall] == ["value"]
     named = _named_by_file([names[i] for i in metrics], file_name, only_value=only_value)
     steps = (step,) if step >= 0 else ()
-    doubtful, kind = frozenset(maybe), TableKind.PLAIN
+    doubtful = frozenset(maybe)
+    kind = TableKind.PLAIN
     return Columns(kind, names, steps, wall, metrics, _distinct(named), candidates, doubtful)
 
 
@@ -151,7 +153,8 @@ def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
     """Cleaned, and numbered where a name repeats."""
     out: dict[str, None] = {}
     for raw in tags:
-        tag, count = clean_tag(raw), 1
+        tag = clean_tag(raw)
+        count = 1
         name = tag
         while name in out:
             count += 1
@@ -253,7 +256,8 @@ class BlockCollector:
             begin, self._row = self._row + 1, self._row + rows.count
             return np.arange(begin, begin + rows.count, dtype=np.float64), np.ones(rows.count, bool)
 
-        steps, has_step = np.zeros(rows.count), np.zeros(rows.count, bool)
+        steps = np.zeros(rows.count)
+        has_step = np.zeros(rows.count, bool)
         for i in columns.steps:
             if i not in rows.values:
                 continue
@@ -276,7 +280,8 @@ class BlockCollector:
         """(count,) wall times, NaN for none, and (count,) whether the wall column has one."""
         if rows.walls is not None:
             return rows.walls, np.ones(rows.count, bool)
-        walls, timed = np.full(rows.count, math.nan), np.zeros(rows.count, bool)
+        walls = np.full(rows.count, math.nan)
+        timed = np.zeros(rows.count, bool)
         if columns.wall not in rows.values:
             return walls, timed
         values = rows.values[columns.wall]

@@ -73,7 +73,8 @@ class TableDecoder(LastLine):
         if not self._quoted or self._have > table_line.MAX_QUOTED:
             return self._quoted or b"\n" in data
         *lines, self._line_begin = (self._line_begin + data).split(b"\n")
-        delimiter, count = self._delimiter.encode(), len(self._names) - 1
+        delimiter = self._delimiter.encode()
+        count = len(self._names) - 1
         return any(
             b'"' in line or line.startswith(b"#") or line.count(delimiter) == count
             for line in lines
@@ -133,7 +134,8 @@ class TableDecoder(LastLine):
             self._careful(table_line.squeezed(piece), offset, last=False)
             return len(piece)
 
-        text, size = piece, len(columns.names)
+        text = piece
+        size = len(columns.names)
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
         usual = not self._texts and b'"' not in text and b"\r" not in text

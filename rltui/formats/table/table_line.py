@@ -31,7 +31,8 @@ _MAX_CELL = 1 << 24
 _OPEN = "unexpected end of data"
 _GAPS = frozenset(("", "none", "null", "na", "n/a", "-", "--"))
 _TRUTHS = {"true": 1.0, "false": 0.0}
-_COMMA, _NEWLINE = ord(","), ord("\n")
+_COMMA = ord(",")
+_NEWLINE = ord("\n")
 #: Rows of the head examined at most.
 _ROWS = 200
 #: A longer cell belongs to a data set, in characters.
@@ -167,13 +168,15 @@ def rows_of(
     begin = 0
     while starts[begin] < quoted:
         rest = map(texts.__getitem__, range(begin, len(texts)))  # without a copy
-        reader, first = csv.reader(rest, delimiter=delimiter, strict=True), begin
+        reader = csv.reader(rest, delimiter=delimiter, strict=True)
+        first = begin
         while starts[begin] < quoted:  # until a quote turns out to be a stray one
             broken, cells = False, None
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                broken, is_open = True, last and str(error).startswith(_OPEN)
+                broken = True
+                is_open = last and str(error).startswith(_OPEN)
                 if is_open and not swallows(begin, len(texts)):
                     yield TableRow(starts[begin], None, 0)
                     return
@@ -194,7 +197,8 @@ def rows_of(
 def _unquoted(piece: bytes, start: int, delimiter: str) -> Iterator[TableRow]:
     """The rows from ``start`` on, where every line is a row: what a quote that is never closed
     leaves behind may be millions of lines of something else."""
-    separator, rest = delimiter.encode(), piece[start:].split(b"\n")[:-1]
+    separator = delimiter.encode()
+    rest = piece[start:].split(b"\n")[:-1]
     for are_rows, lines in groupby(rest, lambda line: separator in line):
         if are_rows:
             for line in lines:
@@ -328,7 +332,8 @@ def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: 
 
 def _kinds(cells: Iterable[str]) -> tuple[int, list[str]]:
     """How many cells are numbers, and those that are neither numbers nor gaps."""
-    numbers, texts = 0, []
+    numbers = 0
+    texts = []
     for cell in cells:
         if number_of(cell) is not None:
             numbers += 1

@@ -107,7 +107,8 @@ def _first_step(head: bytes) -> tuple[int, bytes]:
                 if leader:
                     return pos - began, leader
                 tag = span.scalars[0].tag
-                began, leader = pos, b"\x0a" + encoded(len(tag)) + tag
+                began = pos
+                leader = b"\x0a" + encoded(len(tag)) + tag
             step = span.step
         pos += length + FRAME_BYTES
     # a step that does not end within the head is at least as long as what was seen of it

@@ -41,7 +41,8 @@ from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
 #: Longer rows are returned in pieces instead of held back until they are complete.
 _MAX_HELD = 1 << 20
 #: A run of fewer scalars is not worth a template; one of more bytes is read alone anyway.
-_MIN_TEMPLATE, _MAX_TEMPLATE = 4, 1 << 22
+_MIN_TEMPLATE = 4
+_MAX_TEMPLATE = 1 << 22
 #: Longer records are skipped: no step has that many scalars, but an image may be that large.
 _MAX_RECORD = 1 << 22
 #: Bytes of new data that are joined with the unfinished rest of the previous data.
@@ -70,7 +71,8 @@ _MEDIA: dict[bytes | int, MediaKind] = {
 #: Bytes of the first scan. A further one covers twice as many, or a quarter if most of them were
 #: scanned in vain, so that records which end a scan do not make the whole quadratic.
 _FIRST_WINDOW = 1 << 18
-_MIN_WINDOW, _MAX_WINDOW = 1 << 12, 1 << 21
+_MIN_WINDOW = 1 << 12
+_MAX_WINDOW = 1 << 21
 
 
 class TfEventsDecoder(Decoder):
@@ -232,7 +234,8 @@ class TfEventsDecoder(Decoder):
 
     def _learn(self, data: bytes, spans: list[ScalarSpan], torn: bool) -> bool:
         """Make a template from a run, unless it may be half a row of a known template."""
-        key, size = spans[0].key, spans[-1].stop - spans[0].start
+        key = spans[0].key
+        size = spans[-1].stop - spans[0].start
         if spans[0].step_width > 8 or size > _MAX_TEMPLATE:  # a step of more bytes is negative
             return False
         if self._own.get(key) or self._shared.get(key):
@@ -271,7 +274,8 @@ class TfEventsDecoder(Decoder):
 
     def _by_scan(self, data: bytes, pos: int) -> int | None:
         """Decode the next records in any order; None when that fails too."""
-        group, plugins = self._step_group, self._plugins
+        group = self._step_group
+        plugins = self._plugins
         found = scan(
             data, pos, self._window, group, plugins, self._ends_scan, self._verify, self._sink
         )
@@ -332,7 +336,8 @@ class TfEventsDecoder(Decoder):
             elif value.tensor is not None:
                 kind = _MEDIA.get(self._plugins.get(value.tag, SCALARS))
             if kind is not None:
-                at, size = self._offset + pos, length + FRAME_BYTES
+                at = self._offset + pos
+                size = length + FRAME_BYTES
                 self._media.append(MediaPlace(clean_tag(value.tag), kind, event.step, at, size))
         return length + FRAME_BYTES
 

@@ -154,7 +154,8 @@ class Event:
 
 def parse_event(data: bytes, pos: int, length: int) -> Event:
     """Parse any event. Raises MalformedError when the payload is not an event."""
-    event, end = Event(), pos + length
+    event = Event()
+    end = pos + length
     order: list[int] = []
     try:
         for number, wire, start, stop in fields(data, pos, end):

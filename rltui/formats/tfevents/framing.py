@@ -37,7 +37,8 @@ MAX_BYTES = 4096
 #: Shorter payloads are faster byte by byte.
 _SHORT_BYTES = 64
 #: Bytes that are searched at one time: the next header is near, or far behind a hole.
-_LEAST_WINDOW, _MOST_WINDOW = 1 << 10, 1 << 18
+_LEAST_WINDOW = 1 << 10
+_MOST_WINDOW = 1 << 18
 #: Wire types.
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -119,7 +120,8 @@ def next_header(data: bytes, start: int) -> int:
     Only headers whose 12 bytes are in ``data`` are found. Empty payloads are ignored, so that
     a hole of zero bytes is skipped quickly.
     """
-    begin, size = start, _LEAST_WINDOW
+    begin = start
+    size = _LEAST_WINDOW
     while begin <= len(data) - HEADER_BYTES:
         stop = min(len(data), begin + size + HEADER_BYTES - 1)
         window = np.frombuffer(data, np.uint8, stop - begin, begin)
@@ -230,7 +232,8 @@ def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int, int
     """
     while pos < end:
         key, pos = varint(data, pos, end)
-        number, wire = key >> 3, key & 7
+        number = key >> 3
+        wire = key & 7
         start = pos
         if wire == VARINT:
             _, pos = varint(data, pos, end)

@@ -59,13 +59,15 @@ def _histogram(data: bytes, value: Value) -> Histogram | None:
     if value.message is None:
         rows = _numbers(data, value).reshape(-1, 3)
         return histogram(np.concatenate((rows[:1, 0], rows[:, 1])), rows[:, 2])
-    ends, lists = {1: -np.inf, 2: np.inf}, {6: [np.empty(0)], 7: [np.empty(0)]}
+    ends = {1: -np.inf, 2: np.inf}
+    lists = {6: [np.empty(0)], 7: [np.empty(0)]}
     for number, wire, start, stop in fields(data, *value.message[1:]):
         if number in ends and wire == FIXED64:
             ends[number] = float(np.frombuffer(data, "<f8", 1, start)[0])
         elif number in lists and wire in (BYTES, FIXED64):
             lists[number].append(np.frombuffer(data[start:stop], "<f8"))
-    limits, counts = np.concatenate(lists[6]), np.concatenate(lists[7])
+    limits = np.concatenate(lists[6])
+    counts = np.concatenate(lists[7])
     if not len(limits):
         return None
     edges = np.concatenate((limits[:1] if np.isinf(ends[1]) else [ends[1]], limits))

@@ -88,7 +88,8 @@ class _RecordTable:
         order = np.argsort(members * len(self.step) + records)
         order = order[records[order] < count]
         members, records, numbers = members[order], records[order], numbers[order]
-        steps, times = self.step[records], walls[records]
+        steps = self.step[records]
+        times = walls[records]
         ends = np.cumsum(np.bincount(members, minlength=len(self.tags))).tolist()
         begins = [0, *ends[:-1]]
         spans = sorted(
@@ -126,7 +127,8 @@ def scan(
 
     others: list[tuple[int, int]] = []
     for index in np.flatnonzero(~table.scalars).tolist():
-        place, length = int(places[index]), int(lengths[index])
+        place = int(places[index])
+        length = int(lengths[index])
         if stops(data, place, length):
             count = index
             break
@@ -137,7 +139,8 @@ def scan(
     stop = int(places[count - 1] + lengths[count - 1]) + FRAME_BYTES
     chosen = np.flatnonzero(table.scalars[:count])
     if len(chosen):
-        steps, walls = table.step[chosen], np.zeros(len(places))
+        steps = table.step[chosen]
+        walls = np.zeros(len(places))
         bits = group_walls(steps, table.bits[chosen], step_group)
         walls[chosen] = bits.view(np.float64)
         step_group = StepGroup(int(steps[-1]), int(bits[-1]))
@@ -193,7 +196,8 @@ def _read_length(
             known[row] = scalar_at(data, int(places[group[row]]), length, plugins, verify)
         return known[row]
 
-    rows, tries = np.arange(len(group)), _TRIES
+    rows = np.arange(len(group))
+    tries = _TRIES
     while len(rows):
         span = parsed(int(rows[0]))
         if span is None or span.step_width > 8 or not tries:

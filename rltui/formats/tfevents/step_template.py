@@ -40,7 +40,8 @@ class StepTemplate:
 
     def __init__(self, data: bytes, spans: Sequence[ScalarSpan]) -> None:
         """``spans``: the records of the row in ``data``."""
-        start, last = spans[0].start, spans[-1]
+        start = spans[0].start
+        last = spans[-1]
         scalars = [scalar for span in spans for scalar in span.scalars]
         self.size = last.stop - start
         """Bytes of one row."""
@@ -81,7 +82,8 @@ class StepTemplate:
         with a wrong checksum.
         """
         left, chunk, size = (len(data) - pos) // self.size, 1, self.size
-        most, rows = max(1, _GROUP_BYTES // size), 0
+        most = max(1, _GROUP_BYTES // size)
+        rows = 0
         while left:
             chunk = min(chunk, left)
             count = self._equal_rows(data, pos, chunk)

@@ -22,7 +22,8 @@ from rltui.formats.tracker_log.media import media_of_row
 #: Steps are int64.
 STEPS = float(1 << 63)
 #: Definitions kept at most.
-_MAX_EXACT, _MAX_GLOBS = 1 << 16, 1 << 8
+_MAX_EXACT = 1 << 16
+_MAX_GLOBS = 1 << 8
 _MAX_AXES = 64
 _MAX_KNOWN = 1 << 16
 #: Shapes of rows remembered at once.
@@ -61,7 +62,8 @@ class Axes:
         found = last_fields(data, start, stop)
         name, glob, axis = (data[slice(*found.get((n, BYTES), (0, 0)))] for n in (1, 2, 4))
         overwrite = integer_field(data, *found.get((9, BYTES), (0, 0)), 1)
-        table, most = self._exact, _MAX_EXACT
+        table = self._exact
+        most = _MAX_EXACT
         if not name:
             if (2, BYTES) not in found:
                 return
@@ -115,7 +117,8 @@ class _Batch:
             where.setdefault(shape, []).append(number)
 
         for shape, numbers in where.items():
-            index, values = np.array(numbers), shape.values()
+            index = np.array(numbers)
+            values = shape.values()
             if not shape.system:
                 fit = np.abs(values[:, shape.column[wandb_row.STEP]]) < STEPS
                 self.dropped += len(fit) - int(np.count_nonzero(fit))
@@ -196,7 +199,8 @@ class _Batch:
             index = np.concatenate(indexes)
             order = np.argsort(index)
             index = index[order]
-            wall, values = np.concatenate(walls)[order], np.concatenate(rows)[order]
+            wall = np.concatenate(walls)[order]
+            values = np.concatenate(rows)[order]
         if len(index):
             sink.rows(layout_of(tuple(names), np.float64), x[index].astype(np.int64), wall, values)
 
@@ -236,7 +240,8 @@ class History:
             self._since = offset
         cells = self._find(data, start, stop)
         found = dict(cells)
-        template, picked = self._template, None
+        template = self._template
+        picked = None
         try:
             if template is None or template.size != len(found):
                 template = self._templates[frozenset(found)]

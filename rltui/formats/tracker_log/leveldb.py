@@ -209,7 +209,8 @@ class RecordReader:
         behind it do not wait for its end. Chunks are checked in the order of their ends, so that
         nothing depends on how the bytes were split.
         """
-        base, end = self._base, len(data)
+        base = self._base
+        end = len(data)
         for match in _KIND.finditer(data, self._tried - base + _CHUNK - 1, min(block_end, end)):
             start = match.start() - _CHUNK + 1
             found = self._check(data, match.start())
@@ -238,7 +239,8 @@ class RecordReader:
 
     def _check(self, data: bytes, end: int) -> int:
         """Check the possible chunks that end up to ``end``; position of the first intact one."""
-        ends, base = self._ends, self._base
+        ends = self._ends
+        base = self._base
         while ends and ends[0][0] <= base + end and self._searched <= _MAX_SEARCH:
             stop, start = (place - base for place in heappop(ends))
             crc, length, kind = CHUNK_HEADER.unpack_from(data, start)

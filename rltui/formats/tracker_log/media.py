@@ -86,9 +86,11 @@ def media_in(data: bytes, offset: int, tag: str, kind: MediaKind) -> Histogram |
 
 def _histogram(parts: Parts) -> Histogram | None:
     counts = np.array(_value(parts.get("values")), np.float64)
-    bins, packed = _value(parts.get("bins")), _value(parts.get("packedBins"))
+    bins = _value(parts.get("bins"))
+    packed = _value(parts.get("packedBins"))
     if bins is None and isinstance(packed, dict):
-        low, size = float(packed["min"]), float(packed["size"])
+        low = float(packed["min"])
+        size = float(packed["size"])
         bins = low + size * np.arange(len(counts) + 1)
     edges = np.array(bins, np.float64)
     return histogram(edges, counts) if counts.ndim == edges.ndim == 1 else None

@@ -376,7 +376,8 @@ class SwanLabDecoder(TrackerDecoder):
     def _points(self) -> Points:
         new, self._new, points = self._new, [], dict[str, TagPoints]()
         for column in new:
-            steps, walls = np.array(column.steps, np.int64), np.array(column.times)
+            steps = np.array(column.steps, np.int64)
+            walls = np.array(column.times)
             values = np.frombuffer(bytes(column.values), "<f8").astype(np.float64)
             tag = clean_tag(column.tag)
             points[tag] = TagPoints(tag, steps, walls, values)

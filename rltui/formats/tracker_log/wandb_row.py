@@ -163,7 +163,8 @@ class HistoryRow:
 
 def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     """Split a ``HistoryRecord``. Raises MalformedError when it is not one."""
-    row, cells = HistoryRow(), cells_of(data, start, stop)
+    row = HistoryRow()
+    cells = cells_of(data, start, stop)
     names = [name_of(head) for head, _ in cells]
     media = {name[:-1] for name in names if name[1:] and name[-1] == b"_type"}
     for name, (head, value) in zip(names, cells, strict=True):

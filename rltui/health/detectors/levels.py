@@ -55,6 +55,7 @@ def outside(
     settles: bool = False,
     positive: bool = False,
     least_other: float = 0.0,
+    certain: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -65,10 +66,12 @@ def outside(
     ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
     through zero, see :func:`_settled`; ``positive``: zero is not measured; ``least_other``: not
-    while the ``other``, sign dropped, is less than so many times the value.
+    while the ``other``, sign dropped, is less than so many times the value; ``certain``: each row
+    counts by itself, and a value that is one of the limits is inside.
     """
-    x, n = np.abs(rows.x) if absolute else rows.x, rows.count
-    above, below = x >= high, x <= low
+    x = np.abs(rows.x) if absolute else rows.x
+    n = rows.count
+    above, below = (x > high, x < low) if certain else (x >= high, x <= low)
     beyond = above | (below & _settled(rows.x, constant(n, low)) if settles else below)
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
@@ -98,6 +101,7 @@ def outside(
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
+        certain=certain,
         evidence=little if explained else None,
     )
 
@@ -128,7 +132,8 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
         hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     loss = high / (1.0 - high) if at_top else high / (2.0 - high)
-    count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
+    count = np.arange(1, n + 1)
+    total = np.concatenate([[0], np.cumsum(hit)])
     begin = count // 2
     if at_top:  # where their evidence was lowest
         so_far = np.concatenate([[0.0], np.cumsum(np.where(hit, 1.0, -loss))])
@@ -243,7 +248,8 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
-    x, start = rows.x, rows.once("start", lambda: beginnings(rows.x))
+    x = rows.x
+    start = rows.once("start", lambda: beginnings(rows.x))
     bottom = np.fmin.accumulate(rows.other("bottom", 0.0))
     x, start = x - bottom, start - bottom
     judged = start > 0
@@ -273,7 +279,8 @@ def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
     """(n,) whether a value stays near zero: all so far are of one sign, and the rows since it fell
     below ``limit`` are as many as its way there from twice that: by then, what passes through zero
     is beyond it."""
-    own, size = np.arange(len(x)), np.abs(x)
+    own = np.arange(len(x))
+    size = np.abs(x)
     before = newest_of(size > 2 * limit)
     there = np.flatnonzero(size <= limit)
     fell = np.append(there, 2 * len(x))[np.searchsorted(there, before)]
@@ -306,7 +313,8 @@ def off_best(
     over a held-out set, and one that is far beyond suffices. Rows before the first value of
     ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
     """
-    x, n = rows.x, rows.count
+    x = rows.x
+    n = rows.count
     upwards = factor > 1
     begin = int(np.argmax(np.isfinite(rows.other("learns", 0.0)))) if n else 0
     best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
@@ -342,7 +350,8 @@ def off_best(
 def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     """(n,) lowest (``upwards``) or highest of the medians of the first 1, 2, 3 ... rows and of the
     newest half of them, measured each time they have grown by three tenths."""
-    out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
+    out = np.full(len(x), np.nan)
+    best = np.inf if upwards else -np.inf
     pick = min if upwards else max
     for look, following in looks(1, len(x)):
         own = (median(x[:look]), median(x[look // 2 : look]))
@@ -370,7 +379,8 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     hit = x >= limit
     held, origin = latched(hit, rows.median(FEW), 0.5 * limit)
     usual, limit = usual[origin], limit[origin]
-    part, threshold = part_of(x, usual), part_of(limit, usual)
+    part = part_of(x, usual)
+    threshold = part_of(limit, usual)
     beyond = held & (x >= limit)
     return Signal(
         beyond,

@@ -51,7 +51,8 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
     was = reached = constant(n, np.nan)
     if "reward" in rows.others:
         was, reached, *_ = gains_of(rows, "reward")
-    flat, fallen = is_short(size, error), fell(rows).beyond
+    flat = is_short(size, error)
+    fallen = fell(rows).beyond
     rose = rises(rows, "reward") & (spread > 0)
     beyond = rose & (start != late) & (flat | fallen | (size <= -GAIN))
     at = np.flatnonzero(beyond)
@@ -94,7 +95,8 @@ def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> S
     Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
     have risen from its first to its last third.
     """
-    x, n = rows.x, rows.count
+    x = rows.x
+    n = rows.count
     tied = constant(n, np.nan)
     length = np.nan_to_num(rows.other("length"))
     middle = rolling_median(length, EARLY)
@@ -119,7 +121,8 @@ def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> S
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     """Spearman's rank correlation with ties; NaN when one of them is constant."""
-    ranks, other = ranks_of(a), ranks_of(b)
+    ranks = ranks_of(a)
+    other = ranks_of(b)
     spread = float(ranks.std() * other.std())
     centred = (ranks - ranks.mean()) * (other - other.mean())
     return float(centred.mean()) / spread if spread else np.nan
@@ -130,7 +133,8 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     """An ``other`` lies ``gap`` below the mean of the newest quarter of the rows, and gains
     nothing: its own mean over these is hardly higher than over the quarter before. Means of a few
     rows say little; rows at which it seems to gain take little away, as it will where it varies."""
-    n, other = rows.count, rows.other("other")
+    n = rows.count
+    other = rows.other("other")
     count = np.arange(1, n + 1)
     quarter = np.maximum(1, count // 4)
     sums = np.cumsum(np.insert([rows.x, np.nan_to_num(other)], 0, 0.0, axis=1), axis=1)
@@ -178,7 +182,8 @@ def climbs(
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]
     far = (x >= np.maximum(floor, factor * start)) | (risen >= full - x)
-    tied, pace = constant(n, np.nan), constant(n, np.nan)
+    tied = constant(n, np.nan)
+    pace = constant(n, np.nan)
     for look, following in looks(4 * EARLY, n):
         if far[look - 1 : following - 1].any():
             half = slice(look // 2, look)
@@ -192,7 +197,8 @@ def climbs(
                 moved = (rises(policy) | fell(policy).beyond).any()
                 together = np.nan if moved else together
             tied[look - 1 : following - 1] = together
-            late, early = slice(look - EARLY, look), slice(look // 2, look // 2 + EARLY)
+            late = slice(look - EARLY, look)
+            early = slice(look // 2, look // 2 + EARLY)
             went = steps[late].mean() - steps[early].mean()
             pace[look - 1 : following - 1] = (x[late].mean() - x[early].mean()) / went
     tied[~far] = pace[~far] = np.nan
@@ -214,11 +220,13 @@ def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
     """The first rows after the newest restart are below the last ones before it, by ``times`` the
     usual difference of neighbours and ``share`` of the range until then. It is over where the rows
     that follow are back; later ones may have learned it once more."""
-    n, middle = rows.count, rows.median(EARLY)
+    n = rows.count
+    middle = rows.median(EARLY)
     onset = np.arange(n)
     start, limit, after = (constant(n, np.nan) for _ in range(3))
     for row in rows.restarts:
-        seen, settled = row + EARLY - 1, row + 2 * EARLY - 1
+        seen = row + EARLY - 1
+        settled = row + 2 * EARLY - 1
         if row < 2 * EARLY or seen >= n:
             continue
         known, onset[row:] = rows.x[:row], row
@@ -292,7 +300,8 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
     above = np.cumsum(np.where(slow, rows.x - usual, 0.0))
     total = rows.other("total") if stage else rows.x
     part = part_of(above, np.cumsum(np.nan_to_num(total)))
-    at, count = np.flatnonzero(slow), np.cumsum(slow)
+    at = np.flatnonzero(slow)
+    count = np.cumsum(slow)
     even = np.zeros(n, dtype=np.int64)
     apart = np.diff(at, prepend=-1)
     even[at[1:]] = np.abs(np.diff(apart)) <= 1
@@ -334,7 +343,8 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
     middle = rows.median(EARLY)
     low, high, spread, reach = (rows.other(r) for r in ("low", "high", "spread", "reach"))
     band = spreads * spread + reach_share * reach
-    below, above = low - middle, middle - high
+    below = low - middle
+    above = middle - high
     distance = np.maximum(np.maximum(below, above), 0.0)
     share = distance / band
     return Signal(

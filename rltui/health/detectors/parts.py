@@ -64,7 +64,8 @@ def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     the rewards within it do. ``spreads``: the rows are standard deviations themselves, each of a
     whole batch: the newest eighth speaks, as far as it can be told from the first quarter.
     """
-    n, others = rows.count, _siblings(rows)
+    n = rows.count
+    others = _siblings(rows)
     out = constant(n, np.nan)
     start, certain, grew = out.copy(), out.copy(), np.zeros(n, dtype=bool)
     if others and n:
@@ -78,7 +79,8 @@ def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
         late = square * (total[:, count] - total[:, half])
-        start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
+        start = early[0] / early.sum(axis=0)
+        out = late[0] / late.sum(axis=0)
         # the logarithm of a quotient of two variances scatters by this much
         error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
         certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
@@ -105,7 +107,8 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
 
     Never without a ``reward`` and another part.
     """
-    n, others = rows.count, _siblings(rows)
+    n = rows.count
+    others = _siblings(rows)
     start, late, *_ = trend.gains(rows)
     part, beyond, lost = constant(n, np.nan), *np.zeros((2, n), dtype=bool)
     if others and "reward" in rows.others:
@@ -146,8 +149,10 @@ def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> S
     of all of them. Never without another one, and none once it is made good.
     """
     signal = progress.fell(rows, sure=sure, held_out=held_out)
-    n, others = rows.count, _siblings(rows)
-    was, reached = constant(n, np.nan), constant(n, np.nan)
+    n = rows.count
+    others = _siblings(rows)
+    was = constant(n, np.nan)
+    reached = constant(n, np.nan)
     beyond = np.zeros(n, dtype=bool)
     if others and signal.beyond.any():
         all_of = rows

@@ -88,7 +88,8 @@ def never_rose(
         if end - begin > least:  # fewer rows are never certain
             found[:, begin + least : end] = gains(rows, begin, end)[:, least:]
     start, late, _, *pairs = found
-    size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
+    size = pairs[0]
+    error = pairs[1] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
     least_rise = 0.0 if sure else GAIN
     risen = is_share(rows.x) & (late >= _SOLVED) & share
@@ -202,7 +203,8 @@ def fell(
     found = rows.once(key, lambda: _fell(rows, _LOST[sure], CERTAIN[sure], least))
     if not untrained:
         return found
-    best, middle = found.facts["best"], found.facts["middle"]
+    best = found.facts["best"]
+    middle = found.facts["middle"]
     is_positive = np.logical_and.accumulate(rows.x >= 0)
     most_of_it = is_positive & (middle <= (1 - _LOST[sure]) * best)
     had = (found.facts["won"] > 0) | continues(rows) | most_of_it
@@ -211,7 +213,8 @@ def fell(
 
 def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     n = rows.count
-    out, needed = np.full((6, n), np.nan), np.full(n, np.nan)
+    out = np.full((6, n), np.nan)
+    needed = np.full(n, np.nan)
     for begin, fall, luck in rows.once(("falls", shortest), lambda: _falls(rows, shortest)):
         end = begin + len(luck)
         part, best, _, mean, _, chance = fall
@@ -278,7 +281,8 @@ def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]
 
     known = np.full((2, n), np.nan)
     known[:, wanted] = noise_of(rows, np.flatnonzero(wanted))
-    inflation, count = (1 + known[1]) / (1 - known[1]), np.arange(1, n + 1)
+    inflation = (1 + known[1]) / (1 - known[1])
+    count = np.arange(1, n + 1)
     out = []
     for own, size, *fall in found:
         chance = known[0, own] * np.sqrt(2 * np.minimum(1.0, inflation[own] / size))
@@ -290,7 +294,8 @@ def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]
 def _means(rows: Rows, window: int, end: int | None = None) -> FloatArray:
     """Mean of the last ``window`` rows; the highest that ended before these began; and the lowest
     so far; at each row before ``end``: (3, n)."""
-    x, total = rows.x[:end], sums_of(rows)[0]
+    x = rows.x[:end]
+    total = sums_of(rows)[0]
     n = len(x)
     out = np.empty((3, n))
     out[:, : 2 * window - 1] = np.nan

@@ -62,6 +62,8 @@ class Rows:
     few."""
     made: bool = False
     """Whether ``x`` is made of several metrics: no limit of it is one of the tag."""
+    base: float = np.nan
+    """Divisor of the newest value, NaN for none."""
 
     @property
     def count(self) -> int:

@@ -49,9 +49,11 @@ def non_finite(
         back = ~wrong & np.diff(wrong, prepend=False)
         rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
         wrong &= (np.cumsum(back) <= 1) | rare
-    own, seen = np.arange(rows.count), np.cumsum(np.isfinite(rows.x))
+    own = np.arange(rows.count)
+    seen = np.cumsum(np.isfinite(rows.x))
     wrong &= (seen != 1) | (np.cumsum(seen) > patience)
-    every, stretch = wrong, np.where(wrong, newest_of(~wrong) + 1, own)
+    every = wrong
+    stretch = np.where(wrong, newest_of(~wrong) + 1, own)
     left_out = _left_out(rows, wrong, stretch)
     scaled = rows.steps - rows.steps[:1] >= _SCALING
     if skipped or taken:
@@ -143,7 +145,8 @@ def unchanged(
     only once there was something larger; ``at_once``: right behind a value that was not next to
     nothing beside the largest so far: what shrinks passes through what lies between.
     """
-    n, equal = rows.count, np.isinf(most)
+    n = rows.count
+    equal = np.isinf(most)
     still = np.diff(rows.x, prepend=np.nan) == 0 if equal else rows.x + rows.hidden <= most
     if after:
         still &= np.logical_or.accumulate(~still)
@@ -153,12 +156,14 @@ def unchanged(
     if equal and not rounded:
         still &= ~_is_rounded(rows.x)
     if lost > 0:
-        best, least = np.maximum.accumulate(rows.x), np.minimum.accumulate(rows.x)
+        best = np.maximum.accumulate(rows.x)
+        least = np.minimum.accumulate(rows.x)
         still &= (best - rows.x >= lost * (best - least)) & (best > least)
     other = rows.others.get("gradient")
     if other is not None:
         still &= np.abs(other) <= 0
-    own, last = np.arange(n), newest_of(~still)
+    own = np.arange(n)
+    last = newest_of(~still)
     count = np.asarray(own - last + equal, dtype=np.float64)  # the first of equal rows is one
     return Signal(
         still,

@@ -62,7 +62,8 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     """Change from the first to the last third in standard deviations of all rows, and its standard
     error by the noise about the trend, at the newest row; (0, inf) of too few finite rows."""
     x = x[np.isfinite(x)]
-    third, spread = len(x) // 3, float(x.std()) if len(x) else 0.0
+    third = len(x) // 3
+    spread = float(x.std()) if len(x) else 0.0
     if len(x) < PARTS or spread <= EQUAL * float(np.abs(x).max()):
         return 0.0, np.inf
     noise, memory = _noise_about_trend(x, sums_before(x), np.array([len(x)]))[:, 0].tolist()
@@ -114,7 +115,8 @@ def _halves(rows: Rows, at: IntArray) -> FloatArray:
     """Gains of the rows in their first half and in their second, by means of eighths, and the
     standard error of such a gain by the noise about the trend, at some rows: (3, m)."""
     count = at + 1
-    size, total = np.maximum(1, count // PARTS), sums_of(rows)[0]
+    size = np.maximum(1, count // PARTS)
+    total = sums_of(rows)[0]
     begin, middle, now = (
         (total[end] - total[end - size]) / size for end in (size, count // 2 + size, count)
     )
@@ -183,14 +185,16 @@ def _noise_about_trend(x: FloatArray, sums: FloatArray, counts: IntArray) -> Flo
     long = counts[counts >= 2 * PARTS]
     size = np.minimum(counts, np.maximum(2 * PARTS, counts // PARTS))
     parts = counts // size
-    length, earlier = np.repeat(size, parts), np.repeat(np.cumsum(parts) - parts, parts)
+    length = np.repeat(size, parts)
+    earlier = np.repeat(np.cumsum(parts) - parts, parts)
     begin = np.repeat(counts % size, parts) + (np.arange(len(length)) - earlier) * length
     at = _breaks(sums, long)
     halves = np.stack([0 * at, at, at, long - at], axis=1)
     begin = np.concatenate([begin, halves[:, :2].ravel()])
     length = np.concatenate([length, halves[:, 2:].ravel()])
     found = _of_rest(x, sums, begin, length, np.concatenate([parts, np.full(len(at), 2)]))
-    own, broken = found[:, : len(counts)], found[:, len(counts) :]
+    own = found[:, : len(counts)]
+    broken = found[:, len(counts) :]
     noise, memory = found
     left = noise * (1 + memory) / (1 - memory)
     less = left[len(counts) :] < left[len(counts) - len(at) : len(counts)]
@@ -229,11 +233,13 @@ def _of_rest(
 ) -> FloatArray:
     """Standard deviation and memory of what the trends of stretches leave, of so many ``parts`` of
     them together: (2, k)."""
-    end, half = begin + length, 0.5 * (length - 1)
+    end = begin + length
+    half = 0.5 * (length - 1)
     within = sums.take(end, axis=1) - sums.take(begin, axis=1)
     slope, squares = _left_over(within[:3], begin + half, length)
     mean = within[0] / length
-    first, last = x[begin] - x[0] - mean, x[end - 1] - x[0] - mean
+    first = x[begin] - x[0] - mean
+    last = x[end - 1] - x[0] - mean
     # the products of neighbours, by the squares of their differences
     steps = sums[3, end] - sums[3, begin + 1] + slope * (2 * half * slope - 2 * (last - first))
     products = squares - 0.5 * (steps + (first + slope * half) ** 2 + (last - slope * half) ** 2)
@@ -255,7 +261,8 @@ def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
     found = []
     for end in ends.tolist():
         count = end - 2 * LEAST + 1
-        rest, place = sums[:3, end, None] - before[:, :count], at[:count]
+        rest = sums[:3, end, None] - before[:, :count]
+        place = at[:count]
         both = left[:count] + _left_over(rest, 0.5 * (place + end - 1), end - place)[1]
         found.append(int(both.argmin()) + LEAST)
     return np.array(found, dtype=np.int64)

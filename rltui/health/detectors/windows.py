@@ -57,7 +57,8 @@ def looks(first: int, rows: int) -> tuple[tuple[int, int], ...]:
     """(look, next one): the numbers of rows at which something is evaluated that costs too much to
     do so at each row. From ``first`` on, each time the log has grown by three tenths; what is found
     at a look holds for the rows ``look - 1`` to ``next - 2``."""
-    out, look = [], first
+    out = []
+    look = first
     while look <= rows:
         following = max(look + 1, int(look * _GROWTH))
         out.append((look, following))
@@ -85,7 +86,8 @@ def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[B
 
     Returns the flags and, per row, the index of the trigger that holds it (itself when none).
     """
-    out, origin = trigger.copy(), np.arange(len(trigger))
+    out = trigger.copy()
+    origin = np.arange(len(trigger))
     # those that are over at the next row hold nothing
     lasting = trigger[:-1] & ~(value[1:] < level[:-1])
     starts = np.flatnonzero(lasting)

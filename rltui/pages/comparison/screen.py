@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 
 from rltui.core.text import spaced
 from rltui.draw.line import Block, indented, margin_of
+from rltui.draw.metric_chart import WHOLE_RUN
 from rltui.facts.comparison import (
     ORDERS,
     Comparison,
@@ -316,7 +317,7 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
             return
         make = partial(MetricScreen, self.session, run)
         screen = kept_screen(self.shell, "compared metric", make)
-        screen.choose(run, run.infos[tag].category.value, tag, "", None)
+        screen.choose(run, run.infos[tag].category.value, tag, "", WHOLE_RUN)
 
         def come_back(left: Left | None) -> None:
             if left is not None and left.then is not None:

@@ -37,7 +37,6 @@ from rltui.pages.findings.lines import (
     SkippedId,
     badge_of,
     evidence_facts,
-    first_mover_lines,
     row_of,
     span_words,
 )
@@ -165,12 +164,9 @@ class _Detail:
         lines += fact_table((*named, *facts), width, _NAMES)
         if story.lead is None:
             return lines
-        causes = [(Part.CAUSES.value, story.lead.symptom.causes)]
+        below = [(part.value, told.get(part, "")) for part in (Part.CAUSES, Part.MOVED)]
         table = check_table(story, self._view, width)
-        lines += [[], *table, *fact_table(causes, width, _NAMES)]
-        room = min(7, self._height - len(lines) - _BELOW)
-        moved = first_mover_lines(story, self._view, width, room)
-        return [*lines, *([[], *moved] if moved else [])]
+        return [*lines, [], *table, *fact_table(below, width, _NAMES)]
 
     def _finding(self, row: findings.FindingRow) -> Block:
         run, view, finding = self._run, self._view, row.finding

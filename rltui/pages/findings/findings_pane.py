@@ -112,7 +112,7 @@ class _Entries(list[Entry[ItemId]]):
         for story in firing:
             self.firing(story)
         if not firing:
-            calm, *judged = calm_lines(run, width, view, skipped=False)
+            calm, *judged = calm_lines(run, width, view)
             self.item(CalmId(), calm)
             self.lines(judged)
 
@@ -204,18 +204,22 @@ def timeline_lines(run: JudgedRun, view: View, width: int, height: int) -> Block
     story = main_story(run)
     if story is None or room < 1:
         return troubles[: max(0, height)]
-    heads = [line for each in stories(run) for _, line in head_lines(each, view, width)]
+    # the sentence above tells how the run ended
+    heads = [x for each in stories(run) for item, x in head_lines(each, view, width) if item.tag]
     known = finding_rows(run)
+    if not (heads or known):
+        return troubles[: max(0, height)]
     most = room - len(heads)
     fewer = most if len(known) <= most else max(0, most - 1)
-    rows = sorted(rows_shown(run, fewer, firing=False), key=lambda r: r.finding.since_step or 0)
+    rows = sorted(rows_shown(run, fewer), key=lambda r: r.finding.since_step or 0)
     spare = most - len(rows) - (len(rows) < len(known))
     note = counts(run)
     note = note if len(note) + _TITLED < width else marks_words(run)
     lines = [heading("Timeline", width, view, note), *heads]
     for row in rows:
         line, said = timeline_line(row, width, view)
-        body = paragraph(said, width, TEXT, indent=2, limit=min(2, spare)) if spare > 0 else []
+        body = paragraph(said, width, TEXT, indent=2)
+        body = body if len(body) <= spare else []
         spare -= len(body)
         lines += [line, *body]
 

@@ -8,12 +8,10 @@ from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, counted, fit_middle, spaced, words_match
 from rltui.draw.line import (
-    ACCENT,
     ACCENT_BOLD,
     LEVEL_BOLD,
     LEVEL_TOKEN,
     MUTED,
-    STRONG,
     TEXT,
     TITLE,
     Block,
@@ -22,11 +20,12 @@ from rltui.draw.line import (
     badge_span,
     fit_line,
     indented,
+    line_width,
     style,
     with_end,
 )
 from rltui.draw.prose import fact_table, paragraph, wrap
-from rltui.draw.table import Cells, heading, table_for, title_lines
+from rltui.draw.table import title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
 from rltui.facts.findings import FindingId, FindingRow, finding_rows, muted_rows
@@ -44,16 +43,6 @@ from rltui.facts.story import Story, stories
 from rltui.formats.log_sign import bare
 from rltui.health.model import Finding, FindingState
 from rltui.session import JudgedRun
-
-#: What moved first: where there is room the values before and after, else one word for the change.
-_MOVES = """
-    title step change before> arrow after factor
- 69   18   12    -      9      1     9     *
- 58   18   12    -      9      1     9     -
-  0   18   12    1*     -      -     -     -
-"""
-#: Cells of the names of the facts, with a blank, and the fewest for evidence in a line.
-STORY_NAMES, _LEAST_EVIDENCE = 13, 20
 
 
 def counts(run: JudgedRun) -> str:
@@ -126,7 +115,7 @@ def row_of(run: JudgedRun, wanted: ItemId | None) -> FindingRow | None:
 def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]]:
     """Heads of a story that are no findings, in the colour of the story: how the run ended, the
     setting that jumped, settings that are likely causes."""
-    run, glyphs = story.run, view.glyphs
+    glyphs = view.glyphs
     look, mark = LEVEL_BOLD[story.level], glyphs.badge(story.level)
     told = [("", exit_words(story.crash), "")] if story.crash is not None else []
     setting, top = story.setting, story.top
@@ -137,15 +126,14 @@ def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]
         when = f"at {numbers.step(setting.step)}"
         when = numbers.step_range(setting.step, top.until_step) if top.is_over else when
         told.append((setting.tag, story_words.title(story, top), f"{change}  {when}"))
-    told += [
-        (suspect.tag, run.infos[suspect.tag].title, f" {findings.usually(suspect)}")
-        for suspect in story.suspects
-    ]
+    for tag, said in story_words.suspect_words(story).items():
+        name, bracket, usual = said.partition(" (")
+        told.append((tag, name, bracket + usual))
 
     lines = []
     for tag, title, right in told:
         if 2 + cell_width(title) + cell_width(right) > width:
-            right = right[right.rfind("  ") :] if "  " in right else right
+            right = right[right.rfind("  ") :] if "  " in right else ""
         line = with_end([(f"{mark} ", look), (title, look)], [(right, look)], width)
         lines.append((HeadId(tag), fit_line(line, width)))
     return lines
@@ -157,38 +145,28 @@ def title_words(row: findings.FindingRow) -> str:
 
 
 def finding_line(
-    run: JudgedRun,
-    row: findings.FindingRow,
-    width: int,
-    view: View,
-    *,
-    now: bool = False,
-    evidence: bool = False,
+    run: JudgedRun, row: findings.FindingRow, width: int, view: View, *, now: bool = False
 ) -> Line:
-    """One line: badge, title, as much of the ``evidence`` as fits, since when at the right end."""
-    glyph, token, bold = badge_of(row.finding, view)
+    """One line: badge, title, since when at the right end."""
     right = span_words(run, row.finding, now=now)
-    title, look = title_words(row), style(token, bold=bold)
-    said = sentences.short(row.finding) if evidence else ""
-    left = width - cell_width(right) - cell_width(title) - 5
-    line: Line = [(f"{glyph} ", look), (title, look)]
-    if said and left >= min(_LEAST_EVIDENCE, cell_width(said)):
-        line.append((f"  {said}", TEXT))
-    return with_end(line, [(f" {right}", MUTED)], width)
+    return with_end(_named(row, view), [(f" {right}", MUTED)], width)
+
+
+def _named(row: findings.FindingRow, view: View) -> Line:
+    glyph, token, bold = badge_of(row.finding, view)
+    look = style(token, bold=bold)
+    return [(f"{glyph} ", look), (title_words(row), look)]
 
 
 def timeline_line(row: findings.FindingRow, width: int, view: View) -> tuple[Line, str]:
     """One line: badge, title, evidence if it fits, steps at the right end; and the evidence that
     did not fit."""
-    finding = row.finding
-    glyph, token, bold = badge_of(finding, view)
-    look, title = style(token, bold=bold), title_words(row)
+    finding, line = row.finding, _named(row, view)
     until = "" if finding.fires else f"–{numbers.step(finding.until_step)}"
     right = "" if finding.since_step is None else numbers.step(finding.since_step) + until
     said = sentences.short(finding)
-    left = width - cell_width(right) - cell_width(title) - 5
-    fits = cell_width(said) <= left
-    line: Line = [(f"{glyph} ", look), (title, look), (f"  {said}" if fits else "", TEXT)]
+    fits = cell_width(said) <= width - cell_width(right) - line_width(line) - 3
+    line += [(f"  {said}", TEXT)] if fits else []
     return with_end(line, [(f" {right}", MUTED)], width), "" if fits else said
 
 
@@ -198,9 +176,8 @@ def no_verdict(run: JudgedRun) -> str:
     return "judging…" if run.infos else "no verdict before the run has been read"
 
 
-def calm_lines(run: JudgedRun, width: int, view: View, *, skipped: bool = True) -> Block:
-    """The lines for a run without a finding: which rules judged, and if ``skipped`` which could
-    not."""
+def calm_lines(run: JudgedRun, width: int, view: View) -> Block:
+    """The lines for a run without a finding, and how many rules judged."""
     report, glyphs = run.report, view.glyphs
     if report is None:
         return []
@@ -215,10 +192,7 @@ def calm_lines(run: JudgedRun, width: int, view: View, *, skipped: bool = True) 
     if begin is not None:
         end = numbers.step(run.data.last_step)
         judged += f", {run.step_word}s {numbers.step(begin)} to {end}"
-    names = ", ".join(s.title for s in report.skipped)
-    if cell_width(names) > width - 14:
-        names = f"{len(report.skipped)} rules, listed on Findings"
-    facts = [("judged", "" if is_unknown else judged), ("not judged", names if skipped else "")]
+    facts = [("judged", "" if is_unknown else judged)]
     return [*lines, *indented(fact_table(facts, width - 2, 12), 2)]
 
 
@@ -255,32 +229,6 @@ def onset_words(run: JudgedRun, finding: Finding) -> str:
     return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"
 
 
-def first_mover_lines(story: Story, view: View, width: int, height: int) -> Block:
-    """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
-    run, moves = story.run, story.moves
-    if not moves or height < 2:
-        return []
-    note = f"around {run.step_word} {numbers.step(moves[0].step)}"
-    lines = [heading("What moved first", width, view, note)]
-
-    columns = table_for(_MOVES, width)
-    for rank, move in enumerate(moves[: height - 1], 1):
-        look = LEVEL_BOLD[run.verdict.level] if move.is_setting else TEXT
-        cells: Cells = {
-            "title": (run.infos[move.tag].title, look),
-            "step": (f"{run.step_word} {numbers.step(move.step)}", MUTED),
-            "change": (findings.change_words(move), MUTED),
-            "before": (numbers.value(move.before), MUTED),
-            "arrow": ("→", MUTED),
-            "after": (numbers.value(move.after), look if move.is_setting else STRONG),
-        }
-        if move.factor is not None:
-            cells["factor"] = numbers.factor(move.factor), MUTED
-        lines.append(columns.line([(f"{rank} ", ACCENT)], cells))
-
-    return lines
-
-
 def log_head(run: JudgedRun, view: View, width: int) -> Block:
     """Above the log: which file it is, and how the run ended."""
     path = newest_log(run)
@@ -290,13 +238,17 @@ def log_head(run: JudgedRun, view: View, width: int) -> Block:
     shown = fit_middle(name, max(10, width - 26)), style(Token.MUTED, link=view.link(path))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
     head = title_lines([("Log ", TITLE), shown], [size], width)
-    return [*head, *ending_lines(run, view, width)]
+    for story in stories(run):
+        if story.crash is not None:
+            step = paragraph(story_words.action(story), width, TEXT)
+            return [*head, *(line for _, line in head_lines(story, view, width)), *step, []]
+    return head
 
 
-def died_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
-    """Why a job died before its first row, and the end of its log."""
-    head = [*ending_lines(run, view, width), [("no row of metrics; the log ends with", MUTED)], []]
-    return [*head, *log_lines(run, width)[-max(1, height - len(head)) :]]
+def died_lines(run: JudgedRun, width: int, height: int) -> Block:
+    """The end of the log of a job that died before its first row."""
+    head: Block = [[("no row of metrics; the log ends with", MUTED)], []]
+    return [*head, *log_lines(run, width)[-max(1, height - 2) :]]
 
 
 def log_lines(
@@ -326,12 +278,3 @@ def log_lines(
             shown.append(fit_line([(line[shift:], look)], width))
 
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
-
-
-def ending_lines(run: JudgedRun, view: View, width: int) -> Block:
-    """How a run ended that crashed or was cancelled, and what to do about it."""
-    for story in stories(run):
-        if story.crash is not None:
-            step = paragraph(story_words.action(story), width, TEXT)
-            return [*(line for _, line in head_lines(story, view, width)), *step, []]
-    return []

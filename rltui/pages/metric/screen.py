@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+from textual import events
 from textual.app import ComposeResult
 
 from rltui.core.block import IntArray
 from rltui.core.record import record
-from rltui.draw.line import Line
-from rltui.draw.metric_chart import WHOLE_RUN, Zoom
+from rltui.draw.chart.trace import cell_of
+from rltui.draw.chart.y_range import prepare, x_window
+from rltui.draw.line import Line, plain
+from rltui.draw.metric_chart import WHOLE_RUN, Zoom, chart_of
 from rltui.facts.metrics import rows_in, tab_sections
 from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import axis_of, span_of
@@ -23,6 +28,8 @@ from rltui.tui.widgets.status import Status
 #: Columns from which the footer says how the line is drawn.
 _ROOMY = 100
 _WHOLE = "this is the whole run"
+#: The x axis as it is drawn, behind its corner.
+_X_AXIS = re.compile(r"(?<=[└+])[─┬┴+-]{9,}")
 
 
 @record
@@ -50,12 +57,14 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         self.zoom = WHOLE_RUN
         self._alone = False
         """Whether the chart has all the room."""
+        self._pressed = -1
+        """The column where a button of the mouse went down in the chart, else -1."""
 
-    def choose(self, run: JudgedRun, tab: str, tag: str, text: str, step: int | None) -> None:
-        """Show a row of a tab after the filter ``text``, with the crosshair at ``step``."""
+    def choose(self, run: JudgedRun, tab: str, tag: str, text: str, zoom: Zoom) -> None:
+        """Show a row of a tab after the filter ``text``."""
         self.run = run
         self._tab, self._tag, self._filter = tab, tag, text
-        self.zoom, self._alone = Zoom(crosshair=step), False
+        self.zoom, self._alone = zoom, False
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
@@ -132,14 +141,16 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         self._show_zoom(Zoom(step, window))
 
     def action_zoom(self, by: int) -> None:
-        """Show half as many steps around the crosshair, or (-1) twice as many."""
+        """Show half as many steps, around the crosshair or the newest, or (-1) twice as many."""
         if self.steps() is None:
             return
         first, last, _ = span_of(self.run, self.tag or "")
         low, high = float(first), float(last)
         x0, x1 = self.zoom.window or (low, high)
         at = self.zoom.crosshair
-        centre, half = at if at is not None else (x0 + x1) / 2, (x1 - x0) * 2.0**-by / 2
+        half = (x1 - x0) * 2.0**-by / 2
+        middle = x1 - half if by > 0 else (x0 + x1) / 2
+        centre = middle if at is None else at
 
         if by > 0 and half * 2 < 4:
             self.say("no further zoom")
@@ -154,6 +165,29 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         if self.zoom.window is None:
             self.say(_WHOLE)
         self._show_zoom(Zoom(self.zoom.crosshair))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A drag begins, if it is over the chart."""
+        within = self.query_one("#body").region.contains_point(event.screen_offset)
+        self._pressed = event.screen_x if within else -1
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """It ends: show the steps from one column to the other."""
+        steps, axis = self.steps(), axis_of(self.run, self.run.shown(self._tag), self.view.axis)
+        lines = self._draw_body(*self.query_one("#body").size)
+        drawn = [m for x in lines if (m := _X_AXIS.search(plain(x)))]
+        left, right = sorted((self._pressed, event.screen_x))
+        if not 0 <= left < right or steps is None or not (drawn and axis.grows):
+            return
+
+        whole = self.zoom == WHOLE_RUN
+        chart = chart_of(self.run, self._tag, self.view, zoom=self.zoom, continued=whole)
+        window = x_window(chart, prepare(chart))
+        begin, end = drawn[-1].span()
+        columns = begin + cell_of(axis.places(steps), *window, end - begin)
+        inside = steps[(columns >= left) & (columns <= right)]
+        if len(inside) > 1:
+            self._show_zoom(Zoom(window=(int(inside[0]), int(inside[-1]))))
 
     # -- out, and more about it ------------------------------------------------------------
 

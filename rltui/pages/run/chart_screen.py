@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.dom import DOMNode
 
+from rltui.config import MetricOverride
+from rltui.core.errors import RltuiError
 from rltui.core.text import spaced
-from rltui.draw.line import Line
+from rltui.draw.line import Line, line_width
+from rltui.draw.metric_chart import Zoom
 from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
-from rltui.pages.run.header import run_header
+from rltui.facts.run_columns import tag_named
+from rltui.facts.x_axis import span_of
+from rltui.pages.run.header import run_header, verdict_spans
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.pages.run_actions import RunActions
 from rltui.session import JudgedRun, Session
@@ -24,6 +31,10 @@ from rltui.tui.screen import ChartOptions, Commands
 from rltui.tui.shell import Offer
 from rltui.tui.widgets.lines import Lines
 
+#: A metric, a sign and a number; the metric may be missing.
+_LIMIT = r"(.*?) *([><]=|[≥≤]) *([-+]?\d*\.?\d+(?:e[-+]?\d+)?)"
+#: What follows ``:zoom``: two steps, and how they are shown.
+_ZOOM = re.compile(r"(?:([0-9]{1,18}) +([0-9]{1,18}))? *(log)?")
 #: What a screen of a run does once it is shown.
 Then = Callable[["ChartScreen"], object]
 #: Opens a run, and goes on there.
@@ -36,6 +47,8 @@ class SessionApp(FullShell[bool]):
     session: Session
     playback: Playback
     pump: Pump
+    undo: Callable[[Any], object] | None = None
+    """Takes the newest mute or range back, on the screen of a run."""
 
     def go_back_to(self, run: JudgedRun, step: int) -> None:
         """Show a run as it was at a step."""
@@ -72,7 +85,7 @@ def session_app(node: DOMNode) -> SessionApp:
 
 
 class ReplayKeys(CrosshairKeys):
-    """A screen of one run, which can be shown as it was."""
+    """A screen of one run, which can be shown as it was, and a part of it enlarged."""
 
     run: JudgedRun
 
@@ -83,7 +96,7 @@ class ReplayKeys(CrosshairKeys):
 
     def _goto(self, text: str) -> None:
         if text == "now":
-            self._now()
+            self.action_now()
         elif (step := typed_step(self.shell, text)) is not None:
             session_app(self).go_back_to(self.run, step)
             shown = self.run.as_of
@@ -91,7 +104,8 @@ class ReplayKeys(CrosshairKeys):
                 wanted, at = numbers.step(step), numbers.step(shown)
                 self.say(f"step {wanted} is not in the log: this is step {at}")
 
-    def _now(self) -> None:
+    def action_now(self) -> None:
+        """Show the run as it is."""
         if self.run.as_of is None:
             self.say("this is how the run is now")
         else:
@@ -125,15 +139,40 @@ class ReplayKeys(CrosshairKeys):
             playback.change_speed(by)
             self.say(f"replay: {playback.speed:g} steps a second")
 
-    def commands(self) -> Commands:
-        return {**super().commands(), "goto": self._goto, "now": lambda _: self._now()}
+    # -- a part of the run ---------------------------------------------------------------------
 
-    def palette(self) -> Iterator[Offer]:
-        yield from super().palette()
-        ask = partial(self.ask, "goto ")
-        yield Offer("command", "Go to a step", "the whole run as it was then", ask)
-        if self.run.as_of is not None:
-            yield Offer("command", "Back to now", "the run as it is", self._now)
+    def _show_zoom(self, zoom: Zoom) -> None:
+        """Show a part of the run in the large chart."""
+        raise NotImplementedError
+
+    def _zoom_to(self, text: str) -> None:
+        """Show the steps in ``text`` (none: all), with ``log`` behind them on a log axis."""
+        first, last, _ = span_of(self.run, self.tag or "")
+        found = _ZOOM.fullmatch(text.replace(",", ""))
+        low, high = (int(found[1] or first), int(found[2] or last)) if found else (0, 0)
+
+        if self.tag is None:
+            self.say(NO_METRIC)
+        elif found is None or not first <= low < high <= last:
+            self.say(f":zoom A B [log] takes two steps of {first} to {last}, the lower one first")
+        else:
+            if found[3]:
+                self.set_view(log_y=True)
+            self._show_zoom(Zoom(window=None if (low, high) == (first, last) else (low, high)))
+
+    async def on_click(self, event: events.Click) -> None:
+        """A click on the verdict in line 1 leads to the next finding."""
+        chip = line_width(verdict_spans(self.run, self.view, words=True))
+        if event.screen_y == 0 and event.screen_x >= self.size.width - chip:
+            await self.run_action("next_finding")
+
+    def commands(self) -> Commands:
+        mine: Commands = {
+            "goto": self._goto,
+            "now": lambda _: self.action_now(),
+            "zoom": self._zoom_to,
+        }
+        return {**super().commands(), **mine}
 
 
 class ChartScreen(ReplayKeys, ChartOptions, RunActions):
@@ -181,7 +220,7 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
         self.say("no finding here: press !, then M")
 
     def action_undo(self) -> None:
-        """So is what was muted."""
+        """There it is undone, too."""
         self.leave_for_run(lambda screen: screen.action_undo())
 
     # -- what the screen of the run does: others leave for it -----------------------------------
@@ -223,10 +262,44 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
         else:
             self.select_tab(tab.id)
 
+    def _limit(self, text: str) -> None:
+        """Give a metric, or the one at the cursor, a limit of the user's own."""
+        found = re.fullmatch(_LIMIT, text)
+        tag = self.tag if found is None or not found[1] else tag_named(self.run, found[1])
+        if tag is None or found is None:
+            self.say("limit METRIC >= X, or <= X: no such metric here")
+            return
+        known, info = self.session.interpreter.config.metrics, self.run.infos[tag]
+        name = tag if tag in known else info.key or tag
+        old, limit = known.get(name, MetricOverride()), float(found[3]) * info.scale
+        if found[2] in ">=≥":
+            self._set_range(name, limit, old.high)
+        else:
+            self._set_range(name, old.low, limit)
+
+    def _set_range(self, name: str, *ends: float | None) -> None:
+        """Write a range of a metric into the config file, and judge by it."""
+        from rltui.config.edit import write_range  # seldom needed
+
+        app, config = session_app(self), self.session.interpreter.config
+        try:
+            heeded = write_range(config, name, *ends)
+        except (RltuiError, OSError) as problem:
+            self.say(str(problem))
+            return
+        metric = config.metrics.get(name, MetricOverride())
+        old = metric.low, metric.high
+        app.undo = lambda screen: screen._set_range(name, *old)
+        self.session.heed(heeded)
+        app.pump.pull()
+        words = f"{heeded.path}: {name} range {[*ends]} (was {[*old]})"
+        self.say(words.replace("None", "null"))
+
     def commands(self) -> Commands:
         mine: Commands = {
             "tab": self._tab_named,
             "runs": lambda _: self.action_runs(),
+            "limit": self._limit,
         }
         return {**super().commands(), **mine}
 

@@ -29,7 +29,7 @@ from rltui.draw.prose import named_lines, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.findings import marks
-from rltui.facts.runs import RunCounts, age_words, exit_words, state_words
+from rltui.facts.runs import RunCounts, age_words, state_words
 from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.pages.findings.lines import muted_words
 from rltui.session import JudgedRun, Progress
@@ -93,12 +93,9 @@ def state_spans(run: JudgedRun, view: View) -> Line:
     return [(f"{glyph} ", look), (word, word_look)]
 
 
-def _state_parts(run: JudgedRun, view: View, *, wide: bool, reason: bool) -> list[_Piece]:
-    """Glyph and word of the state with the age of the newest write; of a run that crashed, with
-    the reason."""
-    line, crash, word = state_spans(run, view), run.verdict.crash, run.verdict.state_word
-    if crash is not None and reason:
-        line[1] = (exit_words(crash), line[1][1])
+def _state_parts(run: JudgedRun, view: View, *, wide: bool) -> list[_Piece]:
+    """Glyph and word of the state with the age of the newest write."""
+    line, word = state_spans(run, view), run.verdict.state_word
     age, tail = age_words(run), state_words(run).removeprefix(word)
 
     if not age:
@@ -131,14 +128,11 @@ def verdict_spans(run: JudgedRun, view: View, *, words: bool) -> Line:
 
     if bad or run.verdict.crash is None:
         line = _level_counts(found[Level.BAD], found[Level.WATCH], view, words=words)
-    else:  # its own chip stands for the end
+    else:  # its state stands for the end
         line = _level_counts(0, found[Level.WATCH] - (exit_level is Level.WATCH), view, words=words)
-        look = _ALARM if exit_level is Level.BAD else LEVEL_BOLD[Level.WATCH]
-        text = f" {glyphs.badge(exit_level)} {run.verdict.crash.kind.value} "
-        line = [(text, look), *([("  ", TEXT), *line] if line else [])]
-    if not line and report is not None and report.level is Level.OK:
+    if not line and report is not None and report.level is Level.OK and run.verdict.crash is None:
         line.append(_calm(run.verdict.mark, view))
-    if not line:
+    if not line and run.verdict.crash is None:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
     if report is not None and report.muted:
         line.append((f"  {muted_words(run)}", MUTED))
@@ -176,17 +170,12 @@ def run_header(run: JudgedRun, view: View, width: int, reading: float | None) ->
     if width < 40:
         mark = [] if run.as_of is None else [_REPLAY, (" ", TEXT)]
         return _between([*mark, (run.name, TITLE)], right, width)
-    kept, room = list[_Piece](), width - line_width(right) - 3
-
-    for reason in (width >= 80, False):  # the reason of a crash goes before its state does
-        parts = _run_parts(run, view, width, reason=reason)
-        if wide:
-            parts.insert(0, _Piece([("rltui", ACCENT_BOLD)], 90, 0))
-        else:
-            parts[0] = replace(parts[0], gap=0)
-        kept = _fitting(parts, room)
-        if any(part.drop == _STATE for part in kept):
-            break
+    parts, room = _run_parts(run, view, width), width - line_width(right) - 3
+    if wide:
+        parts.insert(0, _Piece([("rltui", ACCENT_BOLD)], 90, 0))
+    else:
+        parts[0] = replace(parts[0], gap=0)
+    kept = _fitting(parts, room)
 
     # as much of the name as the other parts leave room for
     at = next(i for i, part in enumerate(kept) if part.drop == 0)
@@ -198,7 +187,7 @@ def run_header(run: JudgedRun, view: View, width: int, reading: float | None) ->
     return _between(_joined(kept), right, width)
 
 
-def _run_parts(run: JudgedRun, view: View, width: int, *, reason: bool) -> list[_Piece]:
+def _run_parts(run: JudgedRun, view: View, width: int) -> list[_Piece]:
     known, progress, is_wide = run.recognition, run.progress, width >= 110
     name = fit_middle(run.name, max(_NAME_CELLS, width // 3))
     parts = [_Piece([(name, TITLE)], 0)]
@@ -215,7 +204,7 @@ def _run_parts(run: JudgedRun, view: View, width: int, *, reason: bool) -> list[
         return [*parts, *_replay_parts(run, width)]
     note = fit(note_on(run), width // 3) if is_wide else ""
     parts += [_Piece([(note, STRONG)], 86)] if note else []
-    ends = _state_parts(run, view, wide=width >= 150, reason=reason)
+    ends = _state_parts(run, view, wide=width >= 150)
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
     parts.append(_Piece(_step_spans(run, progress, width), 20, 3 if is_wide else 2))

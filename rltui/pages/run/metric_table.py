@@ -41,6 +41,7 @@ from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
 from rltui.facts.series_stats import episodes, trend_of
 from rltui.facts.x_axis import span_of
+from rltui.health.judgement import is_outside
 from rltui.session import JudgedRun
 from rltui.store import Series
 
@@ -126,6 +127,10 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
+#: Sign of a limit -> of what was beyond it.
+_PAST = str.maketrans("≥≤><±", "<>≤≥>")
+
+
 def healthy_words(row: TagRow, columns: Table) -> str:
     """The limit in words; narrow columns take the short form."""
     if row.cells is not None and row.cells[1]:
@@ -134,6 +139,11 @@ def healthy_words(row: TagRow, columns: Table) -> str:
     if not judgement.limits:
         return ""
     said = sentences.healthy(judgement)
+    limit = judgement.limits[0]
+    inside = row.value is not None and not is_outside(row.value, *limit.shown)
+    if row.level >= Level.WATCH and inside and limit.shown != (None, None):
+        short = sentences.limit_short(limit)
+        return f"was {short.translate(_PAST)}" if short[0] in "≥≤><±" else "was outside"
     if room >= 16 and cell_width(said) <= room:
         return said
     return sentences.healthy_short(judgement) or said

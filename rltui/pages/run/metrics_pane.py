@@ -218,7 +218,7 @@ class MetricsPane(RunPane):
         """The ``count`` rows as entries, or what stands in their place."""
         run, view = self._run, self.view
         if not count:
-            return [fixed(x) for x in empty_lines(run, bool(text), view, layout)]
+            return [fixed(x) for x in empty_lines(run, bool(text), layout)]
         if self._tab != OVERVIEW:
             columns = columns_of(self._rows, layout.rows)
             return section_entries(run, self._sections, columns, view, layout.margin)

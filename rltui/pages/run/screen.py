@@ -11,6 +11,7 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.core.text import spaced
 from rltui.draw.line import Block
+from rltui.draw.metric_chart import WHOLE_RUN, Zoom
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
@@ -160,7 +161,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         """The tab that the user chose."""
         self._tabs: dict[RunKey, str] = {}
         """The tab that the user left another run at."""
-        self._newest_mute: MutedFinding | None = None
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
@@ -318,17 +318,20 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
                 self.say(NO_METRIC)
         elif (found := tag_at(self.run, self.items.cursor)) is not None:
             tag, step = found
-            self.open_metric(self.run.infos[tag].category.value, tag, step)
+            self.open_metric(self.run.infos[tag].category.value, tag, Zoom(step))
         else:
             self.say("no metric belongs to this line")
 
-    def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
-        """Show the large chart of a row, with the crosshair at ``step``."""
+    def _show_zoom(self, zoom: Zoom) -> None:
+        self.open_metric(self.tab, self.tag or "", zoom)
+
+    def open_metric(self, tab: str, tag: str, zoom: Zoom = WHOLE_RUN) -> None:
+        """Show the large chart of a row, with a crosshair or a part of it."""
         from rltui.pages.metric.screen import MetricScreen  # heavy
 
         run = self.run
         screen = kept_screen(self.shell, "metric", lambda: MetricScreen(self.session, run))
-        screen.choose(run, tab, tag, self.status.filter, step)
+        screen.choose(run, tab, tag, self.status.filter, zoom)
         if self.shell.screen is self:  # a second click may come before the first has opened it
             self.shell.push_screen(screen, self._come_back)
 
@@ -397,14 +400,16 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         self._mute(MutedFinding.of(row.finding))
 
     def action_undo(self) -> None:
-        """Take the newest mute back, or the newest unmuting."""
-        if self._newest_mute is None:
-            self.say("nothing was muted since the start")
+        """Take the newest mute or unmuting or range back."""
+        undo = session_app(self).undo
+        if undo is None:
+            self.say("nothing was muted or limited since the start")
         else:
-            self._mute(self._newest_mute)
+            undo(self)
 
     def _mute(self, finding: MutedFinding) -> None:
-        muted, self._newest_mute = self.session.run_list.mutes.toggle(finding), finding
+        muted = self.session.run_list.mutes.toggle(finding)
+        session_app(self).undo = lambda screen: screen._mute(finding)
         session_app(self).remember()
         self.update()
         words = "muted in all runs here; u takes it back" if muted else "no longer muted"
@@ -448,4 +453,4 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.place == GRID:
             super().show_step(step)
         elif self.tag is not None:
-            self.open_metric(self.tab, self.tag, step)
+            self._show_zoom(Zoom(step))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rltui.catalogue.model import Category
@@ -163,25 +164,25 @@ def tag_to_chart(run: JudgedRun, tab: str, chosen: str | None, cursor: str | Non
 
 
 def _worst_tag(run: JudgedRun) -> str | None:
-    """The setting that began the worst story, else the tag of the worst finding."""
+    """The setting that began the worst story, else the tag of its worst finding, the first one."""
     story = main_story(run)
     if story is None:
         return None
     firing = [row.finding for row in story.rows if row.is_firing]
-    worst = max(firing, key=lambda f: f.level, default=None)
+    worst = min(firing, key=lambda f: (-f.level, f.since_step or math.inf), default=None)
     setting = None if story.setting is None else story.setting.tag
     tag = setting or (worst.tag if worst is not None else None)
     return tag if tag in run.infos else None
 
 
-def empty_lines(run: JudgedRun, filtered: bool, view: View, layout: PaneLayout) -> Block:
+def empty_lines(run: JudgedRun, filtered: bool, layout: PaneLayout) -> Block:
     """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
     if run.data.files.reading:
         return [[], [("  reading", MUTED)]]
     if run.verdict.crash is not None:
-        return indented(died_lines(run, view, layout.rows - 2, layout.list_height), 2)
+        return indented(died_lines(run, layout.rows - 2, layout.list_height), 2)
     lines: Block = [[], [("  no scalar yet", TEXT)]]
     for source in run.data.files.sources.values():
         size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"

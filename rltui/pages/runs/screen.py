@@ -227,7 +227,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
 
     async def action_columns(self) -> None:
         """Ask for the columns, behind those that there are."""
-        await self.ask(f"columns {self._columns_begun}")
+        await self.action_ask(f"columns {self._columns_begun}")
 
     @property
     def _columns_begun(self) -> str:

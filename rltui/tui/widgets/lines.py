@@ -348,13 +348,13 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         if moved:
             self._tell("on_line_list_moved")
 
-    def move(self, by: int) -> None:
-        """Move the cursor by items; without items scroll by lines."""
+    def move(self, by: int, *, around: bool = False) -> None:
+        """Move the cursor by items, or ``around`` the end; without items scroll by lines."""
         if not self._items:
             self.scroll_relative(y=by, animate=False)
             return
         here = self._places.get(self.cursor, 0) if self.cursor is not None else 0
-        self._put_at(here + by)
+        self._put_at((here + by) % len(self._items) if around else here + by)
 
     def move_to_end(self, last: bool) -> None:
         """Move the cursor to the first or the last item."""

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.widgets import Input
 
 from rltui.core.text import cell_width, clean, fit, pad, spaced
-from rltui.draw.line import ACCENT, MUTED, Line, Token, with_ground
+from rltui.draw.line import ACCENT, MUTED, Line, Token, plain, with_ground
 from rltui.tui.command_history import CommandHistory, Completion, matching
-from rltui.tui.keys import filter_line
+from rltui.tui.keys import filter_line, key_at
 from rltui.tui.widgets.lines import Lines
 
 #: Longer texts are cut: nobody types them.
@@ -139,6 +139,12 @@ class Status(Horizontal):
             room = max(0, self.size.width - _LEAST_CELLS)
             hint.styles.width = min(room, len(self._hint_text()))
             hint.update()
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that is clicked in the footer."""
+        name = "" if self.editing else key_at(plain(self.line(self.size.width)), event.screen_x)
+        if name:
+            self.app.post_message(events.Key(name, None))
 
     # -- editing ---------------------------------------------------------------------------
 

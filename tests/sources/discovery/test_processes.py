@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rltui.sources.discovery.processes import LogWriter, Processes, command_of
+from tests.tables import cases
 
 linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
 USER = os.getuid() if hasattr(os, "getuid") else 0
@@ -56,18 +57,7 @@ def running(
         process.communicate("\n", timeout=60)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        ("/opt/venv/bin/python3.11 -u train.py --token secret", "python3.11 train.py"),
-        ("python -X dev -W error -m verl.trainer.main_ppo a=b", "python -m verl.trainer.main_ppo"),
-        ("python -c print(1)", "python -c"),
-        ("python", "python"),
-        ("/usr/bin/tee -a train.log", "tee"),
-        ("python /home/me/x/train.py lr=1", "python train.py"),
-        ("py\x1b[31mthon", "py\\x1b[31mthon"),
-    ],
-)
+@cases(__file__, "test_a_command_is_program_and_script")
 def test_a_command_is_program_and_script(arguments: str, shown: str) -> None:
     assert command_of(arguments.split(" ")) == shown
 
