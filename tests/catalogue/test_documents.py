@@ -206,5 +206,3 @@ def test_a_name_means_this_metric_or_none(framework: str, catalogue: Catalogue) 
 
 def test_a_pair_is_a_metric_of_training_and_its_other_side(catalogue: Catalogue) -> None:
     assert catalogue.relatives("dpo.accuracy", "pairs") == {"val.dpo.accuracy"}
-    assert "val.reward.mean" in catalogue.relatives("reward.mean", "pairs")
-    assert catalogue.relatives("entropy", "pairs") == frozenset()
