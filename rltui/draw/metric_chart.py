@@ -110,12 +110,12 @@ def chart_lines(
             chart = replace(chart, label_width=labels, margin_width=margin)
         if marks_onset:
             place = axis_of(run, run.shown(tag), view.axis).place(onset or 0)
-            chart = replace(chart, crosshair=place, told=True)
+            chart = replace(chart, crosshair=place)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
         named = timeline == "named"
-        chart = replace(chart, x_axis=x_axis, bar_names=named, overview=overview)
-        chart = replace(chart, told=told or marks_onset)
+        is_told = told or marks_onset
+        chart = replace(chart, x_axis=x_axis, bar_names=named, overview=overview, told=is_told)
 
         return render(chart, width, height, view.glyphs)
 

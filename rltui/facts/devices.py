@@ -175,7 +175,3 @@ def _words(devices: Sequence[Device], heads: Sequence[tuple[str, str]], table: F
         said.append(f"{heads[n][0]} {own}, the others {others}")
     more = f"; {len(found) - 1} more" if len(found) > 1 else ""
     return f"{worst.name}: {'; '.join(said)}{more}"
-
-
-def _value(x: float, unit: str) -> str:
-    return f"{numbers.short(x)} {unit}".strip()

@@ -195,7 +195,7 @@ def _calm(run: JudgedRun) -> VerdictSentence:
         head = f"not judged{_at(run)}"
         return VerdictSentence(level, head, (Clause("", unknown),), until_judged(run), unknown)
     word = "ok" if level is Level.OK else "ok so far"
-    told = outcome_tags(run, rising=True) or filter(None, [run.headline()])
+    told = outcome_tags(run, True) or filter(None, [run.headline()])
     said = [course for tag in told if (course := _course(run, tag))]
     clauses = [*_listed("", said, 0)]
     if level is not Level.OK or not said:
@@ -204,19 +204,23 @@ def _calm(run: JudgedRun) -> VerdictSentence:
     return VerdictSentence(level, word + _at(run), (*clauses, done), "", calm_words(run))
 
 
-def outcome_tags(run: JudgedRun, *, rising: bool = False) -> list[str]:
+@per_version
+def outcome_tags(run: JudgedRun, rising: bool = False) -> Sequence[str]:
     """Tags of the best measures of success: one of the training on the axis of the run, then a
     held-out one; with ``rising`` of those that rise or have reached their maximum."""
     if run.report is None:
         return []
-    from rltui.health.success import Course, measures_of  # heavy
+    from rltui.health.success import Course, course_of, measures_of  # heavy
 
+    well = (Course.RISES, Course.SOLVED)
     found: dict[bool, str] = {}
-    for tag, course in ((m.tag, m.course) for m in measures_of(run.data, run.infos)):
-        is_held_out = run.infos[tag].category is Category.VALIDATION
-        is_shown = is_held_out or tag not in run.points.off_axis
-        if is_shown and (course in (Course.RISES, Course.SOLVED) or not rising):
-            found.setdefault(is_held_out, tag)
+    for tag in measures_of(run.infos):
+        info = run.infos[tag]
+        is_held_out = info.category is Category.VALIDATION
+        if is_held_out in found or not (is_held_out or tag not in run.points.off_axis):
+            continue
+        if not rising or course_of(run.data, info) in well:
+            found[is_held_out] = tag
     return [found[place] for place in (False, True) if place in found]
 
 

@@ -8,7 +8,7 @@ the contrary is likely, outweigh it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -58,38 +58,24 @@ class Course(Enum):
     """A finding says that it fell, never rose, or is no measure."""
 
 
-class Measure(NamedTuple):
-    """One measure of success of a run."""
-
-    tag: str
-    key: str
-    course: Course
-
-
-def measures_of(
-    run: RunData, infos: Infos, firing: Iterable[tuple[Harm, Finding]] = ()
-) -> Iterator[Measure]:
-    """The measures of success that a run logs, the best first; ``firing``: what is found in it.
-    What is only guessed to be one is none: a guess excuses nothing."""
-    known = _known()
-    rank = {key: at for at, key in enumerate(known.measures)}
-    failing = {finding.tag for harm, finding in firing if harm is Harm.OUTCOME}
+def measures_of(infos: Infos) -> list[str]:
+    """Tags of the measures of success that a run logs, the best first. What is only guessed to be
+    one is none: a guess excuses nothing."""
+    rank = {key: at for at, key in enumerate(_known().measures)}
     own = [(rank[i.key], t) for t, i in infos.items() if i.key in rank and not i.guessed]
-    for _, tag in sorted(own):
-        key = infos[tag].key
-        course = Course.FAILS if tag in failing else _course(run, infos[tag], known)
-        yield Measure(tag, key, course)
+    return [tag for _, tag in sorted(own)]
 
 
 def success_of(run: RunData, infos: Infos, firing: Sequence[tuple[Harm, Finding]] = ()) -> Course:
-    """The answer for a run: that of its best measure that knows. Open where a finding about success
-    says otherwise; a reward that may be hacked says nothing."""
+    """The answer for a run: that of its best measure that knows. It fails where a finding about
+    success says so; a reward that may be hacked says nothing."""
     harms = {harm for harm, _ in firing}
     if Harm.OUTCOME in harms:
         return Course.FAILS
     doubted = _known().rewards if Harm.HACK in harms else ()
-    found = (m.course for m in measures_of(run, infos, firing) if m.key not in doubted)
-    return next((course for course in found if course is not Course.OPEN), Course.OPEN)
+    own = (infos[tag] for tag in measures_of(infos))
+    courses = (course_of(run, info) for info in own if info.key not in doubted)
+    return next((course for course in courses if course is not Course.OPEN), Course.OPEN)
 
 
 def is_measured(run: RunData, infos: Infos) -> bool:
@@ -103,16 +89,17 @@ def _known() -> Measures:
     return shipped_record(Measures, "health", "data", "course.yaml")
 
 
-def _course(run: RunData, info: TagInfo, known: Measures) -> Course:
+def course_of(run: RunData, info: TagInfo) -> Course:
+    """The course of one measure, by its rows alone."""
+    known = _known()
     values = run.series(info.tag).values
     x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
     x = x * info.factor
     x = lacking(x) if info.direction is Direction.DOWN else x
     change, error = gain_now(x)
     now = x[np.isfinite(x)]
-    if info.key in (*known.shares, *known.returns) and is_solved(
-        now, share=info.key in known.shares
-    ):
+    share = info.key in known.shares
+    if (share or info.key in known.returns) and is_solved(now, share=share):
         return Course.SOLVED
     if change - SUSPECTED * error >= GAIN:
         return Course.RISES

@@ -61,7 +61,8 @@ def _overview(run: JudgedRun, view: View) -> list[Line]:
     left = [line for entry in entries for line in entry.draw(False)]
     tag = tag_to_chart(run, OVERVIEW, None, first)
     said = sentence_lines(run, view, _WIDTH, _HEIGHT)
-    right = side_lines(run, OVERVIEW, tag, view, layout.side - 1, _HEIGHT)
+    # beside the first row: a row is read before what stands beside it
+    right = [[], *side_lines(run, OVERVIEW, tag, view, layout.side - 1, _HEIGHT - 1)]
     rows = min(_HEIGHT, max(len(left), len(right)))
 
     return [header, *said, [], *side_by_side(left, right, layout.left, 2, rows)]

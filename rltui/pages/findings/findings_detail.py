@@ -189,8 +189,9 @@ class _Detail:
 _LEAD, _TWO_LINES_BELOW = 8, 76
 
 
-def check_table(story: Story, view: View, width: int) -> Block:
-    """What to check, numbered, under a heading: badge, metric, question, value now, sparkline."""
+def check_table(story: Story, view: View, width: int, most: int = 99) -> Block:
+    """What to check, under a heading, in at most so many lines: badge, metric, question, value now,
+    sparkline."""
     run, items = story.run, story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
@@ -209,10 +210,13 @@ def check_table(story: Story, view: View, width: int) -> Block:
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         line.append((fit(words, room), look))
-        lines.append([*fit_line(line, left), *_value(run, item, view, spark, end)])
+        own = [[*fit_line(line, left), *_value(run, item, view, spark, end)]]
         if is_narrow:  # the question has a line of its own
             asked = spaced(*_said(item, width - _LEAD))
-            lines += paragraph(asked, width, look, indent=_LEAD, limit=1)
+            own += paragraph(asked, width, look, indent=_LEAD, limit=1)
+        if len(lines) + len(own) > most:
+            break
+        lines += own
 
     return lines
 

@@ -228,7 +228,7 @@ def timeline_lines(run: JudgedRun, view: View, width: int, height: int) -> Block
     if story.checks and spare > _LEAST_CHECKS:
         from rltui.pages.findings.findings_detail import check_table  # heavy
 
-        lines += [[], *check_table(story, view, width)[: spare - 1]]
+        lines += [[], *check_table(story, view, width, spare - 1)]
     return [*lines, *troubles]
 
 

@@ -157,6 +157,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         super().__init__(session, run)
         self.timing, self.findings = TimingPane(run), FindingsPane(run)
         self._from_picker = from_picker
+        self._said: Block = []
+        """The sentence about the run, drawn."""
         self._chosen = self._tab_left(run)
         """The tab that the user chose."""
         self._tabs: dict[RunKey, str] = {}
@@ -164,7 +166,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
-        yield Lines(self._sentence, id="sentence")
+        yield Lines(lambda *_: self._said, id="sentence")
         yield TabBar(lambda: (self.run, self.tab), self.select_tab)
         yield self.metrics
         yield self.timing
@@ -190,9 +192,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             pane.turn_to(run)
 
     # -- what is shown ---------------------------------------------------------------------
-
-    def _sentence(self, width: int, _: int) -> Block:
-        return sentence_lines(self.run, self.view, width, self.size.height)
 
     @property
     def tab(self) -> str:
@@ -251,7 +250,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         tiny = self.lacks(TINY)
         tabs = 0 if tiny else 2 if height >= 30 else 1
         sentence = self.query_one("#sentence", Lines)
-        said = 0 if bare or tiny else len(self._sentence(width, height))
+        self._said = [] if bare or tiny else sentence_lines(self.run, self.view, width, height)
+        said = len(self._said)
         sentence.display = said > 0
         sentence.styles.height = said or 1
         bar, is_findings = self.query_one(TabBar), self.tab == FINDINGS_TAB

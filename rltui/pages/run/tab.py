@@ -36,6 +36,7 @@ from rltui.draw.prose import note_lines
 from rltui.draw.table import heading
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
+from rltui.facts.cache import kept
 from rltui.facts.findings import marks
 from rltui.facts.lanes import lanes
 from rltui.facts.story import main_story
@@ -104,15 +105,14 @@ def overview_entries(
     sections: Sequence[metrics.Section],
     view: View,
     layout: PaneLayout,
-    kept: str | None = None,
+    wanted: str | None = None,
 ) -> list[Entry[str]]:
     """The whole list of Overview: its questions with the rows that answer them, the parts of a
-    step. The row of the tag ``kept`` is shown in any case."""
+    step. The row of the tag ``wanted`` is shown in any case."""
     height, width = layout.list_height, layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
     top = [] if layout.side else file_lines(run, width, view)
-    room = height - len(top)
-    chosen, blanks = fitted(sections, room, kept)
+    chosen, blanks = fitted(sections, height - len(top), wanted)
     columns = columns_of(metrics.rows_in(sections), width)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
 
@@ -139,10 +139,6 @@ def _blind_lines(run: JudgedRun, width: int, room: int) -> Block:
 
     words = fit(blind_words(run), width)
     return [[], [(words, MUTED)]] if words else []
-
-
-def _lines_of(sections: Sequence[metrics.Section]) -> int:
-    return sum(1 + len(s.rows) for s in sections)
 
 
 def first_to_look_at(run: JudgedRun, tab: str, sections: Sequence[metrics.Section]) -> str:
@@ -215,22 +211,19 @@ def side_lines(
     and above the timeline."""
     if tab == metrics.OVERVIEW:
         return _overview_side(run, cursor, view, width, height)
-    lines: Block = []
-    room = height
-
-    if room < 7 or cursor not in run.infos:
-        return lines
+    if height < 7 or cursor not in run.infos:
+        return []
     others = companions(run, cursor)
     if width >= _TWO_CHARTS and others:
-        has_four = room >= _TWO_ROWS and len(others) > 2
-        high = (room - 1) // 2 if has_four else min(room, 31)
-        lines += _side_by_side(run, view, width, high, [cursor, others[0]])
+        has_four = height >= _TWO_ROWS and len(others) > 2
+        high = (height - 1) // 2 if has_four else min(height, 31)
+        lines = _side_by_side(run, view, width, high, [cursor, others[0]])
         if has_four:
             lines += [[], *_side_by_side(run, view, width, high, others[1:3], ("none", "none"))]
         return lines
-    linked = _linked(run, cursor) if room >= 31 else []
-    tall = min(room - len(linked) * _SMALL_CHART - 4, 27) if linked else min(room, 31)
-    lines += titled_chart(run, cursor, view, width, tall, stacked=bool(linked))
+    linked = _linked(run, cursor) if height >= 31 else []
+    tall = min(height - len(linked) * _SMALL_CHART - 4, 27) if linked else min(height, 31)
+    lines = titled_chart(run, cursor, view, width, tall, stacked=bool(linked))
 
     if linked:
         lines += [[], heading("moves with it", width, view, "same steps")]
@@ -250,8 +243,10 @@ def _overview_side(
     """Charts of the outcome and, below it, of ``cursor``, with one line at the onset of the worst
     story through both; below them what happened, in order of time."""
     story = main_story(run)
-    charts = min(height, max(2 * _LEAST_CHART, height // 2))
-    told = timeline_lines(run, view, width, height - charts)
+    charts = max(2 * _LEAST_CHART, height // 2)
+    # it does not depend on the cursor: a key shows it as it was drawn
+    key = "timeline", width, height, view, len(run.faults)
+    told = kept(run, key, lambda: timeline_lines(run, view, width, height - charts))
     room = height - len(told) - bool(told)
     wanted = dict.fromkeys([outcome_tag(run), cursor, *companions(run, cursor or "")])
     # the names of marked runs need a larger chart
@@ -266,9 +261,8 @@ def _overview_side(
         if tall < _LEAST_CHART - 1:
             continue
         own = onset if tag not in run.points.off_axis else None
-        ends = place == len(tags) - 1
         lines += titled_chart(
-            run, tag, view, width, tall, stacked=True, timeline="none", x_axis=ends, onset=own
+            run, tag, view, width, tall, stacked=True, timeline="none", x_axis=left == 1, onset=own
         )
     return [*lines, *[[]] * bool(lines and told), *told]
 
