@@ -27,6 +27,7 @@ import yaml
 MET_BY: Mapping[str, tuple[str, ...]] = {
     "reward_flat_no_learning": ("reward_drop", "zero_std_groups", "no_update"),
     "ratio_off": ("rollout_mismatch",),
+    "length_hacking": ("length_blowup",),
 }
 
 #: One of this many origins is sealed.

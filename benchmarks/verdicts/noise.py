@@ -209,16 +209,21 @@ def _between(
     return Rows(out.pop(""), np.arange(rows), out)
 
 
-def _measure(job: tuple[Rule, Variant, int]) -> list[str]:
-    rule, variant, series = job
+def _variants() -> dict[str, tuple[Rule, Variant]]:
+    return {variant.id: (rule, variant) for rule in load_rules() for variant in rule.variants}
+
+
+def _measure(job: tuple[str, int]) -> list[str]:
+    """``job``: id of a variant, since a rule does not travel between processes; how many series."""
+    name, series = job
+    rule, variant = _variants()[name]
     found = examples(rule, variant)
     scales = usual(variant, found.quiet if found else None)
     shares = [share(variant, scales, n, memory, series) for memory in MEMORIES for n in LENGTHS]
     powers = [""] * (len(EFFECTS) * len(ROWS))
     if found is not None:
         powers = [f"{100 * p:.0f}" for p in power(variant, found, max(1, series // 2))]
-    name = variant.detector.name
-    return [variant.id, name, *(f"{100 * s:.0f}" for s in shares), "", *powers]
+    return [name, variant.detector.name, *(f"{100 * s:.0f}" for s in shares), "", *powers]
 
 
 _judge: Judge | None = None
@@ -265,9 +270,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="variants whose id contains this")
     parser.add_argument("--write", action="store_true", help=f"keep the result in {RESULT.name}")
     options = parser.parse_args()
-    jobs = [(r, v, options.series) for r in load_rules() for v in r.variants]
+    jobs = [(name, options.series) for name in _variants() if options.only in name]
     with ProcessPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(_measure, [job for job in jobs if options.only in job[1].id]))
+        rows = list(pool.map(_measure, jobs))
     origins = by_origin(options.labels, sealed=False)
     healthy = on_healthy([x for found in origins.values() for x in found], options.jobs)
     _kept(healthy, rows, measured=bool(options.labels))

@@ -14,7 +14,7 @@ import numpy as np
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
-from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block, FloatArray, IntArray, ValueArray
 from rltui.core.level import Level
 from rltui.health.engine import Engine
@@ -43,6 +43,8 @@ class Logged:
     tags: Mapping[str, Points]
     formats: tuple[str, ...]
     hyperparameters: Mapping[str, object]
+    restarts: tuple[int, ...] = ()
+    """Steps at which the training was taken up again, ascending."""
 
     @property
     def span(self) -> tuple[int, int]:
@@ -57,7 +59,8 @@ class Logged:
             end = int(np.searchsorted(points[0], step, side="right"))
             return rows_of(points, slice(end))
 
-        return self.changed(cut)
+        restarts = tuple(at for at in self.restarts if at <= step)
+        return replace(self.changed(cut), restarts=restarts)
 
     def thinned(self, every: int, offset: int = 0) -> Logged:
         """Logged ``every`` times as rarely: tags keep one of ``every`` points."""
@@ -133,7 +136,7 @@ class Judge:
         """The run with the meaning of its tags, of which there is one at least."""
         store, key = Store(), RunKey(0, logged.name)
         for number, form in enumerate(logged.formats):
-            items = _blocks(logged) if number == 0 else ()
+            items = tuple(_items(logged)) if number == 0 else ()
             hyper = dict(logged.hyperparameters) if number == 0 else {}
             path = Path(f"/{logged.name}/{number}.{form}")
             source = SourceInfo(path, form, number, 1, 1, 1, 0.0)
@@ -168,11 +171,29 @@ def _logged(run: JudgedRun) -> Logged:
         tags,
         formats or ("jsonl",),
         dict(run.hyperparameters.values),
+        tuple(run.points.extent.restarts),
     )
 
 
-def _blocks(logged: Logged) -> tuple[Block, ...]:
-    return tuple(
-        Block((tag,), steps, walls, np.ascontiguousarray(values)[:, np.newaxis])
-        for tag, (steps, walls, values) in logged.tags.items()
-    )
+def _items(logged: Logged) -> list[Block | Restart]:
+    """The points of each part of the training, with the restarts between them."""
+    items: list[Block | Restart] = []
+    begin = -np.inf
+    for end in (*logged.restarts, np.inf):
+        items += [Restart(int(begin))] if items else []
+        items += _blocks(logged, begin, end)
+        begin = end
+    return items
+
+
+def _blocks(logged: Logged, begin: float, end: float) -> list[Block]:
+    """The points of each tag from a step on up to another one. What is logged at a restart is
+    logged twice: a part from which nothing comes again is not seen to be taken up."""
+    found = []
+    for tag, points in logged.tags.items():
+        first = int(np.searchsorted(points[0], begin))
+        last = int(np.searchsorted(points[0], end)) + 1
+        steps, walls, values = rows_of(points, slice(first, last))
+        if len(steps):
+            found.append(Block((tag,), steps, walls, np.ascontiguousarray(values)[:, np.newaxis]))
+    return found

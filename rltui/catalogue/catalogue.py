@@ -135,7 +135,8 @@ class Catalogue:
             algorithm = algorithm.strip().upper()
             reasons = (*reasons, f"{algorithm} by option")
         elif (guess := algorithm_of(dialect.algorithms, seen)) is not None:
-            algorithm, reasons = guess[0], (*reasons, guess[1])
+            algorithm = guess[0]
+            reasons = (*reasons, guess[1])
 
         if dialect.id == GENERIC:
             seen = Names((*seen.all, *map(normal, names.all)))
@@ -226,7 +227,9 @@ class Catalogue:
             marks = dialect.head.fingerprint
             worth, why = judge(marks, seen[dialect.prefixes], formats)
             if worth > best:
-                best, found, reasons = worth, dialect, why
+                best = worth
+                found = dialect
+                reasons = why
         return found, reasons
 
     def _lineage(self, framework: str) -> list[Dialect]:

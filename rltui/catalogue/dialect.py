@@ -222,7 +222,9 @@ def _meanings(
     key: Node, node: Node, metrics: Metrics
 ) -> Iterator[tuple[Pattern, Metric, dict[str, Any]]]:
     """Pattern, metric and changes of a line, or those of each statistic of ``value.{stat}``."""
-    pattern, named, changes = _pattern(key), node, dict[str, Any]()
+    pattern = _pattern(key)
+    named = node
+    changes = dict[str, Any]()
     if not isinstance(node.value, str):
         table = node.table()
         table.named(("metric", *_CHANGES))

@@ -177,9 +177,11 @@ def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Ta
     stat = ""
     if len(words) > 1:
         if words[-1] in _STATS:
-            stat, words = words[-1], words[:-1]
+            stat = words[-1]
+            words = words[:-1]
         elif words[0] in _STATS:
-            stat, words = words[0], words[1:]
+            stat = words[0]
+            words = words[1:]
     for word in _LAST:
         if word in words[:-1]:
             words = (*(w for w in words if w != word), word)

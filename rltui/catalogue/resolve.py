@@ -106,6 +106,7 @@ class Resolver:
                     wild.append((-entry.pattern.literal, depth, not entry.algorithms, entry))
         wild.sort(key=lambda w: w[:3])
         self._wild = [entry for *_, entry in wild]
+        self._entries = [*self._exact.values(), *self._wild]
         self._wild_by: dict[str, list[Entry]] = {}
         """First letter of a tag -> the entries that may match it."""
         self._normal_wild_by: dict[str, list[tuple[Pattern, Entry]]] = {}
@@ -139,12 +140,17 @@ class Resolver:
     @property
     def size(self) -> int:
         """Number of patterns."""
-        return len(self._exact) + len(self._wild)
+        return len(self._entries)
+
+    @cached_property
+    def metrics(self) -> frozenset[str]:
+        """The keys of all metrics that have a name here."""
+        return frozenset(e.metric.key for e in self._entries)
 
     def entries_of(self, key: str) -> list[tuple[str, str]]:
         """Pattern and ``file:line`` of every entry that maps to the metric ``key``."""
-        pool = [*self._exact.values(), *self._wild]
-        return [(e.pattern.text, place(e.path, e.line)) for e in pool if e.metric.key == key]
+        own = (e for e in self._entries if e.metric.key == key)
+        return [(e.pattern.text, place(e.path, e.line)) for e in own]
 
     def known(self, tag: str, *, patterns: bool = True) -> TagInfo | None:
         """Meaning of ``tag`` by an entry of the dialect, or None.

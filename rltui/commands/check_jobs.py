@@ -33,7 +33,8 @@ from rltui.session.session import Choice
 from rltui.sources.discovery.run_files import RunFiles
 
 #: Runs of a task on a cluster, at least, and tasks per core: some of them take longer.
-_TASK_RUNS, _TASKS_PER_CORE = 16, 2
+_TASK_RUNS = 16
+_TASKS_PER_CORE = 2
 #: What a run costs beside its bytes, in bytes.
 _RUN_BYTES = 40_000
 T = TypeVar("T")
@@ -95,7 +96,8 @@ def shares_of(
     runs = session.found or ()
     count = max(1, min(count, len(runs)))
     watch = replace(config.watch, memory_bytes=config.watch.memory_bytes // count)
-    config, choice = replace(config, watch=watch), choice._replace(run_glob=None)
+    config = replace(config, watch=watch)
+    choice = choice._replace(run_glob=None)
     parts: list[list[RunFiles]] = [[] for _ in range(count)]
     loads = [0] * count
     for run in sorted(runs, key=_size, reverse=True):

@@ -43,7 +43,8 @@ from rltui.commands.standard_output import discard, emit
 #: Seconds that an orderly end may take after a signal.
 GRACE_S = 1.2
 #: Seconds of an end by force, in which every step can block; milliseconds that a full terminal has.
-_FORCE_S, _WRITE_MS = 0.4, 150
+_FORCE_S = 0.4
+_WRITE_MS = 150
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1)
 #: Job control; a process that leaves must not be stopped by it, nor come back to the screen.
 _JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT)
@@ -137,7 +138,8 @@ class Departure:
                     discard(stream)
             return kind is not None and (self._interrupted or issubclass(kind, OSError))
         if self._failures and self._failing.ident is not None:
-            awaited, self._failures = self._failures[0], ()
+            awaited = self._failures[0]
+            self._failures = ()
             signal.pthread_kill(self._failing.ident, awaited)
             self._failing.join()
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
@@ -163,7 +165,8 @@ class Departure:
         ``rescue`` is called on another thread if it does not: it saves what is to be saved and
         returns what is still to be written.
         """
-        self._exit_app, self._rescue = exit_app, rescue
+        self._exit_app = exit_app
+        self._rescue = rescue
         if self._output is not None and os.isatty(self._output):
             with contextlib.suppress(termios.error):
                 self._modes = termios.tcgetattr(self._output)

@@ -99,7 +99,8 @@ class Guard:
         self._action = action
         self._hold, self._held = hold, Held(hold)
         self._audit = audit
-        self._again, self._waits = again, waits
+        self._again = again
+        self._waits = waits
         self._run: JudgedRun | None = None
         self._report: Report | None = None
         self._reason: Reason | None = None

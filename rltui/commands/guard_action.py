@@ -105,7 +105,8 @@ class Signal:
     """Sends a signal to a process: to that one which had the number when the guard began."""
 
     def __init__(self, number: signal.Signals, pid: int) -> None:
-        self._signal, self._pid = number, pid
+        self._signal = number
+        self._pid = pid
         self._known: tuple[str, int, int] | None = None
 
     @property
@@ -184,7 +185,8 @@ class Command:
     variables GUARD_RUN, GUARD_STEP and GUARD_SYMPTOM."""
 
     def __init__(self, words: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
-        self._words, self._patience_s = list(words), patience_s
+        self._words = list(words)
+        self._patience_s = patience_s
         self._program: str | None = None
 
     @property

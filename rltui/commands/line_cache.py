@@ -22,7 +22,9 @@ _MOST_BYTES = 65_536
 _KEPT_S = 7 * 86_400
 #: Variables that decide which configuration is read, beside those of ``_PREFIX``. Addresses of
 #: hooks are secrets, and the line does not depend on them.
-_VARIABLES, _PREFIX, _SECRET = ("HOME", "XDG_CONFIG_HOME"), "RLTUI_", "RLTUI_HOOKS_"
+_VARIABLES = ("HOME", "XDG_CONFIG_HOME")
+_PREFIX = "RLTUI_"
+_SECRET = "RLTUI_HOOKS_"
 
 
 def may_be_kept(arguments: Sequence[str]) -> bool:

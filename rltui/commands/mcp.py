@@ -56,7 +56,8 @@ T = TypeVar("T")
 
 #: Seconds for which the first answers wait until the logs have been read, an answer waits for
 #: points that were unloaded, and ``wait`` lasts at most.
-_FIRST_READ_S, _LOAD_S = 20.0, 10.0
+_FIRST_READ_S = 20.0
+_LOAD_S = 10.0
 #: The most that an argument of a tool may ask for.
 _MOST = {
     "points": texts.MOST_POINTS,
@@ -222,7 +223,9 @@ class Tools:
     are told. All raise RltuiError, and run on the thread of the protocol."""
 
     def __init__(self, desk: QuestionQueue, answers: Answers, options: argparse.Namespace) -> None:
-        self._desk, self._session, self._answers = desk, desk.session, answers
+        self._desk = desk
+        self._session = desk.session
+        self._answers = answers
         self._options = options
 
     async def list_runs(self, match: str = "") -> str:
@@ -302,7 +305,7 @@ class Tools:
         await self._read_next(view, browser)  # which kinds there are
         names = browser.names
         if not names:
-            raise UsageError("the run has saved no samples: list_runs names others")
+            raise UsageError(browser.more or "the run has saved no samples: list_runs names others")
         if kind and kind not in names:
             raise UsageError(f"no samples {quoted(kind)}; there are {texts.some(names)}")
         if kind:

@@ -57,8 +57,9 @@ def snapshot(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace, session: Session, *, compares: bool) -> str:
     if compares:
-        write = markdown.comparison_markdown if options.markdown else markdown.comparison_text
-        return write(session.runs(), options.group_by or "", session.reference.run)
+        runs = session.runs()
+        ending = ".md" if options.markdown else ".txt"
+        return markdown.comparison_text(runs, options.group_by or "", session.reference.run, ending)
     if options.markdown:
         return markdown.snapshot_markdown(session)
     linked = session.runs() if knows_links(sys.stdout, os.environ) else ()
@@ -89,10 +90,13 @@ def report(options: argparse.Namespace) -> int:
 
 def plot(options: argparse.Namespace) -> int:
     """Print a chart of each tag that was named."""
-    # leading names that are paths are further LOGDIRs; at least one TAG follows
+    # leading names that are paths or addresses are further LOGDIRs; at least one TAG follows
     rest = options.names
-    count = next((i for i, n in enumerate(rest) if not _is_logdir(n)), len(rest))
-    count = min(count, len(rest) - 1)
+    count = 0
+    for name in rest[:-1]:
+        if not (Path(name).exists() or (":/" in name and is_remote(parse_logdir(name)))):
+            break
+        count += 1
     names = rest[count:]
     options.logdirs = [options.logdir, *map(parse_logdir, rest[:count])]
     session = command.open_session(options)
@@ -122,11 +126,6 @@ def plot(options: argparse.Namespace) -> int:
     emit("\n".join(charts))
 
     return command.with_faults(Exit.OK, session.faults)
-
-
-def _is_logdir(name: str) -> bool:
-    """Whether it exists here, or is an address that is no tag."""
-    return Path(name).exists() or (":/" in name and is_remote(parse_logdir(name)))
 
 
 def explain(options: argparse.Namespace) -> int:

@@ -23,7 +23,9 @@ from rltui.version import __version__
 #: Seconds for which a LOGDIR may be awaited: a week in the queue of a cluster.
 MOST_WAIT_S = 7 * 86_400.0
 #: Runs from which on several processes judge them, and how many processes at most unless asked.
-MANY_RUNS, MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
+MANY_RUNS = 64
+MOST_JOBS = 8
+_MOST_PROCESSES = 256
 #: Logged steps that a replay shows in a second.
 REPLAY_SPEED = 10.0
 #: Rows for which a run must be bad before a guard acts.

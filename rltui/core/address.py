@@ -19,7 +19,9 @@ PIPE = Path("-")
 PIPE_NAME = "standard input"
 #: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
-SSH, RAY, AUTO = "ssh", "ray", "auto"
+SSH = "ssh"
+RAY = "ray"
+AUTO = "auto"
 #: Schemes of logs that an rltui reads where they are.
 _STREAMED = (SSH, RAY)
 #: Reading over these costs a request for each name; ssh tells more of a host.

@@ -140,7 +140,9 @@ class Lanes(NamedTuple):
 
     def joined(self, later: Lanes) -> Lanes:
         """Both."""
-        mean, most, total = self.mean | later.mean, self.most | later.most, self.total | later.total
+        mean = self.mean | later.mean
+        most = self.most | later.most
+        total = self.total | later.total
         return Lanes(mean, most, total, self.local or later.local)
 
 

@@ -12,7 +12,8 @@ from rltui.core.block import FloatArray
 #: Bins of a histogram that are kept; more are merged until all hold about as much.
 _MOST_BINS = 64
 #: Largest count and edge, and least share of a bin: what is computed of them stays finite.
-_MOST, _LEAST_SHARE = 1e200, 1e-12
+_MOST = 1e200
+_LEAST_SHARE = 1e-12
 
 
 class Histogram(NamedTuple):
@@ -53,11 +54,13 @@ def histogram(edges: FloatArray, counts: FloatArray) -> Histogram | None:
         return None
     first = int(used[0])
     last = int(used[-1]) + 1
-    edges, counts = np.maximum.accumulate(edges[first : last + 1]), counts[first:last]
+    edges = np.maximum.accumulate(edges[first : last + 1])
+    counts = counts[first:last]
     if len(counts) > _MOST_BINS:
         whole = np.concatenate(([0.0], np.cumsum(counts / counts.sum())))
         cuts = np.unique(np.searchsorted(whole, np.linspace(0, 1, _MOST_BINS + 1)[1:-1]))
         cuts = np.unique(np.concatenate(([0], cuts, [len(counts)])))
-        edges, counts = edges[cuts], np.add.reduceat(counts, cuts[:-1])
+        edges = edges[cuts]
+        counts = np.add.reduceat(counts, cuts[:-1])
 
     return Histogram(edges, counts)

@@ -15,7 +15,8 @@ from rltui.core.yaml_record import Keyed, shipped_record
 #: What stands in place of a secret.
 MASK = "***"
 #: Characters of a text that is searched, and of the end of a name.
-_MOST_SEARCHED, _MOST_OF_NAME = 2048, 256
+_MOST_SEARCHED = 2048
+_MOST_OF_NAME = 256
 
 # -- by name ---------------------------------------------------------------------------------
 
@@ -102,7 +103,8 @@ _LOGIN = re.compile(r"[^/?#]*@|[^/:@]*:(?!\d{1,5}(?:/|$)).*@")
 _HOOK = re.compile(r"(?<![a-z\d])(?:web)?hooks?(?![a-z\d])", re.IGNORECASE)
 #: Of what is random; words of a long name have more letters each.
 _RANDOM = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
-_LETTERS_OF_WORD, _CHARACTERS_OF_PIECE = 3.5, 8
+_LETTERS_OF_WORD = 3.5
+_CHARACTERS_OF_PIECE = 8
 #: Of what may be a key where something is called so.
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _HEX = re.compile(r"[A-Fa-f\d]{32,}")

@@ -174,7 +174,8 @@ class Table:
     def over(self, below: Table) -> Table:
         """This mapping; what it lacks is taken from the one ``below``."""
         found = Table(self.node)
-        found._below, found._taken = below, self._taken
+        found._below = below
+        found._taken = self._taken
         return found
 
     def need(self, key: str) -> Node:
@@ -340,7 +341,8 @@ def _arriving(file: io.RawIOBase) -> Iterator[bytes]:
             raise OSError(errno.ETIMEDOUT, "is a pipe to which nobody writes")
         if not part:
             return
-        size, begun = size + len(part), True
+        size += len(part)
+        begun = True
         yield part
 
 

@@ -118,7 +118,8 @@ class Course:
     """The states of one run, one after the other; equal seeds give equal runs."""
 
     def __init__(self, scenario: Scenario, seed: int, total_steps: int) -> None:
-        self._lr, self._failure = scenario.lr, scenario.failure
+        self._lr = scenario.lr
+        self._failure = scenario.failure
         self._onset = scenario.onset_of(total_steps)
         self._stretch = USUAL_STEPS / total_steps
         self._rng = np.random.default_rng([seed, 1])

@@ -143,7 +143,8 @@ class DemoRun:
             self._writer = None
 
     def _next_row(self) -> Row:
-        row, self.step = self._next, self.step + 1
+        row = self._next
+        self.step = self.step + 1
         self._next = {} if self.finished else self._rows.make(self.step + 1)
         return row
 
@@ -221,7 +222,8 @@ class DemoWriter:
             self._thread.join()
         self._run.close()
         if self._error is not None:
-            error, self._error = self._error, None
+            error = self._error
+            self._error = None
             raise error
 
     def _write(self, speed: float, history: int) -> None:

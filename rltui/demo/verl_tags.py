@@ -27,7 +27,8 @@ Row = dict[str, float]
 #: Environment steps of one rollout of SB3.
 SB3_STRIDE = 2048
 #: Steps between two rows of TRL, as ``logging_steps``, and rows between two evaluations.
-TRL_STRIDE, _EVALUATE_EVERY = 5, 10
+TRL_STRIDE = 5
+_EVALUATE_EVERY = 10
 
 
 def step_row(state: State, rng: np.random.Generator) -> Row:

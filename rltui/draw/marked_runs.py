@@ -13,7 +13,6 @@ import numpy as np
 from rltui.core.block import IntArray
 from rltui.core.level import Level
 from rltui.core.record import entity
-from rltui.core.text import cell_width
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline, smooth
@@ -30,6 +29,7 @@ from rltui.draw.line import (
     alarm_look,
     column,
     fit_line,
+    line_width,
     longest,
     style,
 )
@@ -39,9 +39,9 @@ from rltui.draw.view import View
 from rltui.facts import numbers, x_axis
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.comparison import Crosshair, Reading, reading_at
-from rltui.facts.groups import Sweep, setting_of, slot_of, slot_sign
+from rltui.facts.groups import Sweep, slot_of, slot_sign
+from rltui.facts.metrics import twin_of
 from rltui.session import JudgedRun
-from rltui.session.hyperparameters import last_part
 from rltui.store import Series
 
 _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
@@ -54,12 +54,13 @@ _LAYOUTS = """
 60  1*   12     11     12   11
  0  1*   12      -     12    -
 """
-#: The name at least and at most, and a setting at most.
-_NAME, _WIDEST, _SETTING = 10, 40, 16
-#: The name at least where all is in one line.
-_SHORT = 6
+#: The name at least and at most, and what stands beside it where all is in one line.
+_NAME = 10
+_WIDEST = 40
+_LEFT = 12
 #: Lines of a chart that spares some for the table, and the percent of them that it may take.
-_ROOM, _SHARE = 10, 40
+_ROOM = 10
+_SHARE = 40
 #: From this width on a line has more than name, value and difference.
 _ROOMY = 60
 
@@ -84,7 +85,8 @@ class Trace:
         """The line in another unit."""
         if factor == 1:
             return self
-        (x, y), mean = self.points, self.mean
+        x, y = self.points
+        mean = self.mean
         mean = None if mean is None else (mean[0], mean[1] * factor)
         return Trace((x, y * factor), mean, self.steps)
 
@@ -103,7 +105,8 @@ def trace_of(
     if outline is None:
         steps, x, y = own.placed(series)
         return Trace((x, y), steps=None if own.grows else steps)
-    index, centres = outline.index, outline.centres
+    index = outline.index
+    centres = outline.centres
     points = own.places(series.steps[index]), series.values[index].astype(np.float64)
 
     return Trace(points, (own.places(series.steps[centres]), outline.means))
@@ -134,8 +137,10 @@ def sweep_of(run: JudgedRun, view: View) -> Sweep:
 def charted(run: JudgedRun, tag: str, view: View) -> list[Compared]:
     """List what the chart of ``tag`` shows: the run itself, then the marked runs that have the
     metric, by slot, and the rows that share the chart."""
-    labels, rows = sweep_of(run, view).labels, _sharing(run, tag, view)
-    marked_runs, others = [m for m in view.marked if m.run is not run], []
+    labels = sweep_of(run, view).labels
+    rows = _sharing(run, tag, view)
+    marked_runs = [m for m in view.marked if m.run is not run]
+    others = []
     for marked, (name, note) in zip(marked_runs, labels[1:], strict=True):
         other = x_axis.compared_tag(run, tag, marked.run)
         if other is not None:
@@ -144,10 +149,13 @@ def charted(run: JudgedRun, tag: str, view: View) -> list[Compared]:
             sign = slot_sign(marked.slot)
             others.append(Compared(marked.run, other, factor, name, note, sign, colour))
 
-    (name, note), (sign, token) = labels[0], _own(run, view)
+    name, note = labels[0]
+    sign, token = _own(run, view)
     if rows and not others:
-        name, note = row_label(run, tag), ""
-        sign, token = slot_sign(sharing(run, tag, view).index(tag)), Token.STRONG
+        name = row_label(run, tag)
+        note = ""
+        sign = slot_sign(sharing(run, tag, view).index(tag))
+        token = Token.STRONG
     return [Compared(run, tag, 1.0, name, note, sign, token), *others, *rows]
 
 
@@ -156,10 +164,7 @@ def sharing(run: JudgedRun, tag: str, view: View) -> tuple[str, ...]:
     itself, the other one of a pair, such as the held-out metric of one of the training."""
     if tag in view.shared or view.marked:
         return view.shared if tag in view.shared else ()
-    info = run.infos[tag]
-    keys = run.catalogue.relatives(info.key, "pairs")
-    others = run.tags_of_metrics(tuple(sorted(keys)))
-    twin = next((t for t in others if run.infos[t].unit == info.unit), None)
+    twin = twin_of(run, tag)
     return () if twin is None else (tag, twin)
 
 
@@ -190,7 +195,8 @@ def _lines_of(
 ) -> tuple[list[Curve], list[Trace]]:
     """Split the traces: those with a colour as lines, and all others."""
     kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
-    lines, rest = [], []
+    lines = []
+    rest = []
 
     for other in others:
         line = trace_of(other.run, other.tag, view, kind, exact=exact)
@@ -198,7 +204,9 @@ def _lines_of(
             continue
         line = line.scaled(other.factor)
         if other.token is not None:
-            name, note, sign = other.name, other.note, other.sign
+            name = other.name
+            note = other.note
+            sign = other.sign
             lines.append(replace(line.curve, token=other.token, label=name, note=note, sign=sign))
         else:
             rest.append(line)
@@ -246,7 +254,8 @@ def _ends(
 def marks_legend(run: JudgedRun, view: View, width: int) -> Line:
     """The run and the marked ones in one line, for charts without a legend of their own."""
     others = [m for m in view.marked if m.run is not run]
-    labels, nothing = sweep_of(run, view).labels, np.empty(0)
+    labels = sweep_of(run, view).labels
+    nothing = np.empty(0)
     entries = [
         Curve(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
         for m, label in zip(others, labels[1:], strict=True)
@@ -298,7 +307,8 @@ def reference_points(
 ) -> x_axis.Points | None:
     """The points of the reference as far as this run has come, all of a path; None where it has
     none of the kind."""
-    reference, info = run.reference, run.infos[series.tag]
+    reference = run.reference
+    info = run.infos[series.tag]
     if reference is None or reference is run:
         return None
     tag = x_axis.compared_tag(run, series.tag, reference)
@@ -308,7 +318,8 @@ def reference_points(
     other = x_axis.axis_of_kind(reference, shown, axis_name, axis.kind)
     if other is None or other.grows != axis.grows:
         return None
-    (_, x, y), last = other.placed(shown), run.points.last_step if axis.grows else None
+    (_, x, y) = other.placed(shown)
+    last = run.points.last_step if axis.grows else None
     here = slice(0, None if last is None else int(np.searchsorted(x, axis.place(last), "right")))
     factor = reference.infos[tag].factor_to(info)
 
@@ -370,11 +381,11 @@ def reading_lines(
     run: JudgedRun, tag: str, step: int, view: View, width: int, height: int
 ) -> Block:
     """A head, and a line for each run in the chart of ``tag``: value, average, difference to the
-    reference (without one, to ``run``), the step where it was seen and, where there is room,
-    settings that differ. At most ``height`` lines, else those with the nearest values; one line has
-    values alone. Empty for a run that is alone.
+    reference (without one, to ``run``), and the step where it was seen. At most ``height`` lines,
+    else those with the nearest values; one line has values alone. Empty for a run that is alone.
     """
-    what, base = charted(run, tag, view), run
+    what = charted(run, tag, view)
+    base = run
     reference = run.reference
     other = None if reference is None else x_axis.compared_tag(run, tag, reference)
     if reference is not None and other is not None:
@@ -390,21 +401,18 @@ def reading_lines(
     if height > 1:
         return _table(rows, _nearest(rows, base, height - 1, view), base, step, view, width)
 
-    # names and values as far as they have room, the nearest first to stay
-    for count in range(len(rows), 0, -1):
-        shown, rest = _nearest(rows, rows[0].what.run, count, view), len(rows) - count
-        values = [numbers.value(None if r.reading is None else r.value) for r in shown]
-        taken = sum(_SAMPLE + 4 + cell_width(v) for v in values) + (4 if rest else -3)
-        room = (width - taken) // count
-        if room >= _SHORT:
-            break
     line: Line = []
-    cut = distinct(tuple(r.what.name for r in shown), max(1, room))
-    for row, name, value in zip(shown, cut, values, strict=True):
-        line += [*_sample(row, view), (f"{name} ", TEXT)]
-        line.append((value + "   ", STRONG))
-    line[-1] = (line[-1][0] if rest else line[-1][0].rstrip(), STRONG)
-    return [fit_line([*line, (f"+{rest}" if rest else "", MUTED)], width)]
+    for count in range(len(rows), 0, -1):
+        line = []
+        shown = _nearest(rows, rows[0].what.run, count, view)
+        names = distinct(tuple(r.what.name for r in shown), max(_NAME, width // count - _LEFT))
+        for row, name in zip(shown, names, strict=True):
+            line += [*_sample(row, view), (f"{name} ", TEXT)]
+            line.append((f"{numbers.value(row.value)}   ", STRONG))
+        if line_width(line) <= width:
+            break
+    rest = len(rows) - count
+    return [fit_line([*line, (f"+{rest}" * bool(rest), MUTED)], width)]
 
 
 def _nearest(rows: Sequence[_Row], base: JudgedRun, most: int, view: View) -> list[_Row]:
@@ -424,7 +432,8 @@ def _nearest(rows: Sequence[_Row], base: JudgedRun, most: int, view: View) -> li
 
 def _sample(row: _Row, view: View) -> Line:
     """A piece of the line with its sign, as in a legend."""
-    glyphs, token = view.glyphs, row.what.token
+    glyphs = view.glyphs
+    token = row.what.token
     stroke = glyphs.limit if token in (None, Token.BAND) else glyphs.bar
     return [(f"{stroke} {row.what.sign or ' '} ", style(token or Token.BAND))]
 
@@ -432,19 +441,16 @@ def _sample(row: _Row, view: View) -> Line:
 def _table(
     rows: Sequence[_Row], shown: Sequence[_Row], base: JudgedRun, step: int, view: View, width: int
 ) -> Block:
-    own, origin = rows[0], next(r for r in rows if r.what.run is base)
-    more, run = len(rows) - len(shown), rows[0].what.run
+    own = rows[0]
+    origin = next(r for r in rows if r.what.run is base)
+    more = len(rows) - len(shown)
+    run = rows[0].what.run
     title = f"at {run.step_word} {numbers.step(step)}" + f"  +{more} more" * bool(more)
     names = [r.what.name + " (ref.)" * (r is origin is not own) for r in shown]
     columns = table_for(_LAYOUTS, width, _SAMPLE)
     room = min(max(_NAME, min(_WIDEST, columns["name"])), longest([*names, title], _NAME) + 1)
-    left = columns["name"] - room
-    settings = _settings(shown, sweep_of(run, view), left) if width >= _ROOMY else {}
-    # a setting may have the name of another column
-    own_cells = {f"={name}": cells for name, cells in settings.items()}
-    columns = Table(columns.cells | {"name": room - 1} | own_cells, lead=_SAMPLE)
-    heads = {f"={name}": last_part(name) for name in settings}
-    heads |= {"value": "   value", "average": f"smooth {numbers.short(weight_of(view))}"}
+    columns = Table(columns.cells | {"name": room - 1}, lead=_SAMPLE)
+    heads = {"value": "   value", "average": f"smooth {numbers.short(weight_of(view))}"}
     heads |= {"apart": "to this run" if origin is own else "to reference", "seen": "seen at"}
     above: Cells = {name: (words, MUTED) for name, words in heads.items()}
     lines = [columns.line([column(title, _SAMPLE + room, ACCENT_BOLD)], above)]
@@ -452,17 +458,17 @@ def _table(
     for row, name in zip(shown, distinct(tuple(names), room - 1), strict=True):
         cells = _cells(row, origin, view)
         cells["name"] = name, STRONG if row is own else TEXT
-        for setting in settings:
-            cells[f"={setting}"] = setting_of(row.what.run, setting), MUTED
         lines.append(columns.line(_sample(row, view), cells))
     return [fit_line(line, width) for line in lines]
 
 
 def _cells(row: _Row, origin: _Row, view: View) -> Cells:
     """Value with badge, average, difference to ``origin``, and where it was seen."""
-    reading, difference = row.reading, numbers.MISSING
+    reading = row.reading
+    difference = numbers.MISSING
     if reading is None:
-        blank, missing = ("", MUTED), (numbers.aligned(None), MUTED)
+        blank = ("", MUTED)
+        missing = (numbers.aligned(None), MUTED)
         return {"value": missing, "average": blank, "apart": blank, "seen": ("not yet", MUTED)}
     level = reading.level
     badge = f" {view.glyphs.badge(level)}" if level >= Level.WATCH else ""
@@ -475,15 +481,3 @@ def _cells(row: _Row, origin: _Row, view: View) -> Cells:
         "apart": (difference, TEXT),
         "seen": (reading.seen_words, MUTED),
     }
-
-
-def _settings(shown: Sequence[_Row], sweep: Sweep, room: int) -> dict[str, int]:
-    """The settings that have room, with the cells of each."""
-    found = {}
-    for name in sweep.settings:
-        values = (setting_of(r.what.run, name) for r in shown)
-        cells = min(_SETTING, longest([last_part(name), *values]) + 2)
-        if cells <= room:
-            found[name] = cells - 1
-            room -= cells
-    return found

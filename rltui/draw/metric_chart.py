@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from rltui.facts.projection import Projection
 
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
-_STACKED_LABELS, _STACKED_MARGIN = 7, 9
+_STACKED_LABELS = 7
+_STACKED_MARGIN = 9
 Statistics = list[tuple[str, str, str]]
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 #: Facts of one line, the most important first: it is cut where it does not fit.
@@ -192,7 +193,9 @@ def _with_path(
     if zoom.window is not None:
         inside = (steps >= zoom.window[0]) & (steps <= zoom.window[1])
         old = x[~inside], y[~inside]
-        steps, x, y = steps[inside], x[inside], y[inside]
+        steps = steps[inside]
+        x = x[inside]
+        y = y[inside]
 
     def row(step: float, side: Literal["left", "right"] = "left") -> int:
         return int(np.searchsorted(steps, step, side))
@@ -232,7 +235,9 @@ def _curve(
 ) -> Curve:
     """The curve of the run with its levels, and dimmed under it the points that a restart
     superseded, else the reference run."""
-    to_x, tag, judgement = axis.place, series.tag, run.verdict.judgement(series.tag)
+    to_x = axis.place
+    tag = series.tag
+    judgement = run.verdict.judgement(series.tag)
 
     def drawn(points: Series) -> XY:
         outline = None if exact else marked_runs.outline_of(run, points)

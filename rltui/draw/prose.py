@@ -46,10 +46,12 @@ _TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
 #: Characters between the words of a name.
 _SEPARATORS = "/-_.: "
 #: Folders that are cut to what tells them apart, and the cells that one needs at least.
-_MOST_FOLDERS, _FOLDER_CELLS = 64, 4
+_MOST_FOLDERS = 64
+_FOLDER_CELLS = 4
 #: Parts that are tried for all names together, and at least for each of many, before a number
 #: takes their place: the time stays linear in the names.
-_MOST_PARTS, _FEWEST_PARTS = 5000, 8
+_MOST_PARTS = 5000
+_FEWEST_PARTS = 8
 #: Blanks at which a line may end: not between a number and its unit, or a sign and its number.
 _BREAK = re.compile(
     r"\s+(?!(?<=\d\s)(?:%|×|→|[kMGT]?B|m?s|min|h|d|nats|tok|W|°C)(?![\w-]))(?!(?<=[×→≤≥<>]\s)[\d.])"
@@ -121,14 +123,18 @@ def fact_table(
 ) -> Block:
     """(name, text) pairs below each other, names in ``names`` cells and the texts wrapped right of
     them; pairs without a text are left out."""
-    found = (named_lines(name, wrap(text, width - names), names, look) for name, text in facts)
-    return [line for lines in found for line in lines]
+    told = (([(pad(name, names), MUTED)], text) for name, text in facts if text)
+    return [x for name, text in told for x in ended_lines(name, text, look, [], width)]
 
 
-def named_lines(name: str, texts: Sequence[str], names: int, look: Style = TEXT) -> Block:
-    """Lines of text behind a name of ``names`` cells."""
-    blank = " " * names
-    return [[(blank if n else pad(name, names), MUTED), (x, look)] for n, x in enumerate(texts)]
+def ended_lines(lead: Line, text: str, look: Style, right: Line, width: int) -> Block:
+    """A text behind ``lead`` in as many lines as it needs, with ``right`` at the end of the
+    first."""
+    begin = line_width(lead)
+    first, *more = wrap(text, width - begin - line_width(right)) or [""]
+    line: Line = [*lead, (first, look)]
+    line = with_end(line, right, width) if right else line
+    return [line, *([(" " * begin, TEXT), (rest, look)] for rest in more)]
 
 
 def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:

@@ -18,7 +18,8 @@ from rltui.draw.prose import fact_line
 from rltui.facts import numbers
 
 #: From this size a ridge is drawn, below it bands.
-RIDGE_CELLS, RIDGE_ROWS = 60, 16
+RIDGE_CELLS = 60
+RIDGE_ROWS = 16
 #: Shares of the values below the lines that bound the bands, and of those that a ridge leaves out
 #: at either end.
 _SHARES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -28,7 +29,9 @@ _FEW = 0.05
 #: Outlines are smoothed over these dots, as is usual for ridges.
 _KERNEL = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
 #: Rows that the highest peak of a ridge takes: a share of all, within bounds.
-_PEAK, _LEAST_PEAK, _MOST_PEAK = 5, 3, 8
+_PEAK = 5
+_LEAST_PEAK = 3
+_MOST_PEAK = 8
 #: Rows from one outline to the next, at least.
 _APART = 2
 #: Oldest to newest.
@@ -56,7 +59,8 @@ def ridge_lines(
     high = float(np.quantile(ends[:, 1], 1 - _FEW))
     if not low < high:
         pad = abs(low) * 0.01 or 1.0
-        low, high = low - pad, high + pad
+        low -= pad
+        high += pad
     peak = max(_LEAST_PEAK, min(_MOST_PEAK, rows // _PEAK))
     spaces = max(1, (rows - peak) // _APART + 1)
     chosen = np.unique(np.linspace(0, len(found) - 1, min(len(found), spaces)).round().astype(int))

@@ -28,7 +28,10 @@ _SPARK = style(Token.SPARK)
 _UNJUDGED = style(Token.UNJUDGED)
 
 # What a cell shows.
-_BLANK, _VALUE, _NAN_START, _NAN_ON = 0, 1, 2, 3
+_BLANK = 0
+_VALUE = 1
+_NAN_START = 2
+_NAN_ON = 3
 #: Above this many points the median is taken from a regular sample.
 _MEDIAN_SAMPLE = 4096
 
@@ -55,7 +58,9 @@ def spark_of(
     maximum; colour is its level at that step (``levels``), never its height. A value that never
     changed is a dashed line, NaN and Inf are an ``N`` and dashes for as long as they last.
     """
-    width, first, unit = digest.width, digest.first, digest.unit
+    width = digest.width
+    first = digest.first
+    unit = digest.unit
     used = min(width, math.floor((max(first, float(last)) - first) / unit + 1e-9) + 1)
     count = digest.count[:used]
     rungs = len(glyphs.ramp)
@@ -99,7 +104,8 @@ def spark_of(
     line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
     line += [(" " * (width - used), MUTED)] if used < width else []
     finite = bool((digest.good == digest.count).all())
-    digest.drawn, digest.changed = (looks, line) if finite else None, width
+    digest.drawn = (looks, line) if finite else None
+    digest.changed = width
     return list(line)
 
 
@@ -107,7 +113,9 @@ def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
     """Values (used,) and kinds (used,) of the columns in use."""
     own = digest.count[:used] > 0
     filled = np.flatnonzero(own)
-    high, low, good = digest.high[filled], digest.low[filled], digest.good[filled]
+    high = digest.high[filled]
+    low = digest.low[filled]
+    good = digest.good[filled]
     middle = digest.middle / 2
     far = np.where(high / 2 - middle >= middle - low / 2, high, low)
     # a column takes its own extreme, columns after it the level of its last point
@@ -161,7 +169,9 @@ class Digest:
     """
 
     def __init__(self, first: float, unit: float, width: int) -> None:
-        self.first, self.unit, self.width = first, unit, width
+        self.first = first
+        self.unit = unit
+        self.width = width
         self.high: FloatArray = np.full(width, -np.inf)
         self.low: FloatArray = np.full(width, np.inf)
         self.newest: FloatArray = np.full(width, np.nan)
@@ -171,7 +181,8 @@ class Digest:
         """Number of finite points per column."""
         self.middle = 0.0
         """Approximate median; changes rarely."""
-        self.lowest, self.highest = math.inf, -math.inf
+        self.lowest = math.inf
+        self.highest = -math.inf
         """The extremes of all columns."""
         self.changed = 0
         """The first column that has changed since the points were drawn; ``width`` for none."""
@@ -197,7 +208,8 @@ class Digest:
         end = int(np.searchsorted(x, last, side="right"))
         if end <= self._taken:
             return
-        x, values = x[self._taken : end], y[self._taken : end].astype(np.float64)
+        x = x[self._taken : end]
+        values = y[self._taken : end].astype(np.float64)
         self._taken = end
 
         if x.dtype.kind in "iu" and self._begins.dtype.kind == "f":

@@ -31,7 +31,9 @@ Head = tuple[str, int, int]
 _LEFT: Mapping[str, str] = MappingProxyType({})
 #: Cells before the head of numbers that stand on one decimal point, and as far as a title may move
 #: it; where a longer head ends.
-_INDENT, _LATEST, _END = 3, 5, 8
+_INDENT = 3
+_LATEST = 5
+_END = 8
 
 
 class Table:
@@ -68,9 +70,13 @@ class Table:
 
     def line(self, signs: Line, cells: Cells) -> Line:
         """A row. A long text ends in an ellipsis; a column without a cell is skipped."""
-        line, last, before = list(signs), next(reversed(self.cells)), ""
+        line = list(signs)
+        last = next(reversed(self.cells))
+        before = ""
         for name, room in self.cells.items():
-            cell, align, gap = cells.get(name), self.align.get(name, ""), " " * (name != last)
+            cell = cells.get(name)
+            align = self.align.get(name, "")
+            gap = " " * (name != last)
             if isinstance(cell, list):
                 line += [(before, TEXT), *fit_line(cell, room)] if before else fit_line(cell, room)
                 before = gap
@@ -87,7 +93,9 @@ class Table:
         """The ``words`` above their columns, for a rule."""
         found = []
         for name, room in self.cells.items():
-            word, align, begin = words.get(name, ""), self.align.get(name, ""), self.start(name)
+            word = words.get(name, "")
+            align = self.align.get(name, "")
+            begin = self.start(name)
             most = begin + 1
             if align == ".":
                 most = begin + _LATEST
@@ -106,7 +114,9 @@ def table_for(layouts: str, width: int, lead: int = 2) -> Table:
     each column: "-" leaves it out, "*" takes the rest, "4*" the rest but at least 4."""
     names, *rows = (line.split() for line in layouts.strip().splitlines())
     wanted = next(row[1:] for row in rows if width >= int(row[0]))
-    align, cells, widest = dict[str, str](), dict[str, int](), ""
+    align = dict[str, str]()
+    cells = dict[str, int]()
+    widest = ""
     for name, room in zip(names, wanted, strict=True):
         column = name.rstrip(".>0123456789")
         align[column] = name[len(column) :]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from rltui.catalogue.model import Category
+from rltui.catalogue.catalogue import GENERIC
+from rltui.catalogue.model import Category, select
 from rltui.core.level import Level
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.metrics import TagRow, make_row
@@ -69,14 +70,23 @@ def check_items(run: JudgedRun, diagnosis: Diagnosis) -> list[CheckItem]:
     for n, check in enumerate(diagnosis.symptom.checks):
         ask = sentences.with_step(run, check.ask, diagnosis.since_step)
         item = _item(run, check._replace(ask=ask), diagnosis, told)
-        items.setdefault(n if item.tag is None else item.tag, item)
+        if item is not None:
+            items.setdefault(n if item.tag is None else item.tag, item)
     return sorted(items.values(), key=lambda i: (not i.first, not i.leads, bool(i.answer)))
 
 
-def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> CheckItem:
+def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -> CheckItem | None:
+    """The item of a check; None where neither the run logs an answer nor its framework can."""
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
-        key = check.metrics[0].removesuffix(".*")
+        named = check.metrics
+        known = run.recognition
+        if known and known.framework != GENERIC:
+            resolver = run.catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
+            named = select(named, resolver.metrics)
+        if not named:
+            return None
+        key = named[0].removesuffix(".*")
         metric = run.catalogue.metrics.get(key)
         title = key if metric is None else metric.title
         return CheckItem(check, key, title, None, Level.UNKNOWN, None, None, "")
@@ -85,7 +95,9 @@ def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -
     wrong = (t for t in tags if run.verdict.tag_level(t) >= Level.WATCH)
     tag = max(wrong, key=run.verdict.tag_level, default=tags[0])
     onset = diagnosis.since_step
-    info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
+    info = run.infos[tag]
+    row = make_row(run, tag)
+    series = run.shown(tag)
     hint = _standing_out(run, check, row, told)
     level, then = _past(run, tag, diagnosis)
     # what did not stand out at the onset already shows an effect, not the cause
@@ -119,7 +131,9 @@ def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -
 def _past(run: JudgedRun, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
     """The worst level of the findings of a metric while a symptom lasted, and (step, value) there;
     without a finding that of the onset. None where the value is about the same now."""
-    onset, until, series = diagnosis.since_step, diagnosis.until_step, run.shown(tag)
+    onset = diagnosis.since_step
+    until = diagnosis.until_step
+    series = run.shown(tag)
     if onset is None or not series.count:
         return Level.UNKNOWN, None
     found = [

@@ -25,7 +25,6 @@ from rltui.facts.groups import (
     Sweep,
     difference,
     level_at_end,
-    setting_of,
     slot_of,
 )
 from rltui.facts.series_stats import episodes
@@ -47,8 +46,6 @@ ORDERS = ("metric", "name", "verdict")
 _APART = 1.1
 #: Points before a crosshair that an average counts; the weight of older ones is next to nothing.
 _AVERAGED = 2_000
-#: Hyperparameters in the sentence on a run.
-_MOST_SETTINGS = 6
 
 
 class Crosshair(NamedTuple):
@@ -104,7 +101,8 @@ def reading_at(run: JudgedRun, tag: str, cross: Crosshair, factor: float = 1.0) 
         return None
     place = axis.place
     if not (cross.grows and axis.grows):  # runs are read at the same step
-        cross, axis = cross._replace(x=cross.step), Axis()
+        cross = cross._replace(x=cross.step)
+        axis = Axis()
     # a search by place: to map every step of a long run takes longer than a key may
     steps = series.steps
     x = cross.x
@@ -164,7 +162,7 @@ class RunRow:
     @property
     def level(self) -> Level:
         """The worst verdict of its runs."""
-        return worst(r.verdict.level for r in self.runs)
+        return worst(r.verdict.mark for r in self.runs)
 
 
 class Comparison:
@@ -187,11 +185,10 @@ class Comparison:
         known = None if before is None else before.sweep
         self.sweep: Sweep = known if known and known.holds_for(self.runs) else Sweep(self.runs)
         """How the runs differ in their hyperparameters."""
-        groupings = self.sweep.groupings
+        groupings = [*self.sweep.groupings, *(self.sweep.tables if by else ())]
         self.grouping: Grouping | None = next((g for g in groupings if g.title == by), None)
         earlier = before.columns if before is not None and before.runs == self.runs else []
         self.columns: list[MetricColumn] = _columns(self.runs, tag, earlier)
-        self._verdicts: dict[RowId, str] = {}
         self._best: dict[MetricColumn, float | None] = {}
         self._numbers: dict[tuple[RowId, MetricColumn], FloatArray] = {}
         self.reference = reference
@@ -242,29 +239,26 @@ class Comparison:
             self._numbers.clear()
 
     def numbers_of(self, row: RunRow, column: MetricColumn) -> FloatArray:
-        """(n,) for each run that has the metric where it got to, or at the crosshair, in the unit
-        of the column."""
+        """(n,) for each run with a finite value of the metric where it got to, or at the crosshair,
+        in the unit of the column."""
         key = row.id, column
         if key not in self._numbers:
-            if self.cross is None:
-                found = [column.at_end(run) for run in row.runs]
-            else:
-                read = (column.reading(run, self.cross) for run in row.runs)
-                found = [None if r is None else r.value for r in read]
-            self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
+            found = (self.value_of(run, column) for run in row.runs)
+            numbers = np.array([x for x in found if x is not None], dtype=np.float64)
+            self._numbers[key] = numbers[np.isfinite(numbers)]
         return self._numbers[key]
+
+    def value_of(self, run: JudgedRun, column: MetricColumn) -> float | None:
+        """Where a run got to, or its value at the crosshair, in the unit of the column."""
+        if self.cross is None:
+            return column.at_end(run)
+        found = column.reading(run, self.cross)
+        return None if found is None else found.value
 
     def value(self, row: RunRow, column: MetricColumn) -> float | None:
         """Where a run got to, or the mean of that over a group; None where there is none."""
         found = self.numbers_of(row, column)
         return float(found.mean()) if len(found) else None
-
-    def verdict_words(self, row: RunRow) -> str:
-        """The verdict of a row: since when a run is not ok, and its state where that says more; how
-        many of a group are not."""
-        if row.id not in self._verdicts:
-            self._verdicts[row.id] = _verdict_words(row)
-        return self._verdicts[row.id]
 
     def best(self, column: MetricColumn) -> float | None:
         """The best value of the rows; None where no direction is better or all are equal."""
@@ -278,9 +272,14 @@ class Comparison:
     def base(self, column: MetricColumn) -> tuple[float | None, str]:
         """Value that differences are counted from, and its word: the reference run, else the
         best."""
-        row = next((r for r in self.rows if r.runs == (self.reference,)), None)
-        if row is not None and self.grouping is None:
-            return self.value(row, column), "to reference"
+        known = self.reference
+        if known and self.grouping is None:
+            # what the command line names is a copy
+            is_copy = known.key.logdir < 0
+            for row in self.rows:
+                run = row.runs[0]
+                if run.key == known.key or (is_copy and run.data.path == known.data.path):
+                    return self.value(row, column), "to reference"
         return self.best(column), "to best"
 
     def ordered(self, order: str, column: MetricColumn | None) -> list[RunRow]:
@@ -290,20 +289,24 @@ class Comparison:
         if order != "metric" or column is None:
             return sorted(self.rows, key=lambda r: natural(r.name))
         sign = 1.0 if column.info.direction is Direction.DOWN else -1.0
-        places = {}
-        for row in self.rows:
-            value = self.value(row, column)
-            known = value is not None and math.isfinite(value)
-            places[row.id] = sign * value if known and value is not None else math.inf
 
-        return sorted(self.rows, key=lambda r: places[r.id])
+        def place(row: RunRow) -> float:
+            value = self.value(row, column)
+            return sign * value if value is not None and math.isfinite(value) else math.inf
+
+        return sorted(self.rows, key=place)
+
+    def spread_words(self, row: RunRow, column: MetricColumn) -> str:
+        """The standard deviation over the runs of a group; empty for one run."""
+        found = self.numbers_of(row, column)
+        return f"± {numbers.value(float(found.std(ddof=1)))}" if len(found) > 1 else ""
 
 
 def window_words(cross: Crosshair | None = None) -> str:
     """Describe how the numbers of a comparison are taken."""
     if cross is not None:
-        return f"values at step {numbers.step(cross.step)}"
-    return f"means over the last {numbers.percent(session_limits().groups.last_share)} of each run"
+        return f"value at step {numbers.step(cross.step)}"
+    return f"mean of the last {numbers.percent(session_limits().groups.last_share)} of each run"
 
 
 def _alarms(run: JudgedRun) -> list[Finding]:
@@ -311,10 +314,12 @@ def _alarms(run: JudgedRun) -> list[Finding]:
     return [f for f in run.firing() if f.tag is not None]
 
 
-def _verdict_words(row: RunRow) -> str:
+def verdict_words(row: RunRow) -> str:
+    """The verdict of a row: since when a run is not ok, and its state where that says more; how
+    many of a group are not."""
     level_word = "not judged" if row.level is Level.UNKNOWN else row.level.word
     if len(row.runs) > 1:
-        worst_runs = [r for r in row.runs if r.verdict.level is row.level]
+        worst_runs = [r for r in row.runs if r.verdict.mark is row.level]
         states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
         word = states.pop() if len(states) == 1 and states <= _ALARMING else level_word
         count = f"{len(worst_runs)} of {len(row.runs)} "
@@ -334,18 +339,22 @@ def _verdict_words(row: RunRow) -> str:
     return f"{level_word}, {state}" if state in _OVER else level_word
 
 
-def compared_runs(runs: Sequence[JudgedRun], marks: Sequence[Marked]) -> list[JudgedRun]:
-    """The marked runs if there are two at least, else all."""
+def compared_runs(
+    runs: Sequence[JudgedRun], marks: Sequence[Marked], reference: JudgedRun | None
+) -> list[JudgedRun]:
+    """The marked runs if there are two at least, else all; and the reference."""
     marked = [m.run for m in marks if any(m.run is r for r in runs)]
-    return marked if len(marked) > 1 else [r for r in runs if r.infos]
+    found = marked if len(marked) > 1 else [r for r in runs if r.infos]
+    lacks = reference is not None and all(r.key != reference.key for r in found)
+    return [*found, reference] if reference is not None and lacks else found
 
 
 def _columns(
     runs: Sequence[JudgedRun], tag: tuple[JudgedRun, str] | None, before: Sequence[MetricColumn]
 ) -> list[MetricColumn]:
-    """The vital signs of all runs: the headline, then those in which the runs differ. The same
-    columns stay in the order that they had ``before``: finding it takes time, and columns that move
-    cannot be read."""
+    """The vital signs of all runs: the headline, if half of them log it, then those in which the
+    runs differ. The same columns stay in the order that they had ``before``: finding it takes time,
+    and columns that move cannot be read."""
     columns: dict[
         tuple[RunKey, str], MetricColumn
     ] = {}  # by a run and a tag that no other column has
@@ -360,10 +369,12 @@ def _columns(
                 columns[next(iter(tags.items()))] = MetricColumn(run.infos[vital], tags)
             seen.update(tags.items())
 
-    places = {next(iter(c.tags.items())): n for n, c in enumerate(before)}
-    if places.keys() == columns.keys() and columns and not places[next(iter(columns))]:
-        return [columns[name] for name in sorted(columns, key=places.__getitem__)]
     found = list(columns.values())
+    if tag is None:
+        found.sort(key=lambda c: 2 * len(c.tags) < len(runs))
+    places = {next(iter(c.tags.items())): n for n, c in enumerate(before)}
+    if found and places.keys() == columns.keys() and before[0].tags == found[0].tags:
+        return [columns[name] for name in sorted(columns, key=places.__getitem__)]
     return [*found[:1], *sorted(found[1:], key=lambda c: not _differs(c, runs))]
 
 
@@ -391,7 +402,8 @@ def group_words(
     """Whether the group at the cursor differs from the best one (the best from the second), in
     words; empty without groups."""
     ranked = [r for r in rows if len(comparison.numbers_of(r, metric))]
-    if comparison.grouping is None or here is None or len(ranked) < 2 or here not in ranked:
+    grouped = any(len(r.runs) > 1 for r in ranked)
+    if here is None or len(ranked) < 2 or here not in ranked or not grouped:
         return ""
     other = ranked[0] if here is not ranked[0] else ranked[1]
     first, second = (here, other) if here is ranked[0] else (other, here)
@@ -414,20 +426,6 @@ def group_words(
         verdict = f"{runs} are too few to tell"
 
     return f"{facts}; {verdict}"
-
-
-def settings_words(comparison: Comparison, here: RunRow | None) -> str:
-    """The hyperparameters in which the runs differ, with the values of the row at the cursor;
-    empty where none is logged."""
-    if here is None or comparison.grouping is not None:
-        return ""
-    names = [n for n in comparison.sweep.settings if setting_of(here.runs[0], n)]
-    if not names:
-        return ""
-    shown = [f"{n} {setting_of(here.runs[0], n)}" for n in names[:_MOST_SETTINGS]]
-    more = len(names) - len(shown)
-
-    return f"{here.name}: {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
 def ends_words(comparison: Comparison) -> str:

@@ -22,7 +22,8 @@ from rltui.session import JudgedRun
 _MAD = 1.4826
 #: A device is silent where its newest row is this much older than that of the others, seconds and
 #: usual intervals: as a run that is not live.
-_SILENT_S, _INTERVALS = 60.0, 5.0
+_SILENT_S = 60.0
+_INTERVALS = 5.0
 
 
 class _Column(NamedTuple):

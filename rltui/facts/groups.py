@@ -6,19 +6,23 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.record import entity
 from rltui.core.text import clean
+from rltui.facts.cache import per_version
 from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
 from rltui.session.limits import session_limits
 from rltui.session.run import JudgedRun
+from rltui.sources.side_files.settings_files import NO_FACTS
 from rltui.store import Series
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
@@ -35,6 +39,12 @@ _LENGTHS = re.compile(
     r"|(save|log(ging)?|eval|test|checkpoint)_(steps|freq(uency)?|interval|every)$",
     re.IGNORECASE,
 )
+#: Share by which the largest value of a schedule may lie beside its setting.
+_NEAR = 0.1
+#: Hyperparameters of which each two are crossed.
+_MOST_CROSSED = 6
+#: Between the names of two hyperparameters that runs are grouped by.
+BY = " × "
 #: Longer texts are no setting to group by.
 _LONGEST = 40
 #: A seed with its word: seed=3, seed_3, s3, run-2, trial 4, rep1.
@@ -82,6 +92,8 @@ class Group:
 
     name: str
     runs: tuple[JudgedRun, ...]
+    values: tuple[str, ...]
+    """Values of the hyperparameters that the runs are grouped by, else the name."""
 
 
 @entity
@@ -91,8 +103,7 @@ class Grouping:
     title: str
     """``name``, or the hyperparameter."""
     groups: tuple[Group, ...]
-    """In the order of their first run. Half of the runs at least are in a group with another, and
-    the runs of a group have one algorithm."""
+    """In the order of their first run; the runs of a group have one algorithm."""
 
 
 def folded_name(name: str) -> str:
@@ -113,34 +124,62 @@ def folded_name(name: str) -> str:
     return _NUMBERED.sub(fold, folded)
 
 
+@per_version
+def logged_settings(run: JudgedRun, step: int | None = None) -> Mapping[str, float]:
+    """Title -> value of the hyperparameters that are logged as metrics, the largest one so far, or
+    that at a step."""
+    found = {}
+    for tag, info in run.infos.items():
+        if info.category is Category.HYPER and (step is None or tag not in run.points.off_axis):
+            series = run.shown(tag)
+            end = series.count if step is None else series.rows_until(step)
+            values = series.values[:end]
+            values = values[np.isfinite(values)]
+            if len(values):
+                found[info.title] = float(values.max() if step is None else values[-1])
+    return found
+
+
+def is_unread(run: JudgedRun) -> bool:
+    """Whether hyperparameters of a run may still be found, in its logs or in files beside them."""
+    found = run.hyperparameters.values
+    return run.data.files.reading or not (found or run.facts is not NO_FACTS)
+
+
 class Sweep:
     """How some runs differ in their hyperparameters. Found once, for it takes time with many."""
 
     def __init__(self, runs: Sequence[JudgedRun]) -> None:
         self.runs = tuple(runs)
-        self._tables = [r.settings for r in runs]
-        self._found = _names_and_algorithms(runs)
+        self._known = _known_of(runs)
 
     def holds_for(self, runs: Sequence[JudgedRun]) -> bool:
         """Whether it is of these runs, and none has other hyperparameters, another algorithm or
-        another name by now."""
-        return (
-            self.runs == tuple(runs)
-            and self._found == _names_and_algorithms(runs)
-            and all(r.settings is t for r, t in zip(runs, self._tables, strict=True))
-        )
+        another name by now, or has been read since."""
+        return self.runs == tuple(runs) and self._known == _known_of(runs)
 
     @cached_property
-    def settings(self) -> list[str]:
-        """Hyperparameters with different values among the runs, the main ones first; without
-        seeds, paths, names and long texts."""
-        found = []
-        for name in differing_settings(self._tables):
-            values = [table.get(name) for table in self._tables]
+    def settings(self) -> dict[str, list[str]]:
+        """Hyperparameters with different values among the runs, the main ones first, and the value
+        in each run, in one form; without seeds, paths, names and long texts. One that is logged as
+        a metric is left out where a setting has just its values."""
+        found = dict[str, list[str]]()
+        tables = [settings for settings, *_ in self._known]
+        for name in differing_settings(tables):
+            values = [table.get(name) for table in tables]
             short = (isinstance(v, (int, float, str)) and len(str(v)) <= _LONGEST for v in values)
             if not _WHERE.search(name) and any(short):
-                found.append(name)
-        return found
+                words: dict[str, str] = {}
+                found[name] = [
+                    words.setdefault(canonical(value), setting_words(run, name))
+                    for value, run in zip(values, self.runs, strict=True)
+                ]
+        given = found.keys() & {n for run in self.runs for n in run.settings}
+
+        def is_new(name: str) -> bool:
+            return name in given or not any(_near(found[name], found[n]) for n in given)
+
+        return {name: words for name, words in found.items() if is_new(name)}
 
     @cached_property
     def labels(self) -> list[tuple[str, str]]:
@@ -152,8 +191,7 @@ class Sweep:
             if not all((value := setting_of(r, name)) and value in r.name for r in self.runs)
         ][:_MOST_SETTINGS]
         notes = (
-            ", ".join(f"{last_part(n)} {setting_of(r, n) or 'not set'}" for n in found)
-            for r in self.runs
+            ", ".join(f"{last_part(n)} {setting_words(r, n)}" for n in found) for r in self.runs
         )
         return [(r.name, f"({x})" if x else "") for r, x in zip(self.runs, notes, strict=True)]
 
@@ -161,52 +199,85 @@ class Sweep:
     def groupings(self) -> list[Grouping]:
         """The ways to group the runs: by name if that folds seeds, then by each hyperparameter
         that most of them have, and some of them share, the fewest groups first."""
-        names = [folded_name(name) for name, _ in self._found]
-        found = [self._by("name", names, names)]
-
-        for setting in self.settings:
-            values = [t.get(setting) for t in self._tables]
-            if _LENGTHS.search(setting) or values.count(None) * 2 > len(values):
-                continue
-            title = clean(setting)
-            keys = [None if v is None else canonical(v) for v in values]
-            names = [f"{title} {setting_of(r, setting) or 'not logged'}" for r in self.runs]
-            found.append(self._by(title, keys, names))
-
-        kept = [g for g in found if g is not None]
+        names = [name for name in self.settings if not _LENGTHS.search(name)]
+        count = len(self.runs)
+        most = [n for n in names if 2 * sum(not setting_of(r, n) for r in self.runs) <= count]
+        found = [self._by(()), *(self._by((name,)) for name in most)]
+        alone = ((g, sum(len(x.runs) == 1 for x in g.groups)) for g in found)
+        kept = [g for g, number in alone if 2 * number <= count > 0]
 
         return sorted(kept, key=lambda g: (g.title != "name", len(g.groups)))
 
-    def _by(self, title: str, keys: Sequence[str | None], names: Sequence[str]) -> Grouping | None:
-        """The runs of one algorithm by ``keys``, each group with the name of its first run; None
-        when most of them are left alone."""
-        members: dict[tuple[str | None, str], list[int]] = {}
-        for n, (key, (_, algorithm)) in enumerate(zip(keys, self._found, strict=True)):
-            members.setdefault((key, algorithm), []).append(n)
+    @cached_property
+    def tables(self) -> list[Grouping]:
+        """The groupings by each two of the main hyperparameters, then by each of all."""
+        pairs = combinations([*self.settings][:_MOST_CROSSED], 2)
+        return [self._by(names) for names in (*pairs, *((name,) for name in self.settings))]
 
-        if sum(len(some) for some in members.values() if len(some) > 1) * 2 < len(self.runs):
-            return None
-        shared = Counter(key for key, _ in members)
+    def _by(self, names: tuple[str, ...]) -> Grouping:
+        """The runs of one algorithm by some hyperparameters, without any by their own names."""
+        columns = [self.settings[name] for name in names]
+        columns = columns or [[folded_name(run.name) for run in self.runs]]
+        members: dict[tuple[str, ...], list[JudgedRun]] = {}
+        for run, *values in zip(self.runs, *columns, strict=True):
+            members.setdefault((_algorithm_of(run), *values), []).append(run)
+        shared = Counter(place[1:] for place in members)
         groups = []
 
-        for (key, algorithm), some in members.items():
-            alone = title == "name" and len(some) == 1
-            name = self.runs[some[0]].name if alone else names[some[0]]
-            if shared[key] > 1:
-                name = f"{name} ({algorithm or 'algorithm unknown'})"
-            groups.append(Group(name, tuple(self.runs[n] for n in some)))
+        for (algorithm, *values), runs in members.items():
+            named = (f"{n} {value}" for n, value in zip(names, values, strict=False))
+            name = ", ".join(named) or (values[0] if len(runs) > 1 else runs[0].name)
+            if shared[tuple(values)] > 1:
+                name = values[0] = f"{name} ({algorithm or 'algorithm unknown'})"
+            groups.append(Group(clean(name), tuple(runs), tuple(values)))
 
-        return Grouping(title, tuple(groups)) if groups else None
-
-
-def _names_and_algorithms(runs: Sequence[JudgedRun]) -> list[tuple[str, str]]:
-    return [(r.name, (r.recognition and r.recognition.algorithm) or "") for r in runs]
+        return Grouping(clean(BY.join(names)) or "name", tuple(groups))
 
 
-def setting_of(run: JudgedRun, name: str) -> str:
-    """The value of a hyperparameter as text; empty where it is not logged."""
-    value = run.settings.get(name)
+def _known_of(runs: Sequence[JudgedRun]) -> list[tuple[Mapping[str, object], str, str, bool]]:
+    """Hyperparameters of each run, those that are logged as metrics by their titles, and what else
+    a sweep is made of."""
+    return [
+        ({**logged_settings(r), **r.settings}, r.name, _algorithm_of(r), is_unread(r)) for r in runs
+    ]
+
+
+def _algorithm_of(run: JudgedRun) -> str:
+    return (run.recognition and run.recognition.algorithm) or ""
+
+
+def as_number(value: float | str | None) -> float | None:
+    """A value as a number, if it is one."""
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return None
+
+
+def sortable(value: float | str | None) -> Any:
+    """The place of a value: numbers by their size, then texts."""
+    number = as_number(value)
+    return (0, number, "") if number is not None else (1, 0.0, value)
+
+
+def _near(one: Sequence[str | None], other: Sequence[str | None]) -> bool:
+    """Whether two columns hold about the same numbers: what is logged is part of a schedule."""
+    with suppress(ValueError):
+        pairs = np.array([one, other], np.float64)
+        return bool(np.allclose(pairs[0], pairs[1], rtol=_NEAR, atol=0))
+    return False
+
+
+def setting_of(run: JudgedRun, name: str, step: int | None = None) -> str:
+    """The value of a hyperparameter as text, of one that is logged as a metric that at a step;
+    empty where it is not known."""
+    value = run.settings.get(name, logged_settings(run, step).get(name))
     return "" if value is None else clean(value_text(value))
+
+
+def setting_words(run: JudgedRun, name: str, step: int | None = None) -> str:
+    """The value of a hyperparameter, or why there is none: see :func:`setting_of`."""
+    return setting_of(run, name, step) or ("not read yet" if is_unread(run) else "not logged")
 
 
 class Difference(NamedTuple):

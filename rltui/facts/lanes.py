@@ -34,7 +34,9 @@ from rltui.session import JudgedRun
 ORDER = (TRAINER, SAMPLER, "environment", "tools", WAITING)
 #: The statistic at the end of a tag: ``processing_time/tp95``, ``duration_avg_s``.
 _STAT = re.compile(r"[/_.:]t?(mean|avg|max|min|std|median|p\d\d)(_s)?$")
-_MEANS, _MIDDLES, _TAILS = ("mean", "avg"), ("p50", "median"), ("p95", "p99", "p90")
+_MEANS = ("mean", "avg")
+_MIDDLES = ("p50", "median")
+_TAILS = ("p95", "p99", "p90")
 
 
 class Timer(NamedTuple):

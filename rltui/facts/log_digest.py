@@ -20,7 +20,14 @@ from rltui.facts.runs import last_lines
 from rltui.files.disk import is_directory, opened
 from rltui.files.disk import status as status_of
 from rltui.formats.row_times import StampReader
-from rltui.session.complaints import ComplaintScan, Line, Message, rank_of_file, step_in
+from rltui.session.complaints import (
+    ComplaintScan,
+    Line,
+    Message,
+    rank_of_file,
+    step_in,
+    text_in,
+)
 from rltui.session.progress import clock_series
 from rltui.session.run import JudgedRun
 from rltui.sources.side_files.sample_files import files_below
@@ -28,13 +35,17 @@ from rltui.store import Series
 
 #: Seconds of a slice of reading, bytes that are read at once, the longest line, and bytes at the
 #: end of a file elsewhere that are read.
-_SLICE_S, _AT_ONCE, _MOST_LINE, _MOST_REMOTE = 0.1, 1 << 20, 1 << 16, 1 << 25
+_SLICE_S = 0.1
+_AT_ONCE = 1 << 20
+_MOST_LINE = 1 << 16
+_MOST_REMOTE = 1 << 25
 #: Seconds until logs are looked at again: those of ranks are written while the run is silent.
 AGAIN_S = 2.0
 #: Endings of logs of ranks and workers.
 _SUFFIXES = (".log", ".out", ".err", ".txt", ".stdout", ".stderr", "stderr")
 #: Share of the run, and steps at least, within which a message belongs to the onset of a finding.
-_NEAR, _NEAR_STEPS = 0.05, 2
+_NEAR = 0.05
+_NEAR_STEPS = 2
 
 _TIME = re.compile(rb"\b\d\d:\d\d:\d\d\b")
 
@@ -45,7 +56,7 @@ class Said(NamedTuple):
     """A message as it is shown."""
 
     text: str
-    """With "#" for every number."""
+    """Its newest line: with the numbers of that."""
     is_error: bool
     times: int
     when: str
@@ -61,7 +72,8 @@ class _File:
     yet, and the newest step."""
 
     def __init__(self, path: Path, rank: str) -> None:
-        self.path, self.rank = path, rank
+        self.path = path
+        self.rank = rank
         self.size = _size(path)
         self.begin = self.at = max(0, self.size - _MOST_REMOTE) if is_remote(path) else 0
         self.rest = b""
@@ -81,7 +93,9 @@ class LogDigest:
 
     def __init__(self, run: JudgedRun, root: Callable[[], Path], clock: Clock) -> None:
         """``root`` finds the directory with the logs of the ranks, on any thread."""
-        self._run, self._root, self._clock = run, root, clock
+        self._run = run
+        self._root = root
+        self._clock = clock
         self._scan = ComplaintScan()
         self._files: list[_File] | None = None
         self._generations: tuple[int, ...] = ()
@@ -156,7 +170,8 @@ class LogDigest:
                 file.at += len(data)
                 whole, _, file.rest = (file.rest + data).rpartition(b"\n")
                 if len(file.rest) > _MOST_LINE:
-                    whole, file.rest = whole + b"\n" + file.rest, b""
+                    whole += b"\n" + file.rest
+                    file.rest = b""
                 file.step = self._scan.scan(whole, file.rank, file.step)
                 if self._clock.monotonic() >= until:
                     return file.at >= file.size
@@ -178,7 +193,7 @@ class LogDigest:
         who = ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in ranks)
         who = who or (f"{len(message.ranks)} procs" if message.ranks else "")
         onset = "" if begin is None else _onset(self._run, begin)
-        text = message.text or "further messages"
+        text = text_in(message.last[1])[0] if message.text else "further messages"
         return Said(text, message.is_error, message.times, " to ".join(when), who, onset)
 
 
@@ -197,7 +212,8 @@ def _step_of(run: JudgedRun, line: Line) -> int | None:
 def line_at(run: JudgedRun, step: int) -> int | None:
     """Which of the last lines of the log is the first one of a step, or of a later one; None where
     they tell no step, or begin later."""
-    printed, before = None, False
+    printed = None
+    before = False
     for at, text in enumerate(last_lines(run)):
         raw = text.encode()
         printed = step_in(raw, 0, len(raw), printed)

@@ -16,7 +16,9 @@ from rltui.health.model import Judgement
 from rltui.session import JudgedRun
 
 #: Tags of one family that may be drawn as the band of the mean.
-_LOW, _HIGH, _CENTRE = "min", "max", "mean"
+_LOW = "min"
+_HIGH = "max"
+_CENTRE = "mean"
 #: Heading of rows that answer none of the questions and fire.
 _ELSEWHERE = "Alarms on other tabs"
 #: Heading of the rows that the user pinned.
@@ -29,7 +31,9 @@ _NO_ANSWER = "Other"
 _NUMBERED = "numbered"
 #: Heads of the shares of groups that none, some or all of their answers solved.
 _SOLVED = ("none/some/all", "0/some/all", "solved")
-OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
+OVERVIEW = "overview"
+FINDINGS = "findings"
+ALL = "all"
 
 
 class TagRow(NamedTuple):
@@ -86,8 +90,20 @@ def make_row(
     run: JudgedRun, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
 ) -> TagRow:
     """The row of one tag, ``valued``: with its newest value, for which its points are read."""
+    info = run.infos[tag]
+    twin = twin_of(run, tag) if valued else None
+    cells = None
     value = newest_of(run, run.shown(tag)) if valued else None
-    return TagRow(tag, run.infos[tag], run.verdict.judgement(tag), value, band)
+    if twin is not None and run.infos[twin].category is Category.VALIDATION and not info.unit:
+        cells = f"eval {numbers.short(newest_of(run, run.shown(twin)))}", ""
+    return TagRow(tag, info, run.verdict.judgement(tag), value, band, cells=cells)
+
+
+def twin_of(run: JudgedRun, tag: str) -> str | None:
+    """The other one of a pair, such as the held-out metric of one of the training."""
+    info = run.infos[tag]
+    others = run.tags_of_metrics(tuple(sorted(run.catalogue.relatives(info.key, "pairs"))))
+    return next((t for t in others if run.infos[t].unit == info.unit), None)
 
 
 def fold(run: JudgedRun, tags: Iterable[str], *, valued: bool = True) -> list[TagRow]:
@@ -152,7 +168,9 @@ def _category_sections(run: JudgedRun, category: Category, *, valued: bool) -> l
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
     if category is Category.SYSTEM:
         return _device_sections(run, tags)
-    asked, rest, sections = run.catalogue.questions, set(tags), []
+    asked = run.catalogue.questions
+    rest = set(tags)
+    sections = []
     if category not in asked.tabs:
         return [section_of(category.heading, fold(run, tags, valued=valued))]
     # each question with the rows that answer it, in their order; last those that answer none
@@ -210,7 +228,9 @@ def _device_sections(run: JudgedRun, tags: Iterable[str]) -> list[Section]:
 
     for tag in tags:
         info = run.infos[tag]
-        part, number, where = info.labels.get("part", ""), info.labels.get("n", ""), info.place
+        part = info.labels.get("part", "")
+        number = info.labels.get("n", "")
+        where = info.place
         title = " ".join(x for x in (part, number, where) if x) or "system"
         place = (
             not part,
@@ -369,6 +389,7 @@ def tab_named(run: JudgedRun, name: str) -> tuple[Tab | None, str]:
 
 @per_version
 def tabs_of(run: JudgedRun) -> list[Tab]:
-    """The tabs that this run has something for; Overview, Findings and All always."""
+    """The tabs that this run has something for; Overview, Findings and All always. Hyperparameters
+    have a page of their own."""
     have = {c for i in run.infos.values() for c in (i.category, i.also)} | {None}
-    return [t for t in TABS if t.category in have]
+    return [t for t in TABS if t.category in have - {Category.HYPER}]

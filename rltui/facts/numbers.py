@@ -16,11 +16,14 @@ from typing import SupportsFloat
 #: Shown for a value that was never logged.
 MISSING = "–"
 #: Cells of an aligned value: before the decimal point, and from the point on.
-BEFORE, AFTER = 5, 5
+BEFORE = 5
+AFTER = 5
 ALIGNED_WIDTH = BEFORE + AFTER
 
 _SUFFIXES = ("", "k", "M", "G", "T")
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_MINUTE = 60
+_HOUR = 3600
+_DAY = 86400
 #: Days of a year.
 _YEAR = 365.25
 

@@ -21,7 +21,8 @@ from rltui.health.rules import read_when
 from rltui.session import JudgedRun
 
 #: Rows whose median counts, and how often a run must have them.
-_ROWS, _TIMES = 5, 2
+_ROWS = 5
+_TIMES = 2
 
 
 class _Odd(NamedTuple):
@@ -43,11 +44,6 @@ class _Document(NamedTuple):
     odd: tuple[_Odd, ...]
 
 
-def _known() -> _Document:
-    """Reads the shipped document once. Raises DocumentError."""
-    return shipped_record(_Document, "health", "data", "odd.yaml")
-
-
 def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
     """Tag, and its values with the reason in words: what the shipped knowledge says of tags about
     which nothing is found, and what is not sure yet; not of what moved in a story."""
@@ -55,7 +51,7 @@ def odd_facts(run: JudgedRun) -> Iterator[tuple[str, str]]:
         return
     known = {move.tag for move in diagnosed_in(run).moves}
     told = set[str]()
-    for odd in _known().odd:
+    for odd in shipped_record(_Document, "health", "data", "odd.yaml").odd:
         tag = first_tag(run, odd.metrics)
         if tag is None or tag in told or not odd.when.run_fits(run.recognition):
             continue

@@ -170,7 +170,8 @@ def ceiling(run: JudgedRun, tag: str) -> Ceiling | None:
     steps, reward = _read(run, tag)
     entropy = _beside(run, found[0], steps)
     known = np.isfinite(entropy)
-    reward, entropy = reward[known], entropy[known]
+    reward = reward[known]
+    entropy = entropy[known]
     if len(reward) < 2 * _BLOCKS or _course(entropy) != "falls" or _course(reward) != "rises":
         return None
     # means of blocks: single rows are noise, and neighbours of one another

@@ -11,14 +11,14 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rltui.core.level import Direction
 from rltui.core.text import clean
-from rltui.facts.groups import level_at_end
+from rltui.facts.groups import as_number, level_at_end, sortable
 from rltui.session import JudgedRun
 from rltui.session.hyperparameters import canonical, last_part, main_rank
 from rltui.store import Series
@@ -40,6 +40,8 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 _SIGNS["=="], _SIGNS["!="] = _SIGNS["="], lambda a, b: not _SIGNS["="](a, b)
 #: Without the wrappers of arrays, which take twice as long for a short series.
 _ENDS = {"min": np.minimum.reduce, "max": np.maximum.reduce}
+
+
 Value = float | str | None
 
 
@@ -78,7 +80,7 @@ class RunColumn:
         found = [self._of(run) for run in runs]
         known = [n for n, k in enumerate(found) if k.value is not None and k.value == k.value]
         down = any(found[n].down for n in known)
-        known.sort(key=lambda n: _sortable(found[n].value), reverse=down == reverse)
+        known.sort(key=lambda n: sortable(found[n].value), reverse=down == reverse)
         return [*known, *sorted(set(range(len(runs))) - set(known))]
 
 
@@ -87,7 +89,8 @@ _COLUMNS: dict[str, RunColumn] = {}
 #: Framework and tags of a run -> name -> the tag that is meant: the runs of a sweep log the same
 #: tags, and to look a name up takes longer than all else.
 _TAGS: dict[tuple[object, ...], dict[str, str | None]] = {}
-_MOST, _MOST_TAGS = 32, 4096
+_MOST = 32
+_MOST_TAGS = 4096
 
 
 def column_of(text: str) -> RunColumn:
@@ -196,16 +199,3 @@ def _statistic(series: Series, stat: str, step: str | None, down: bool) -> float
         return found
     finite = series.finite()[1]
     return float(getattr(finite, name)()) if len(finite) else None
-
-
-def as_number(value: Value) -> float | None:
-    """A value as a number, if it is one."""
-    try:
-        return None if value is None else float(value)
-    except ValueError:
-        return None
-
-
-def _sortable(value: Value) -> Any:
-    number = as_number(value)
-    return (0, number, "") if number is not None else (1, 0.0, value)

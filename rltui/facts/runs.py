@@ -126,7 +126,9 @@ class ListedRuns:
 
     def refresh(self, runs: Iterable[JudgedRun]) -> None:
         """Bring the list up to date: ``runs`` are all of them, in the order of their keys."""
-        before, found, noted = self._kept, dict[JudgedRun, ListedRun](), notes_version()
+        before = self._kept
+        found = dict[JudgedRun, ListedRun]()
+        noted = notes_version()
 
         for run in runs:
             # Differs when anything may differ that the list knows.
@@ -138,7 +140,8 @@ class ListedRuns:
         listed = list(found.values())
         if listed == list(before.values()):
             return
-        self._kept, self._ordered = found, {}
+        self._kept = found
+        self._ordered = {}
         self.names = Names.of(listed)
         self.counts = RunCounts(
             len(listed),
@@ -197,7 +200,10 @@ def runs_matching(runs: list[JudgedRun], text: str) -> list[JudgedRun]:
 
 
 def _listed(run: JudgedRun, stamp: tuple[object, ...]) -> ListedRun:
-    name, verdict, known, path = run.name, run.verdict, run.recognition, run.data.path
+    name = run.name
+    verdict = run.verdict
+    known = run.recognition
+    path = run.data.path
     reading = run.data.files.reading
     progress = run.progress
     state = verdict.state_word if progress else ""
@@ -281,7 +287,8 @@ def calm_words(run: JudgedRun) -> str:
     if not titles:
         return "no finding" if run.verdict.crash is not None else "nothing to report"
     more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""
-    return f"not yet sure: {'; '.join(titles[:_MOST_UNSURE])}{more}"
+    word = "not sure" if verdict.has_ended else "not yet sure"
+    return f"{word}: {'; '.join(titles[:_MOST_UNSURE])}{more}"
 
 
 def since_step(run: JudgedRun, finding: Finding) -> str:

@@ -18,13 +18,16 @@ from rltui.sources.side_files.sample_files import (
     UNREADABLE,
     SampleSet,
     find_samples,
+    printed_in,
     reason_of,
+    without_parquet,
 )
 from rltui.sources.side_files.trajectory import MARKS, Sample, SampleRow, SampleTable
 
 #: Seconds between two searches for samples that a live run has written meanwhile, and after which
 #: what was read of a large file is shown.
-_SEARCH_S, _FIRST_S = 10.0, 0.05
+_SEARCH_S = 10.0
+_FIRST_S = 0.05
 
 #: Shows what was read; called by the owner of the browser.
 Apply = Callable[[], None]
@@ -94,8 +97,9 @@ class SampleBrowser:
         to it; None for the newest."""
         self.root = run.data.path
         """The directory that was searched last."""
-        self.trouble = ""
-        """Why it could not be listed."""
+        self.more = ""
+        """Samples that cannot be read, and the command that adds what they need; or why it could
+        not be listed."""
         self._root = root
         self.kinds: Sequence[Samples] | None = None
         """None before the first search is over."""
@@ -213,22 +217,28 @@ class SampleBrowser:
         return None if wanted is None else lambda: self._load(current, wanted)
 
     def _search(self) -> Read:
-        logs = frozenset(self._run.data.files.sources)
+        files = self._run.data.files
+        logs = frozenset(files.sources)
+        consoles = [p for p in files.tails if p != PIPE]
         texts = self._run.texts.sets()
 
         def read() -> Apply:
             root = self._root()
-            trouble = ""
-            kinds: list[Samples] = [*find_samples(root, logs), *texts]
+            found, more = without_parquet(find_samples(root, logs))
+            kinds: list[Samples] = [*found, *texts, *printed_in(consoles)]
             stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
             if not kinds:
                 try:
                     listing(root)
                 except OSError as error:
-                    trouble = "" if is_missing(error) else failure_of(error)
+                    if not is_missing(error):
+                        more = (
+                            f"No texts in the logs, and the files beside them {failure_of(error)}."
+                        )
 
             def apply() -> None:
-                self.root, self.trouble = root, trouble
+                self.root = root
+                self.more = more
                 before = self.current
                 keys = [k.key for k in kinds]
                 self.kinds = kinds
@@ -260,7 +270,8 @@ class SampleBrowser:
             if self.prompt and wanted and wanted[0] == kind.key and step is not None:
                 self._answers[step] = _answers(table.rows)
             if current is not None and wanted == (kind.key, step):  # no other was chosen meanwhile
-                self._table, self._made_of = table, (kind.key, step, stamp)
+                self._table = table
+                self._made_of = (kind.key, step, stamp)
                 if not current.steps:
                     self._choose(self._all_steps())
 
@@ -310,12 +321,17 @@ class SampleBrowser:
             self._wanted = self.step if self._wanted is not None else None
             self.kind = (self.kind + by) % len(self.kinds)
             self._table = self._made_of = None
-            self.step, self.steps, self.prompt, self._answers = None, (), 0, {}
+            self.step = None
+            self.steps = ()
+            self.prompt = 0
+            self._answers = {}
             self._choose(self.kinds[self.kind].steps)
 
     def _choose(self, steps: Sequence[int]) -> None:
         """Show the step nearest to the wanted one, the newest when none is wanted."""
-        before, wanted, as_of = self.step, self._wanted, self._as_of
+        before = self.step
+        wanted = self._wanted
+        as_of = self._as_of
         self.steps = steps = [s for s in steps if as_of is None or s <= as_of]
         if not steps:
             self.step = None

@@ -12,6 +12,7 @@ from rltui.core.level import Level
 from rltui.core.template import parts_of
 from rltui.core.text import clean, counted
 from rltui.facts import numbers
+from rltui.health.judgement import is_outside
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
 from rltui.session import JudgedRun
 
@@ -20,6 +21,8 @@ Fact = float | int | str | None
 #: What a metric whose meaning is a guess rests on.
 GUESSED = "by its name; findings are at most watch, but for NaN"
 
+#: Sign of a limit -> of what was beyond it.
+_PAST = str.maketrans("≥≤><", "<>≤≥")
 #: Sign of a healthy range -> where it ends.
 _BEYOND = {"≥": "below", ">": "below", "≤": "above", "<": "above", "±": "outside ±"}
 #: A template that says no more of a limit than its ends.
@@ -86,7 +89,7 @@ def _state(finding: Finding) -> str:
     total = known.get("total_steps")
     if isinstance(total, int):
         planned = f"{numbers.step(total)} steps were planned"
-        return f"no process has its log open any more; {planned}"
+        return f"no process writes its log any more; {planned}"
 
     if age is None:
         return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
@@ -107,7 +110,7 @@ def _state(finding: Finding) -> str:
 def with_step(run: JudgedRun, text: str, step: int | None) -> str:
     """A text that speaks of "this step" for the step that it is told of; None: the whole run. There
     is nothing to resume from before the first step."""
-    if step is not None and step <= max(1, run.data.first_step or 0):
+    if (step or 0) <= max(1, run.data.first_step or 0):
         text = _RESUME.sub("start anew", text)
     if step is None:
         return text.replace("before this step", "before it began").replace("this step", "its onset")
@@ -145,9 +148,22 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
     return out
 
 
-def healthy(judgement: Judgement) -> str:
-    """Where the mildest limit is: see :func:`limit_words`; "" if there is none."""
-    return limit_words(judgement.limits[0]) if judgement.limits else ""
+def healthy(judgement: Judgement, value: float | None = None) -> str:
+    """Where the mildest limit is, see :func:`limit_words`, or where the newest ``value`` was; "" if
+    there is none."""
+    said = was(judgement, value)
+    return said or (limit_words(judgement.limits[0]) if judgement.limits else "")
+
+
+def was(judgement: Judgement, value: float | None) -> str:
+    """Where a value was that is inside its limit again, while its level stays: "was > 0.3"; ""
+    for another."""
+    ends = judgement.limits[0].shown if judgement.limits else (None, None)
+    is_inside = value is not None and ends != (None, None) and not is_outside(value, *ends)
+    if judgement.level < Level.WATCH or not is_inside:
+        return ""
+    short = healthy_short(judgement)
+    return f"was {short.translate(_PAST)}" if short[0] in "≥≤><" else "was outside"
 
 
 def healthy_short(judgement: Judgement) -> str:
@@ -172,7 +188,8 @@ def limit_short(limit: Limit) -> str:
 
 def _own_range(limit: Limit) -> str:
     """The limits of the value itself, on the side that the words name: "≤ 0.08"; "" without."""
-    (low, high), sign = limit.shown, limit.words[:1]
+    low, high = limit.shown
+    sign = limit.words[:1]
     if sign and sign in "≤<" and high is not None:
         return f"{sign} {limit_number(high)}"
     if sign and sign in "≥>" and low is not None:

@@ -7,10 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from rltui.catalogue.model import Category
 from rltui.core.text import words_match
 from rltui.facts import numbers
-from rltui.facts.x_axis import has_own_axis
+from rltui.facts.groups import logged_settings
 from rltui.session import JudgedRun
 from rltui.session.hyperparameters import main_rank, value_text
 from rltui.sources.side_files.settings_files import FileSettings
@@ -52,16 +51,15 @@ def settings_at(run: JudgedRun, step: int, text: str) -> list[Setting]:
     """Title and value, at a step, of the hyperparameters that are logged as metrics, with the value
     before it and the newest one where these differ; after the filter ``text``."""
     rows = []
-    for tag, info in run.infos.items():
-        series = run.shown(tag)
-        row = series.rows_until(step) - 1
-        if info.category is not Category.HYPER or row < 0 or has_own_axis(run, tag):
-            continue
-        before, here, now = (numbers.value(series.values[n]) for n in (max(0, row - 1), row, -1))
-        value = f"{before} → {here}" if before != here else here
-        value += f"  now {now}" if now != here else ""
-        if words_match(f"{info.title} {value}", text):
-            rows.append((info.title, value))
+    steps = step - 1, step, run.points.last_step
+    before, here, now = (logged_settings(run, at) for at in steps)
+    for title, value in here.items():
+        three = before.get(title, value), value, now.get(title, value)
+        old, shown, new = map(numbers.value, three)
+        text_of = f"{old} → {shown}" if old != shown else shown
+        text_of += f"  now {new}" if new != shown else ""
+        if words_match(f"{title} {text_of}", text):
+            rows.append((title, text_of))
     return rows
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rltui.core.level import Level
+from rltui.core.level import ExitKind, Level
 from rltui.facts.cache import per_version
 from rltui.facts.checkpoint import LastGood, last_good_checkpoint
 from rltui.facts.checks import CheckItem, check_items
@@ -226,13 +226,15 @@ def rows_shown(run: JudgedRun, most: int) -> list[FindingRow]:
 
 
 def main_story(run: JudgedRun) -> Story | None:
-    """Story to begin with: the first one that holds, but for an end that names no symptom the one
-    that is as bad; None for a run without."""
-    holding = [story for story in stories(run) if story.is_open]
-    if len(holding) > 1 and holding[0].crash is not None and holding[0].lead is None:
-        ended, story = holding[:2]
-        return story if story.level >= ended.level else ended
-    return next(iter(holding), None)
+    """Story to begin with: the first one that holds, but for an end that names no symptom and no
+    error the one that is as bad; None for a run without."""
+    ended, *others = [story for story in stories(run) if story.is_open][:2] or (None,)
+    crash = None if ended is None else ended.crash
+    if ended is None or crash is None or ended.lead is not None:
+        return ended
+    is_error = crash.kind is ExitKind.CRASHED and crash.line and ended.same is None
+    as_bad = (story for story in others if story and story.level >= ended.level)
+    return ended if is_error else next(as_bad, ended)
 
 
 def story_of(run: JudgedRun, finding: Finding) -> Story | None:

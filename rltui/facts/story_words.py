@@ -23,7 +23,8 @@ from rltui.session import JudgedRun
 
 BadgeOf = Callable[[Level], str]
 #: Most complaints of a log that are named, and cells of each.
-_COMPLAINTS, _COMPLAINT_CELLS = 3, 80
+_COMPLAINTS = 3
+_COMPLAINT_CELLS = 80
 
 
 class Part(Enum):
@@ -226,7 +227,9 @@ def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:
     without text are left out."""
     if not story.is_open and story.crash is None:
         return []
-    run, lead, top = story.run, story.lead, story.top
+    run = story.run
+    lead = story.lead
+    top = story.top
     began = ""
     if lead is not None and top is not None and top is not lead and top.is_over:
         began = began_words(story, lead)
@@ -270,7 +273,9 @@ def _by_rank(
 ) -> tuple[list[CheckItem], list[CheckItem], list[CheckItem]]:
     """Sort the logged items: settings that are likely causes; what to check first; and then. The
     setting that jumped is told by its story."""
-    causes, first, rest = list[CheckItem](), list[CheckItem](), list[CheckItem]()
+    causes = list[CheckItem]()
+    first = list[CheckItem]()
+    rest = list[CheckItem]()
     for item in story.checks:
         if item.tag is None or item.tag == jumped:
             continue

@@ -19,7 +19,9 @@ from rltui.facts.cache import per_version
 from rltui.session import JudgedRun
 from rltui.session.limits import session_limits
 
-TRAINER, SAMPLER, WAITING = "trainer", "sampler", "waiting"
+TRAINER = "trainer"
+SAMPLER = "sampler"
+WAITING = "waiting"
 _SAYS_SO = re.compile(r"wait|idle")
 
 

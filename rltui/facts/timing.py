@@ -126,7 +126,9 @@ class Anatomy:
         it is not logged or not finite."""
         found = []
         for stage in self.parts:
-            series, places, there = self._run.series(stage.tag), rows, True
+            series = self._run.series(stage.tag)
+            places = rows
+            there = True
             if stage.tag not in self._aligned:
                 steps = self.steps[rows]
                 places = np.maximum(np.searchsorted(series.steps, steps, "right") - 1, 0)

@@ -63,7 +63,8 @@ class VerdictSentence(NamedTuple):
         lead = f"{self.head}: "
         text = lead + self.clauses[0].text
         if cell_width(text) > cells:
-            return self.brief
+            bare = self.brief.partition(" since ")[0]
+            return self.brief if cell_width(self.brief) <= cells else bare
         for rank in sorted({clause.rank for clause in self.clauses}):
             kept = [clause for clause in self.clauses if clause.rank <= rank]
             longer = lead + "".join(clause.joint + clause.text for clause in kept)
@@ -167,20 +168,25 @@ def _consequences(story: Story) -> Iterator[Clause]:
     effects = story.effects(lead) if lead is not None else ()
     titles = dict.fromkeys(f.title for d in effects for f in d.findings)
     further = (title for title in titles if title not in own_titles)
-    yield from _listed("; with ", further, 4)
+    yield from _listed("; with it: ", further, 4)
 
+    if story.crash is not None:
+        yield from _others(story)
     since = None if _is_end(story) else story.onset
     outcomes = (tag for tag in outcome_tags(run) if tag not in own_tags)
     courses = (_course(run, tag, since) for tag in outcomes)
     yield from _listed("; ", filter(None, courses), 3)
+    if story.crash is None:
+        yield from _others(story)
+        if run.verdict.crash is not None:
+            yield Clause("; ended by: ", run.verdict.crash.reason, 3)
 
-    open_stories = (o for o in stories(run) if o.is_open and o.crash is None)
-    others = (o for o in open_stories if o is not story)
+
+def _others(story: Story) -> Iterator[Clause]:
+    """The other stories; of a run that crashed they are told first."""
+    others = (o for o in stories(story.run) if o.is_open and o.crash is None and o is not story)
     names = (story_words.headline(o, short=True) for o in others)
-    yield from _listed("; also ", names, 5)
-    crash = run.verdict.crash
-    if crash is not None and story.crash is None:
-        yield Clause("; ended by: ", crash.reason, 3)
+    yield from _listed("; also ", names, 1 if story.crash else 5)
 
 
 def _listed(joint: str, texts: Iterable[str], rank: int) -> Iterator[Clause]:
@@ -200,7 +206,8 @@ def _calm(run: JudgedRun) -> VerdictSentence:
     clauses = [*_listed("", said, 0)]
     if level is not Level.OK or not said:
         clauses.append(Clause("; " if said else "", calm_words(run), len(said)))
-    done = Clause("; ", "nothing to do" + " yet" * (level is not Level.OK))
+    waits = level is not Level.OK and not run.verdict.has_ended
+    done = Clause("; ", "nothing to do" + " yet" * waits)
     return VerdictSentence(level, word + _at(run), (*clauses, done), "", calm_words(run))
 
 

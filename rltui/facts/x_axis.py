@@ -36,11 +36,13 @@ KINDS = {"step": "step", "relative": "time", "wall": "clock"}
 #: Places of the x axis at which the curves of runs are averaged.
 _PLACES = 240
 #: Stretches in which the noise of one run is measured, and the points that each has at least.
-_STRETCHES, _LEAST = 40, 4
+_STRETCHES = 40
+_LEAST = 4
 #: With more marks of one kind than this, none are drawn: every step would have one.
 _MOST = 60
 #: The log paused when nothing came for this many usual intervals, and for this long (seconds).
-_PAUSE, _PAUSE_LEAST_S = 10.0, 60.0
+_PAUSE = 10.0
+_PAUSE_LEAST_S = 60.0
 #: Newest intervals that give the usual one.
 _RECENT = 200
 #: Letter -> what it stands for, in the order of the legend.
@@ -88,10 +90,14 @@ class Axis:
 
     def placed(self, series: Series) -> tuple[IntArray, FloatArray, FloatArray]:
         """Steps, places and values of the points that have a place, in the order of steps."""
-        steps, x, values = series.steps, self.places(series.steps), series.values
+        steps = series.steps
+        x = self.places(series.steps)
+        values = series.values
         if not self.grows:
             known = np.isfinite(x)
-            steps, x, values = steps[known], x[known], values[known]
+            steps = steps[known]
+            x = x[known]
+            values = values[known]
         return steps, x, values.astype(np.float64)
 
 
@@ -184,13 +190,15 @@ def _x_tag(run: JudgedRun, name: str) -> str | None:
 @per_version
 def _metric_axis(run: JudgedRun, tag: str, x_tag: str, unit: str) -> Axis:
     """The axis of a metric for the points of a tag; ``unit`` where that is not its title."""
-    info, (known, x) = run.infos[x_tag], run.shown(x_tag).finite()
+    info = run.infos[x_tag]
+    known, x = run.shown(x_tag).finite()
     grows = bool((x[1:] >= x[:-1]).all())
     if not grows:
         steps = run.series(tag).distinct_steps
         row = np.searchsorted(known, steps, side="right") - 1
         is_new = row > np.append(-1, row[:-1])
-        known, x = steps[is_new], x[row[is_new]]
+        known = steps[is_new]
+        x = x[row[is_new]]
     if not len(x):
         return Axis(unit=run.step_word)
     unit = unit or f"{info.title} {info.unit}".rstrip()
@@ -306,7 +314,8 @@ def wander(points: Points) -> tuple[Points, Points] | None:
     high = np.maximum.reduceat(y, starts)
     middles = np.append(starts[1:], len(x)) + starts
     at = x[middles // 2]
-    at[0], at[-1] = x[0], x[-1]
+    at[0] = x[0]
+    at[-1] = x[-1]
     return (at, low), (at, high)
 
 

@@ -235,7 +235,9 @@ class Mounts:
         if raw == self._raw:
             return
 
-        self._raw, self._mounted, self._known = raw, {}, {}
+        self._raw = raw
+        self._mounted = {}
+        self._known = {}
         for line in os.fsdecode(raw).splitlines():
             before, _, behind = line.partition(" - ")
             fields = before.split(" ")

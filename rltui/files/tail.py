@@ -161,7 +161,9 @@ class Tail(FollowedFile):
         self._fingerprint = Fingerprint()
         self._short_polls = 0
         self._short_size = -1
-        self._gap_at, self._gap_deadline, self._gap_reported = -1, math.inf, False
+        self._gap_at = -1
+        self._gap_deadline = math.inf
+        self._gap_reported = False
         """Where zeros begin whose bytes may not have arrived yet, and until when (monotonic) they
         may arrive."""
         self._read_once = False
@@ -257,11 +259,15 @@ class Tail(FollowedFile):
 
         begin = self.offset + keep
         if begin != self._gap_at:
-            self._gap_at, self._gap_deadline, self._gap_reported = begin, now + _GAP_S, False
+            self._gap_at = begin
+            self._gap_deadline = now + _GAP_S
+            self._gap_reported = False
         if patient:
             return keep, self._gap_deadline, ()
 
-        reported, self._gap_reported, self._gap_deadline = self._gap_reported, True, now
+        reported = self._gap_reported
+        self._gap_reported = True
+        self._gap_deadline = now
         return keep, math.inf, () if reported else ((Level.WATCH, _ENDS_IN_ZEROS),)
 
     def _took(
@@ -315,7 +321,8 @@ class Tail(FollowedFile):
         self.offset = 0
         self._fingerprint = Fingerprint()
         self.checksum = 0
-        self._short_polls, self._short_size = 0, -1
+        self._short_polls = 0
+        self._short_size = -1
         self._gap_at = -1
         self._read_once = False
 
@@ -328,7 +335,8 @@ def _checksum(descriptor: int, size: int) -> int:
     """Checksum of the first ``size`` bytes of a file. Raises OSError."""
     checksum = offset = 0
     while data := os.pread(descriptor, min(1 << 20, size - offset), offset):
-        checksum, offset = zlib.crc32(data, checksum), offset + len(data)
+        checksum = zlib.crc32(data, checksum)
+        offset += len(data)
     return checksum
 
 

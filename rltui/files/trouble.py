@@ -36,7 +36,8 @@ _LEAST_RETRY_S = 0.5
 _MOST_RETRY_S = 5.0
 _RETRY_SHARE = 0.25
 #: Pauses between attempts to reach a host or server: the first, and the longest, seconds.
-_LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
+_LEAST_PAUSE_S = 0.5
+_MOST_PAUSE_S = 30.0
 #: Seconds by which two clocks may differ before one of them counts as wrong.
 _SKEW_S = 60.0
 
@@ -103,7 +104,8 @@ class Trouble:
         fresh = message != self.message
         if not self.message:
             self._since = now
-        self.message, self.gone = message, gone
+        self.message = message
+        self.gone = gone
         self.postpone(now)
         if not fresh:
             return ()
@@ -128,7 +130,8 @@ class Trouble:
         if not self.message:
             return ()
         was = IS_BACK if self.gone else READABLE
-        self.message, self.gone = "", False
+        self.message = ""
+        self.gone = False
         return ((Level.OK, was),) if self._is_reported() else ()
 
     def _is_reported(self) -> bool:
@@ -195,7 +198,8 @@ class Backoff:
 
     def succeeded(self) -> None:
         """Note an attempt that did not fail: the next pause is short again."""
-        self._failures, self._at = 0, -math.inf
+        self._failures = 0
+        self._at = -math.inf
 
     def waits(self, now: float) -> bool:
         """Whether it is too early to try again."""

@@ -321,7 +321,8 @@ class NoteBook:
 
     def take(self) -> tuple[DecoderNote, ...]:
         """The notes since the last call."""
-        notes, self._new = tuple(self._new), []
+        notes = tuple(self._new)
+        self._new = []
         return notes
 
 

@@ -38,8 +38,10 @@ class Gzipped(Format):
         self._inner = inner
         for name in ("name", "lacks", "precision_rank", "names_run", "name_decides"):
             setattr(self, name, getattr(inner, name))
-        self.sub_runs, self.restarts = inner.sub_runs, inner.restarts
-        self.files, self.written_by = f"{inner.files}, packed", inner.written_by
+        self.sub_runs = inner.sub_runs
+        self.restarts = inner.restarts
+        self.files = f"{inner.files}, packed"
+        self.written_by = inner.written_by
 
     def is_common(self, name: str) -> bool:
         return self._inner.is_common(name.removesuffix(SUFFIX))
@@ -131,7 +133,9 @@ class GzipDecoder:
             self._packed = self._unpack.unconsumed_tail or self._unpack.unused_data
             return piece
         except zlib.error:
-            packed, self._packed, self._broken = self._packed, b"", True
+            packed = self._packed
+            self._packed = b""
+            self._broken = True
             self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
 
         # what it gives up to the byte that is wrong, whatever the pieces it came in
@@ -144,7 +148,8 @@ class GzipDecoder:
             except zlib.error:
                 size //= 2
             else:
-                before, packed = tried, packed[size:]
+                before = tried
+                packed = packed[size:]
         return b"".join(found)
 
     def finish(self) -> Decoded:

@@ -23,8 +23,12 @@ _BASE_BYTES = 256 << 20
 _BYTES_PER_BYTE = 6
 #: Bytes of an element, a name, a list and an object, at most: the parser's own tree and the
 #: values. Names that many objects share are kept once, those of one huge object are not.
-_ELEMENT_BYTES, _NAME_BYTES, _LIST_BYTES, _OBJECT_BYTES = 52, 46, 72, 200
-_FEW_NAMES, _OWN_NAME_BYTES = 2048, 250
+_ELEMENT_BYTES = 52
+_NAME_BYTES = 46
+_LIST_BYTES = 72
+_OBJECT_BYTES = 200
+_FEW_NAMES = 2048
+_OWN_NAME_BYTES = 250
 #: Names of the wall time in text logs.
 TIME_KEYS = ("wall_time", "_timestamp", "timestamp", "time", "datetime", "ts")
 #: Epoch seconds from 2001 to 5138, and the same in milliseconds. Other values under these names

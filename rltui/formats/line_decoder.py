@@ -30,7 +30,9 @@ NO_ROWS = "no step in them, or no known form"
 #: Occurrences of one name from which on it is the figure of a course, not a result.
 _COURSE = 3
 #: Values that are looked at, bytes of a name before one, cells of a line that are quoted.
-_MOST, _NAME, _QUOTED = 2000, 60, 60
+_MOST = 2000
+_NAME = 60
+_QUOTED = 60
 #: A number behind what parts it from a name.
 _VALUE = re.compile(
     rb"(?:[:=|>]|\xe2\x94[\x82\x83])[ \t]*[-+]?(?:\d|\.\d|nan\b|inf\b)"
@@ -113,13 +115,16 @@ class LastLine(Decoder):
                 self._notes.add(self._offset, "line is too long")
                 self._records += 1
             self._offset += self._have
-            self._parts, self._have, self._skipping = [], 0, True
+            self._parts = []
+            self._have = 0
+            self._skipping = True
 
     def _read_text(self, text: bytes, begin: int) -> None:
         """Read the lines from ``begin`` on that end in the text, which begins at the offset."""
         end = text.rfind(b"\n") + 1
         if self._skipping:
-            begin, self._skipping = text.index(b"\n", begin) + 1, False
+            begin = text.index(b"\n", begin) + 1
+            self._skipping = False
         elif not self._offset and text.startswith(_BOM):
             begin = max(begin, len(_BOM))
         used = self._read_lines(text, begin, end)

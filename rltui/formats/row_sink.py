@@ -123,12 +123,15 @@ class RowSink:
     def take(self) -> tuple[Block | Restart, ...]:
         """Everything since the last call, in file order."""
         self._flush()
-        items, self._items = tuple(self._items), []
+        items = tuple(self._items)
+        self._items = []
         return items
 
     def _flush(self) -> None:
-        rows, self._rows = self._rows, []
-        loose, self._loose = self._loose, {}
+        rows = self._rows
+        self._rows = []
+        loose = self._loose
+        self._loose = {}
         groups = _groups(rows, loose)
         whole = _union(rows, groups) if len(groups) > 1 and not loose else None
         if whole is not None:

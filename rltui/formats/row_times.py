@@ -54,28 +54,37 @@ _EPOCH = re.compile(
 )
 #: What is behind the steps of a bar; a pattern that begins with a digit would be slow.
 _BAR = re.compile(rb"/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
-_FIGURES, _DONE_BYTES = b"0123456789,", 18
+_FIGURES = b"0123456789,"
+_DONE_BYTES = 18
 #: Rows after which the bar is read here and there, for what lies between by its pace.
 _MANY_ROWS = 1000
 #: Bytes of a line in which its time is, and of the log before a row in which its stamp or bar is.
-_HEAD_BYTES, _NEAR_BYTES = 160, 4096
+_HEAD_BYTES = 160
+_NEAR_BYTES = 4096
 #: Rows without any stamp after which none is looked for between rows, and how many in a row have
 #: one between them before it is believed: a log tells the time of other things, too.
-_MOST_BARE, _STREAK = 50, 3
+_MOST_BARE = 50
+_STREAK = 3
 #: A row so few bytes behind another one was printed with it.
 _BESIDE_BYTES = 256
 #: Last lines of a log that are searched for a time, and bars that are remembered.
-_LAST_LINES, _MOST_BARS = 8, 8
+_LAST_LINES = 8
+_MOST_BARS = 8
 #: Processes that write into one log disagree by less, seconds.
 _JITTER_S = 60.0
 #: Rows whose times fall back, at least so many and a quarter of all, show that these are none.
-_LEAST_FALLS, _FALLS = 8, 0.25
-_DAY_S, _HOUR_S = 86400.0, 3600.0
+_LEAST_FALLS = 8
+_FALLS = 0.25
+_DAY_S = 86400.0
+_HOUR_S = 3600.0
 #: A day without a year is at most so many days after the newest one: it may be before it, too.
-_HALF_YEAR, _LEAP_YEARS = 183, 8
+_HALF_YEAR = 183
+_LEAP_YEARS = 8
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: See :attr:`rltui.core.batch.LogClock.unit`.
-_ZONELESS, _BAR_UNIT, _CONTRADICTS = 900.0, 1.0, -1.0
+_ZONELESS = 900.0
+_BAR_UNIT = 1.0
+_CONTRADICTS = -1.0
 Moment = tuple[float, float]
 """A time as it was printed: the unit of its shift (see :class:`LogClock`), and seconds."""
 
@@ -263,7 +272,10 @@ class RowClock:
     def fill(self, walls: list[float], steps: Sequence[int]) -> None:
         """Set the times of the rows that wait; ``walls`` and ``steps``: those of all rows by their
         numbers."""
-        numbers, ends, now, at = self.numbers, self.ends, self.line, 0
+        numbers = self.numbers
+        ends = self.ends
+        now = self.line
+        at = 0
         while at < len(ends):
             near = self._bar_end + _NEAR_BYTES - self._begin
             till = bisect_left(ends, near, at) if self.paced else at
@@ -277,7 +289,9 @@ class RowClock:
             wall = self._stamp()
             walls[numbers[at]] = self.bar(steps[numbers[at]]) if math.isnan(wall) else wall
             at += 1
-        self.line, self.numbers, self.ends = now, [], []
+        self.line = now
+        self.numbers = []
+        self.ends = []
 
     def _fill(
         self, walls: list[float], steps: Sequence[int], numbers: list[int], ends: list[int]
@@ -308,7 +322,8 @@ class RowClock:
 
     def _stamp(self) -> float:
         begin, end = self.line
-        lowest, self._row_end = self._row_end - self._begin, self._begin + end
+        lowest = self._row_end - self._begin
+        self._row_end = self._begin + end
         if end <= lowest:
             return self._wall
         self._rows += 1
@@ -422,7 +437,8 @@ class RowClock:
         if seconds < self._newest - _JITTER_S:
             self._falls += unit != _BAR_UNIT and seconds < self._before - _JITTER_S
             if self._falls > max(_LEAST_FALLS, self._rows * _FALLS):
-                self._unit, self.silent = _CONTRADICTS, True
+                self._unit = _CONTRADICTS
+                self.silent = True
             self._before = seconds
             return math.nan
         self._before = seconds

@@ -24,7 +24,9 @@ _SCALARS = "scalars"
 #: d3rlpy names directories ``ALGORITHM_20240131123456``, by default in ``d3rlpy_logs``.
 _D3RLPY = re.compile(r"d3rlpy.*|.*_\d{14}")
 #: Rows examined, and rows that must show what they are where no directory does.
-_EXAMINED, _LEAST, _LEAST_NUMBERS = 100, 2, 8
+_EXAMINED = 100
+_LEAST = 2
+_LEAST_NUMBERS = 8
 #: Names of files that may have one number a line.
 _FIGURES = re.compile(
     r"(.*[_.-])?(rewards?|returns?|scores?|losses|loss)([_-][^.]*)?\.(csv|txt|dat)", re.IGNORECASE

@@ -149,7 +149,9 @@ def words_of(name: str) -> frozenset[str]:
 def step_names(names: Sequence[str], step_keys: Sequence[str]) -> list[int]:
     """Positions of the names that mean a step, best first."""
     fine, coarse, steps = _wanted(tuple(step_keys))
-    found, behind, rest = [], [], []
+    found = []
+    behind = []
+    rest = []
     for i, name in enumerate(names):
         whole = plain(name)
         if whole in fine:

@@ -160,7 +160,9 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     # np.quantile takes fifty times as long for few values
     best = float(np.interp(0.9 * (len(values) - 1), np.arange(len(values)), np.sort(values)))
     noise = median(np.abs(np.diff(values)))
-    gain, lost, limits = best - start, best - now, _doubts()
+    gain = best - start
+    lost = best - now
+    limits = _doubts()
     least = limits.lost["noises"] * noise
     if gain <= least:
         return ""

@@ -224,7 +224,9 @@ def _picture(task: Task, case: Case, series: Mapping[str, FloatArray], infos: In
     rows = {k: (np.arange(1, len(x) + 1, dtype=np.int64), x) for k, x in series.items()}
     key = task.tags[0]
     begin = 0
-    certain, level, since = len(series[key]), case.expect, 0
+    certain = len(series[key])
+    level = case.expect
+    since = 0
     finding = next(iter(_judged(task, rows, infos).findings), None)
     ends = np.cumsum([len(part) for part in series_parts(case.series[key])]).tolist()
     if finding is not None:
@@ -271,7 +273,9 @@ class _Copy(NamedTuple):
 
 def _injected(task: Task, picture: _Picture, run: RunData, infos: Infos) -> _Copy:
     """The copy of a run in which a failure begins."""
-    tag, measure, players = task.tags[0], _measure(task), _players(task, picture)
+    tag = task.tags[0]
+    measure = _measure(task)
+    players = _players(task, picture)
     steps, own = _newest(run, infos[tag], NEWEST)
     stride = max(1, int(np.median(np.diff(steps)))) if len(steps) > 1 else 1
     if not picture.begin:

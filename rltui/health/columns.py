@@ -171,7 +171,9 @@ def _column(
         walls = series.wall_times
         keep = np.isfinite(x)
         if finite and not keep.all():
-            x, steps, walls = x[keep], steps[keep], walls[keep]
+            x = x[keep]
+            steps = steps[keep]
+            walls = walls[keep]
         found = Column(x, steps, walls)
     columns[key] = found  # the newest one
     return found

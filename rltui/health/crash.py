@@ -23,7 +23,8 @@ GOES_ON = 12
 #: come far enough to show by its rows that it lives.
 GOES_ON_EARLY = 3
 #: Longest reason and longest quoted line, in cells.
-MAX_REASON, MAX_LINE = 60, 300
+MAX_REASON = 60
+MAX_LINE = 300
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP = _WEIGHTS.index("stop")
 _ERROR = _WEIGHTS.index("error")

@@ -254,7 +254,9 @@ def _begun(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
 def _begins(one: Diagnosis, other: Diagnosis, pace: Pace) -> bool:
     """Whether ``one`` can bring about the ``other`` above it, is the earlier, and no milder. A
     correlation is seen only some rows after what it brought about in the course of the run."""
-    known, cause, since = other.symptom.id, one.symptom, _onset(other, pace)
+    known = other.symptom.id
+    cause = one.symptom
+    since = _onset(other, pace)
     if known not in (*cause.begins, *cause.brings, *cause.correlated):
         return False
     if one.since_step is None or one.is_over:
@@ -313,9 +315,9 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
     usual, now and when it began."""
     leading = diagnosed.leading
     jumped = diagnosed.cause
-    if leading is None or leading.level < Level.WATCH or leading.since_step is None:
+    if leading is None or leading.level < Level.WATCH:
         return ()
-    begun = leading.since_step
+    begun = leading.since_step or 0  # of the whole run
     story = diagnosed.stories()[0]
     asking = [leading, *(d for d in story if d.since_step is not None and d.since_step <= begun)]
     present = facts.by_metric()
@@ -324,7 +326,7 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         tag = next((present[k] for k in select(check.metrics, present.keys())), None)
         if tag is None or facts.infos[tag].category is not Category.HYPER:
             continue
-        suspect = _suspect(facts, tag, check.usual, leading.since_step)
+        suspect = _suspect(facts, tag, check.usual, begun)
         if suspect is not None and (jumped is None or jumped.tag != tag):
             out.setdefault(tag, suspect)
 

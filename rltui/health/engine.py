@@ -83,7 +83,8 @@ class Engine:
             self._reference = reference
             compared = {v.id for r in self.rules for v in r.variants if v.detector.reference}
             for memory in self._memory.values():
-                memory.planned, memory.report = (), None
+                memory.planned = ()
+                memory.report = None
                 memory.answers = {k: a for k, a in memory.answers.items() if k[0] not in compared}
 
     def forget(self, key: RunKey) -> None:
@@ -144,7 +145,8 @@ class Engine:
         something that must be judged was not."""
         stale, due = _work(memory, now)
         columns: Columns = {}
-        done, last = 0, ""
+        done = 0
+        last = ""
         for item in (*stale, *due):
             if done and enough():
                 break
@@ -153,7 +155,8 @@ class Engine:
             alone = item.series[0].count > _SHARED_ROWS
             answer = _judge(memory, item, {} if alone else columns, self._reference)
             memory.answers[item.key] = Kept.of(answer, item.series, now)
-            done, last = done + 1, item.tag
+            done += 1
+            last = item.tag
         memory.waiting = memory.waiting or done < len(stale) + len(due)
 
         return done >= len(stale)
@@ -245,7 +248,10 @@ def _answer(memory: _Memory, task: Task, tag: str) -> Answer:
 
 
 def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference | None) -> Answer:
-    run, infos, task, tag = memory.run, memory.infos, item.task, item.tag
+    run = memory.run
+    infos = memory.infos
+    task = item.task
+    tag = item.tag
     series = item.series[0]
     off_axis = run.off_axis if task.roles else ()
     others = {

@@ -134,7 +134,8 @@ def _was_usual(series: Series, step: int, jump: FloatArray) -> bool:
     """Whether many rows before ``step`` had the value after the jump, or one beyond it; of a fall
     those since it first was as high, behind its warm-up."""
     past = series.values[: series.rows_before(step)]
-    (old, new), limits = jump, movement().setting
+    old, new = jump
+    limits = movement().setting
     past = past[np.argmax(past >= old) :] if new < old else past
     same = limits.same
     beyond = past >= new * (1 - same) if new > old else past <= new * (1 + same)

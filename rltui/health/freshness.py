@@ -21,11 +21,13 @@ from rltui.store import Series
 #: A series of up to this many rows is judged after each of them.
 SHORT_ROWS = 2_000
 #: A longer one after it has grown by this share, or after this many seconds per 10,000 rows.
-_GROWTH, PATIENCE_S = 0.002, 5.0
+_GROWTH = 0.002
+PATIENCE_S = 5.0
 #: A row is news when it lies outside the range of as many rows, widened on both sides by this share
 #: of it. The newest rows do not count, so that a jump stays news until it has been judged for as
 #: many rows as rules wait for.
-_MARGIN, _NEWEST = 0.25, 64
+_MARGIN = 0.25
+_NEWEST = 64
 
 
 class Freshness(Enum):

@@ -83,16 +83,23 @@ def spans(
     sums = total[bounds].tolist()
     needs = need[bounds - 1].tolist()
     out: list[Span] = []
-    level, first, sure, last, worth = 0.0, 0, -1, -1, 0.0
+    level = 0.0
+    first = 0
+    sure = -1
+    last = -1
+    worth = 0.0
     for at, (begin, end) in enumerate(pairwise(bounds.tolist())):
         gain = sums[at + 1] - sums[at]
         if gain > 0.0:
             if level <= 0.0:
-                first, sure, worth = begin, -1, 0.0
+                first = begin
+                sure = -1
+                worth = 0.0
             if sure < 0 and level + gain >= need[begin]:
                 enough = level + total[begin + 1 : end + 1] - total[begin] >= need[begin:end]
                 sure = begin + int(np.argmax(enough)) if enough.any() else -1
-            worth, last = max(worth, level + gain), end - 1
+            worth = max(worth, level + gain)
+            last = end - 1
             level = min(level + gain, most * needs[at + 1])
         elif level > 0.0:
             level += gain * (calm if sure >= 0 else 1.0)

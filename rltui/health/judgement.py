@@ -142,7 +142,8 @@ def ends_of(signal: Signal, row: int = -1) -> Limits:
 
 def _beyond(watch: Limits, bad: Limits) -> Limits:
     """The bad limits that lie beyond those of ``watch``."""
-    (low, high), (bad_low, bad_high) = watch, bad
+    low, high = watch
+    bad_low, bad_high = bad
     below = low is not None and bad_low is not None and bad_low < low
     above = high is not None and bad_high is not None and bad_high > high
     return bad_low if below else None, bad_high if above else None
@@ -150,7 +151,8 @@ def _beyond(watch: Limits, bad: Limits) -> Limits:
 
 def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, float | None]:
     """The numbers of these names for a level, at the newest row."""
-    signal, (low, high) = case.signals.get(level), _limits(case, level)
+    signal = case.signals.get(level)
+    low, high = _limits(case, level)
     facts = {} if signal is None else signal.facts
     values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
     # a parameter of that name is what the words speak of: of a quotient, not of its dividend

@@ -11,7 +11,8 @@ COURSE_ROWS = 8
 #: Places that show a course of any length: as fine as any screen, and their cost is bounded.
 MOST_PLACES = 512
 #: Rows whose neighbours show how noisy a metric is, and how many of their differences are a change.
-NOISE_ROWS, VISIBLE = 50, 8
+NOISE_ROWS = 50
+VISIBLE = 8
 
 
 class MoveLimits(NamedTuple):

@@ -114,7 +114,8 @@ class Reference:
             return None
         x = series.values.astype(np.float64) * info.factor
         known = np.isfinite(x) & np.isfinite(places)
-        x, places = x[known], places[known]
+        x = x[known]
+        places = places[known]
         n = len(x)
         if n < COURSE_ROWS:
             return None
@@ -160,7 +161,8 @@ def _blocks(places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     the last place are kept."""
     edges = np.linspace(0, len(x), min(len(x), MOST_PLACES) + 1).astype(np.int64).tolist()
     at = np.array([places[(a + b) // 2] for a, b in pairwise(edges)])
-    at[0], at[-1] = places[0], places[-1]
+    at[0] = places[0]
+    at[-1] = places[-1]
     return at, np.array([median(x[a:b]) for a, b in pairwise(edges)])
 
 

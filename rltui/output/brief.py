@@ -19,11 +19,15 @@ from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
 
 #: Characters of a run, of all runs, and of a run where there are many; a token has about four.
-MOST_OF_RUN, MOST_OF_ALL, _LEAST_OF_RUN = 1_200, 8_000, 300
+MOST_OF_RUN = 1_200
+MOST_OF_ALL = 8_000
+_LEAST_OF_RUN = 300
 #: Characters of a sentence, and for what is said of runs that are only counted.
-_SENTENCE, _COUNTED = 240, 500
+_SENTENCE = 240
+_COUNTED = 500
 #: Runs from which on healthy ones are only counted, and names of runs that are only counted.
-_MANY, _NAMES = 10, 3
+_MANY = 10
+_NAMES = 3
 #: Metrics that are named of those for want of which a failure cannot be seen.
 _WANTED = 6
 #: Where to find the rest. The name is for the reader to fill in: a shell would run a hostile one.
@@ -288,7 +292,9 @@ def changes_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_R
     """Text of the changes, within the limits of :func:`brief_text`."""
     name = f"id {document['id']}, " if document.get("id") else ""
     head = f"{name}since {document['since']}. {_DATA}\n{_notes(document)}"
-    runs, same, gone = document["runs"], document["unchanged"], document["gone"]
+    runs = document["runs"]
+    same = document["unchanged"]
+    gone = document["gone"]
     names = first_of([quoted(run["name"]) for run in gone], _NAMES)
     tail = [f"gone: {counted(len(gone), 'run')}: {names}"] if gone else []
     on = [

@@ -98,7 +98,9 @@ def brief_entry(run: JudgedRun) -> Json:
 
 @per_version
 def _entry(run: JudgedRun) -> Json:
-    known, progress, report = run.recognition, run.progress, run.report
+    known = run.recognition
+    progress = run.progress
+    report = run.report
     age = progress.age_s if progress else None
     holding = [story for story in stories(run) if story.is_open]
     return {

@@ -23,13 +23,21 @@ from rltui.facts import numbers
 from rltui.output.svg import escaped
 
 #: Of the picture, then around the plot: above, below and at the right.
-_WIDTH, _HEIGHT, _TOP, _BOTTOM, _RIGHT = 720, 380, 40, 40, 18
+_WIDTH = 720
+_HEIGHT = 380
+_TOP = 40
+_BOTTOM = 40
+_RIGHT = 18
 #: What is drawn may stand over the edges of the plot so far; a line and a character of text.
-_BLEED, _LINE, _CHARACTER = 8, 24, 12
+_BLEED = 8
+_LINE = 24
+_CHARACTER = 12
 #: Into how many columns points are gathered, and places at which NaN is told.
-_COLUMNS, _CELLS = 200, 40
+_COLUMNS = 200
+_CELLS = 40
 #: Rows of the y axis, which give it 4 to 6 labels; cells of the x axis, which give it 3 to 5.
-_ROWS, _X_CELLS = 13, 46
+_ROWS = 13
+_X_CELLS = 46
 #: Episodes that are shaded, the newest ones.
 _EPISODES = 24
 

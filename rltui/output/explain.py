@@ -361,7 +361,10 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     read = ""
 
     for variant in rule["variants"] if reasons else _merged(rule["variants"]):
-        told, title, before, read = title, variant["title"], read, ", ".join(variant["metrics"])
+        told = title
+        title = variant["title"]
+        before = read
+        read = ", ".join(variant["metrics"])
         lines += ["", *([f"{title} ({variant['id']})"] if reasons else {title} - {told})]
         limits = (f"{k} {sentences.beyond(x)}" for k, x in variant["limits"].items() if x)
         facts = [

@@ -52,13 +52,21 @@ _GLYPHS = glyph_set("braille")
 #: Cells of the sentence about a run.
 _SENTENCE = 180
 #: Characters of a text, of a name or a value, and lines of the end of a log.
-_LONGEST, _NAME, _TAIL_LINES = 900, 120, 12
+_LONGEST = 900
+_NAME = 120
+_TAIL_LINES = 12
 #: Bytes of the parts of a run: of its stories, its charts, its settings, and of lists of names.
-_STORIES, _CHARTS, _SETTINGS, _LISTED = 32_000, 84_000, 30_000, 4_000
+_STORIES = 32_000
+_CHARTS = 84_000
+_SETTINGS = 30_000
+_LISTED = 4_000
 #: Bytes of the charts of all runs together, and of one of many runs at least.
-_ALL_CHARTS, _LEAST_CHARTS = 1_500_000, 8_000
+_ALL_CHARTS = 1_500_000
+_LEAST_CHARTS = 8_000
 #: Charts of one story, of Overview, and of any other tab.
-_STORY_CHARTS, _OVERVIEW_CHARTS, _TAB_CHARTS = 6, 12, 3
+_STORY_CHARTS = 6
+_OVERVIEW_CHARTS = 12
+_TAB_CHARTS = 3
 #: Tabs that are no part of it: they repeat others, or say nothing of the training.
 _ASIDE = ("findings", "all", "hyper", "progress", "other")
 #: An absolute path of two names or more.
@@ -131,7 +139,9 @@ def _el(name: str, *inner: str, look: str = "", **attributes: str) -> str:
 
 def _badge(level: Level, look: str = "", word: bool = False) -> str:
     """A level by glyph and colour; its word follows, or is what a screen reader says."""
-    glyph, words, look = _GLYPHS.badge(level), LEVEL_WORDS[level], f"{look} {level.mark}".strip()
+    glyph = _GLYPHS.badge(level)
+    words = LEVEL_WORDS[level]
+    look = f"{look} {level.mark}".strip()
     if word:
         return _el("b", f"{glyph} {words}", look=look)
     return _el("b", glyph, look=look, role="img", **{"aria-label": words})
@@ -203,7 +213,10 @@ class _Page:
         self, session: Session, run: JudgedRun, number: int, room: int, alone: bool
     ) -> None:
         """``room``: bytes that its charts may have; ``alone``: whether its name is the title."""
-        self._session, self._run, self._number, self._room = session, run, number, room
+        self._session = session
+        self._run = run
+        self._number = number
+        self._room = room
         self._top = 1 if alone else 2
         self._drawn: set[str] = set()
 
@@ -317,22 +330,26 @@ class _Page:
 
     def _figure(self, tag: str) -> str:
         """A chart with its title and newest value, and in words for who does not see it."""
-        run, info, judgement = self._run, self._run.infos[tag], self._run.verdict.judgement(tag)
-        value = numbers.value(newest_of(run, run.shown(tag)))
+        run = self._run
+        info = self._run.infos[tag]
+        judgement = self._run.verdict.judgement(tag)
+        last = newest_of(run, run.shown(tag))
+        value = numbers.value(last)
+        was = sentences.was(judgement, last)
         spans = [
             f"{level.word} {run.step_word} {numbers.step(since)} to "
             f"{'now' if until is None else numbers.step(until)}"
             for since, until, level in episodes(run, tag)[-3:]
         ]
         newest = f"{info.title} ({tag}), newest {value} {info.unit}".rstrip()
-        about = spaced(newest, sentences.limits(judgement), *spans, by="; ")
+        about = spaced(newest, was, sentences.limits(judgement), *spans, by="; ")
         title = _plain(info.title, _NAME)
         unit = _plain(info.unit, _NAME)
         key = f"r{self._number}c{len(self._drawn)}"
         caption = _el(
             "figcaption",
             _el("span", f"{_badge(judgement.level)} {_el('b', escaped(title))}"),
-            _el("span", f"{_el('b', value)} {escaped(unit)}", look="v"),
+            _el("span", f"{_el('b', value)} {escaped(spaced(unit, was))}", look="v"),
             _el("code", _text(tag, _NAME)),
         )
         chart = chart_of(run, tag, View())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
+from io import StringIO
 
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
-from rltui.core.text import cell_width, clean, pad
+from rltui.core.text import cell_width, clean, pad, spaced
 from rltui.core.yaml_document import nearest
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers, sentences
@@ -17,6 +19,7 @@ from rltui.facts.comparison import (
     RunRow,
     ends_words,
     group_words,
+    verdict_words,
     window_words,
 )
 from rltui.facts.groups import Grouping, Sweep
@@ -35,6 +38,18 @@ _BACKTICKS = re.compile("`+")
 #: ``<https://...|text>``. Mattermost, Discord and Rocket.Chat take ``@all``, ``@everyone``.
 _BRACKET = re.compile(r"<(?=[!@#A-Za-z])")
 _AT = re.compile(r"@(?=\w)")
+#: Characters that LaTeX writes in another way.
+_TEX = str.maketrans(
+    {
+        **{special: f"\\{special}" for special in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "≠": r"$\neq$",
+        "×": r"$\times$",
+    }
+)
 #: Groupings that an error names.
 _MOST_NAMED = 8
 #: Metrics of the table: the headline and the first vital signs.
@@ -72,7 +87,7 @@ def _table(section: Section) -> str:
     ]
     for row in sorted(section.rows, key=lambda r: -r.level):
         value = f"{numbers.value(row.value)} {row.info.unit}".strip()
-        cells = (row.title, value, sentences.healthy(row.judgement), row.tag)
+        cells = (row.title, value, sentences.healthy(row.judgement, row.value), row.tag)
         lines.append(f"| {_GLYPHS.badge(row.level)} | {' | '.join(map(escaped, cells))} |")
     return "\n".join(lines)
 
@@ -124,56 +139,72 @@ def grouping_named(runs: Sequence[JudgedRun], name: str) -> Grouping:
     raise UsageError(f"cannot group by {name!r}; the runs can be grouped by {known}", hint=hint)
 
 
-def comparison_text(runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None) -> str:
-    """The table in columns, and below it whether the groups differ."""
-    table, notes = _contents(runs, by, reference)
-    widths = [max(map(cell_width, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(map(pad, row, widths)).rstrip() for row in table]
-    return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
+def comparison_text(
+    runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None, ending: str = ".txt"
+) -> str:
+    """Comparison of runs as a table, and below it whether the groups differ; see
+    :func:`written`."""
+    if by:
+        grouping_named(runs, by)
+    comparison = Comparison(runs, (), by, None, reference)
+    metrics = comparison.columns[:_MOST_METRICS]
+    ordered = comparison.ordered("metric", next(iter(metrics), None))
+    return written(comparison_table(comparison, ordered, metrics), ending)
 
 
-def comparison_markdown(runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None) -> str:
-    """Comparison of runs as a table in Markdown."""
-    table, notes = _contents(runs, by, reference)
+def written(text: str, ending: str) -> str:
+    """A table and sentences: lines of cells parted by tabs, of which the first are heads, and other
+    lines. In columns, as Markdown, LaTeX, or CSV, which has no place for sentences; by the ending
+    of a file."""
+    table = [line.split("\t") for line in text.splitlines() if "\t" in line]
+    notes = [line for line in text.splitlines() if line and "\t" not in line]
+    if len(table) < 2:
+        raise UsageError("no table here to write")
+    if ending == ".txt":
+        widths = [max(map(cell_width, column)) for column in zip(*table, strict=True)]
+        lines = ["  ".join(map(pad, row, widths)).rstrip() for row in table]
+        return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
+    if ending == ".csv":
+        out = StringIO()
+        csv.writer(out, lineterminator="\n").writerows(table)
+        return out.getvalue()
+    if ending == ".tex":
+        rows = [f"{' & '.join(cell.translate(_TEX) for cell in row)} \\\\{{}}" for row in table]
+        begin = f"\\begin{{tabular}}{{{'l' * len(table[0])}}}"
+        rows = [begin, "\\hline", rows[0], "\\hline", *rows[1:], "\\hline", "\\end{tabular}"]
+        return "\n".join([*rows, *(f"% {n}" for n in notes)]) + "\n"
     lines = [f"| {' | '.join(map(escaped, row))} |" for row in table]
     lines.insert(1, f"| {' | '.join(['---'] * len(table[0]))} |")
     return "\n".join([*lines, *(x for n in notes for x in ("", escaped(n)))]) + "\n"
 
 
-def _contents(
-    runs: Sequence[JudgedRun], by: str, reference: JudgedRun | None
-) -> tuple[list[list[str]], list[str]]:
-    """The rows, the first with the heads of the columns, and sentences below them."""
-    if by:
-        grouping_named(runs, by)
-    comparison = Comparison(runs, (), by, None, reference)
-    metrics = comparison.columns[:_MOST_METRICS]
-    first = metrics[0] if metrics else None
+def comparison_table(
+    comparison: Comparison, rows: Sequence[RunRow], metrics: Sequence[MetricColumn]
+) -> str:
+    """A table for :func:`written`."""
+    by = comparison.grouping is not None
     heads = ["group" if by else "run", "runs" if by else "step", "verdict"]
     table = [heads + [m.title for m in metrics]]
-    ordered = comparison.ordered("metric", first)
 
-    for row in ordered:
+    for row in rows:
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         count = str(len(row.runs)) if by else numbers.step(last)
-        cells = [row.name, count, comparison.verdict_words(row)]
+        cells = [row.name, count, verdict_words(row)]
         table.append(cells + [_cell(comparison, row, m) for m in metrics])
 
-    notes = [] if first is None else [group_words(comparison, ordered, first, r) for r in ordered]
+    notes = [group_words(comparison, rows, m, r) for m in metrics[:1] for r in rows]
     notes = list(dict.fromkeys(n for n in [*notes, ends_words(comparison)] if n))
     if metrics:
-        notes.append(window_words() + (", ± standard deviation over runs" if by else ""))
+        window = window_words(comparison.cross)
+        notes.append(window + (", ± standard deviation over runs" if by else ""))
     if any(comparison.best(m) is not None for m in metrics):
         notes.append("* the best")
 
-    return table, notes
+    return "\n".join([*map("\t".join, table), *notes])
 
 
 def _cell(comparison: Comparison, row: RunRow, metric: MetricColumn) -> str:
     """The value of a metric in a row, or the mean and the spread of its runs."""
     value = comparison.value(row, metric)
-    text = numbers.value(value)
-    if comparison.grouping is not None:
-        found = comparison.numbers_of(row, metric)
-        text += f" ± {numbers.value(float(found.std(ddof=1)))}" if len(found) > 1 else ""
+    text = spaced(numbers.value(value), comparison.spread_words(row, metric), by=" ")
     return f"{text} *" if value is not None and value == comparison.best(metric) else text

@@ -129,11 +129,13 @@ def plot_text(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> str:
 
         # what is drawn on a log axis are logarithms: plotext's scale fails on the smallest numbers
         values = np.concatenate([d.y for d in drawn])
-        low, high = float(values.min()), float(values.max())
+        low = float(values.min())
+        high = float(values.max())
         ticks = (decades if options.log else round_ticks)(low, high, height)
         plotext.yticks([at for at, _ in ticks], [label for _, label in ticks])
         places = np.array([*spans.values()])
-        low, high = float(places[:, 0].min()), float(places[:, 1].max())
+        low = float(places[:, 0].min())
+        high = float(places[:, 1].max())
         ticks = x_ticks(low, high, options.width - 10, KINDS.get(options.axis, "number"))
         plotext.xticks([at for at, _ in ticks], [label for _, label in ticks])
         plotext.xlabel(counted)
@@ -168,7 +170,8 @@ def _plotext() -> Any:
 
 def _left_out(drawn: Sequence[_Drawn]) -> str:
     """Line that counts the points which a log axis has no place for; "" for none."""
-    count, every = sum(d.left_out for d in drawn), sum(d.points for d in drawn)
+    count = sum(d.left_out for d in drawn)
+    every = sum(d.points for d in drawn)
     return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
 
@@ -307,16 +310,20 @@ def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Dra
     """Finite points, smoothed, at most two per column: lowest and highest of each."""
     x, y = points
     finite = np.isfinite(y)
-    x, y = x[finite], y[finite]
+    x = x[finite]
+    y = y[finite]
     count = len(y)
     if options.weight:
-        x, y = smooth(x, options.weight) if _is_path(x) else x, smooth(y, options.weight)
+        x = smooth(x, options.weight) if _is_path(x) else x
+        y = smooth(y, options.weight)
     if options.log:
-        x, y = x[y > 0], np.log10(y[y > 0])
+        x = x[y > 0]
+        y = np.log10(y[y > 0])
     left_out = count - len(y)
     columns = 2 * options.width
     if len(x) > 2 * columns and not _is_path(x):
         kept = thinned(y, columns)
-        x, y = x[kept], y[kept]
+        x = x[kept]
+        y = y[kept]
 
     return _Drawn(x, y, count, left_out, paint, **look)

@@ -82,7 +82,9 @@ def export_rows(
 
 
 def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
-    steps, walls, values = series.steps, series.wall_times, series.values
+    steps = series.steps
+    walls = series.wall_times
+    values = series.values
     superseded: BoolArray | None = None
     if series.superseded:
         both = concatenate([*series.superseded, series.points])
@@ -121,7 +123,8 @@ def json_lines(parts: Iterable[ExportRows]) -> Iterator[bytes]:
     ends = (b',"superseded":false}\n', b',"superseded":true}\n')
     odd = {x: f'null,"nonfinite":"{x}"'.encode() for x in _ODD}
     for rows in parts:
-        run, tag = orjson.dumps(rows.run), orjson.dumps(rows.tag)
+        run = orjson.dumps(rows.run)
+        tag = orjson.dumps(rows.tag)
         head = b'{"run":' + run + b',"tag":' + tag + b',"step":'
         values = _numbers(rows.values, odd)
         yield _joined(rows, head, axes.of(rows), values, ends)
@@ -131,7 +134,9 @@ class _AxisTexts:
     """Steps and wall times as text. The tags of a log mostly share them: they are written once."""
 
     def __init__(self, after_step: bytes, after_wall: bytes, missing: bytes) -> None:
-        self._after_step, self._after_wall, self._missing = after_step, after_wall, missing
+        self._after_step = after_step
+        self._after_wall = after_wall
+        self._missing = missing
         self._known: dict[tuple[int, int], tuple[IntArray, IntArray, list[bytes]]] = {}
         """First step and number of rows -> the steps, the bits of the wall times, their texts."""
 
@@ -139,12 +144,14 @@ class _AxisTexts:
         """``step after_step wall after_wall`` of each row."""
         if not len(rows.steps):
             return []
-        key, bits = (int(rows.steps[0]), len(rows.steps)), rows.wall_times.view(np.int64)
+        key = (int(rows.steps[0]), len(rows.steps))
+        bits = rows.wall_times.view(np.int64)
         known = self._known.pop(key, None)
         same = known is not None and np.array_equal(known[0], rows.steps)
         if known is None or not (same and np.array_equal(known[1], bits)):
             walls = _numbers(rows.wall_times, dict.fromkeys(_ODD, self._missing))
-            between, behind = self._after_step, self._after_wall
+            between = self._after_step
+            behind = self._after_wall
             pairs = zip(_dumped(rows.steps), walls, strict=True)
             known = rows.steps, bits, [step + between + wall + behind for step, wall in pairs]
 
@@ -237,7 +244,9 @@ class ParquetFile:
         self._writer.close()
 
     def _flush(self) -> None:
-        held, self._held, self._count = self._held, [], 0
+        held = self._held
+        self._held = []
+        self._count = 0
         if not held:
             return
         arrow = self._arrow

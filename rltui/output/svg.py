@@ -16,7 +16,10 @@ from rltui.draw.line import Line, Token
 from rltui.draw.theme import DEFAULT, Theme
 
 #: Size of a cell and of the margin, in pixels.
-_CELL_W, _CELL_H, _MARGIN, _FONT = 8.4, 18, 12, 14
+_CELL_W = 8.4
+_CELL_H = 18
+_MARGIN = 12
+_FONT = 14
 _FAMILY = "DejaVu Sans Mono, Menlo, Consolas, Liberation Mono, monospace"
 #: Colours of a theme that leaves the terminal its own.
 _FG, _BG = {True: "#d0d0d0", False: "#202020"}, {True: "#101010", False: "#ffffff"}
@@ -43,7 +46,8 @@ def coloured(line: Line, theme: Theme) -> list[Cells]:
     """A line in the colours of a theme."""
     found = []
     for text, look in line:
-        fg, bg = _hex(theme, look.fg), _hex(theme, look.bg or Token.BG)
+        fg = _hex(theme, look.fg)
+        bg = _hex(theme, look.bg or Token.BG)
         fg, bg = (bg, fg) if look.reverse else (fg, bg)
         found.append(Cells(text, fg, bg, look.bold, look.underline))
     return found
@@ -58,7 +62,8 @@ def _hex(theme: Theme, token: Token) -> str:
 
 def svg(rows: Sequence[Iterable[Cells]], columns: int, ground: str, title: str = "") -> str:
     """The picture of some rows, ``columns`` cells wide, on ``ground``."""
-    width, height = columns * _CELL_W + 2 * _MARGIN, len(rows) * _CELL_H + 2 * _MARGIN
+    width = columns * _CELL_W + 2 * _MARGIN
+    height = len(rows) * _CELL_H + 2 * _MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" font-family="{_FAMILY}" font-size="{_FONT}">',
@@ -66,7 +71,9 @@ def svg(rows: Sequence[Iterable[Cells]], columns: int, ground: str, title: str =
         f'<rect width="100%" height="100%" fill="{ground}"/>',
     ]
     for number, row in enumerate(rows):
-        texts, x, y = list[str](), float(_MARGIN), _MARGIN + number * _CELL_H
+        texts = list[str]()
+        x = float(_MARGIN)
+        y = _MARGIN + number * _CELL_H
         for cells in row:
             length = cell_width(cells.text) * _CELL_W
             if cells.bg != ground and length:

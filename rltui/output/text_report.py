@@ -34,7 +34,8 @@ _SENTENCE = 180
 #: Lines of the end of a log that are printed.
 _TAIL_LINES = 12
 #: Cells of the titles in a snapshot, and the most that a long one widens them to.
-_TITLE, _TITLE_MOST = 20, 40
+_TITLE = 20
+_TITLE_MOST = 40
 _COLOURS = {Level.OK: 32, Level.WATCH: 33, Level.BAD: 31}
 _CODES = {glyph_set("braille").badge(level): code for level, code in _COLOURS.items()}
 #: A badge after the indent, or after the time of an event.
@@ -68,13 +69,15 @@ def _counts(levels: Iterable[Level]) -> list[str]:
 def _run_verdict(run: JudgedRun) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
-    standing, words = _standing(run), verdict_sentence(run).words(_SENTENCE)
+    standing = _standing(run)
+    words = verdict_sentence(run).words(_SENTENCE)
     return f"{badge} {run.name}{standing}: {words}"
 
 
 def standing_words(run: JudgedRun) -> str:
     """Describe what trains, how far it is and in which state."""
-    known, progress = run.recognition, run.progress
+    known = run.recognition
+    progress = run.progress
     words = []
     if known is not None:
         words.append(" ".join(x for x in (known.title, known.algorithm) if x))
@@ -129,7 +132,8 @@ def checked_run(run: JudgedRun) -> CheckedRun:
     lines += [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     lines += [f"    and {len(notes) - 5} more notes"] if len(notes) > 5 else []
 
-    crash, readable = "", True
+    crash = ""
+    readable = True
     with run.isolate_faults("end could not be told"):
         crash = run.verdict.state_word if run.verdict.crash is not None else ""
         readable = run.is_readable
@@ -159,11 +163,15 @@ def event_text(event: Event, now: float) -> str:
 
 def event_words(event: Event) -> str:
     """One change of the verdict in one line."""
-    run, finding = event.run, event.finding
-    glyph, level, cause = _GLYPHS.over, "", ""
+    run = event.run
+    finding = event.finding
+    glyph = _GLYPHS.over
+    level = ""
+    cause = ""
     if event.kind is not EventKind.RESOLVED:
         now = "now " if event.kind is EventKind.CHANGED else ""
-        glyph, level = _GLYPHS.badge(finding.level), f"{now}{finding.level.word} "
+        glyph = _GLYPHS.badge(finding.level)
+        level = f"{now}{finding.level.word} "
         cause = story_words.cause_words(run, finding)
     what = f"{finding.title}, {level}{story_words.when_words(run, finding)}".rstrip()
     tail = f"; cause: {cause}" if cause else ""
@@ -219,7 +227,8 @@ def _verdict_lines(run: JudgedRun) -> list[str]:
 
 def story_lines(story: Story) -> list[str]:
     """A cause, the evidence below it, and what is said of the story."""
-    lines, top = [], story.top
+    lines = []
+    top = story.top
     if story.crash is not None or (top is not None and story.has_past_cause):
         badge = _GLYPHS.over if top is not None and top.is_over else _GLYPHS.badge(story.level)
         lines.append(f"  {badge} {story_words.summary(story)}")
@@ -266,7 +275,8 @@ def _metric_lines(run: JudgedRun) -> list[str]:
             value = numbers.aligned(row.value).rstrip()
             line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
             line += " " * max(1, title + 28 - cell_width(line))
-            lines.append(f"{line}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip())
+            limit = sentences.healthy(row.judgement, row.value)
+            lines.append(f"{line}{pad(limit, 18)} {row.tag}".rstrip())
 
     return lines
 

@@ -168,12 +168,10 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         if marked != self.view.marked:
             self.view = self.view._replace(marked=marked)
 
-    def open_comparison(
-        self, opens: Open, at: tuple[JudgedRun, str] | None = None, *, grouped: bool = False
-    ) -> None:
+    def open_comparison(self, opens: Open, at: tuple[JudgedRun, str] | None = None) -> None:
         from rltui.pages.comparison.screen import open_comparison  # heavy
 
-        open_comparison(self, self.session, opens, at, grouped=grouped)
+        open_comparison(self, self.session, opens, at)
 
     def offers(self, run: JudgedRun | None, opens: Open, *, inside: bool) -> Iterator[Offer]:
         from rltui.pages.palette_items import finding_offers, run_offers  # heavy
@@ -209,5 +207,6 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         session = self.session
         slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
-        muted, pinned = session.run_list.mutes.names, session.run_list.pins.tags
+        muted = session.run_list.mutes.names
+        pinned = session.run_list.pins.tags
         self._remembered.save(self.view, muted, pinned, marks)

@@ -30,7 +30,9 @@ from rltui.tui.screen import ReadingScreen, Work
 
 _TITLE = "Errors and warnings"
 #: Cells of the kind of a message; most of its steps and of its ranks.
-_KIND, _WHEN, _WHO = 7, 22, 14
+_KIND = 7
+_WHEN = 22
+_WHO = 14
 
 
 def digest_lines(run: JudgedRun, digest: LogDigest, width: int, text: str, shift: int) -> Block:
@@ -51,7 +53,7 @@ def digest_lines(run: JudgedRun, digest: LogDigest, width: int, text: str, shift
         return columns.line([kind], cells | {"message": message})
 
     blank = " " * _KIND, TEXT
-    lines = [row(blank, "times", f"{run.step_word}s", "ranks", ("message", MUTED))]
+    lines = [row(blank, "times", f"{run.step_word}s", "ranks", ("message, the newest", MUTED))]
     for said in found:
         level = Level.BAD if said.is_error else Level.WATCH
         kind = "error  " if said.is_error else "warning", LEVEL_LOOK[level]
@@ -113,14 +115,16 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         return None if self._shown is None else self._shown.request()
 
     def head(self, width: int) -> Block:
-        digest, view = self._shown, self.view
+        digest = self._shown
+        view = self.view
         if digest is None:
             return log_head(self._run, view, width)
         note = f"  {digest.note}"
         return title_lines([(_TITLE, TITLE)], [(note, MUTED)], width)
 
     def text(self, width: int) -> Block:
-        text, shift = self.status.filter, self._shift
+        text = self.status.filter
+        shift = self._shift
         if self._shown is not None:
             return digest_lines(self._run, self._shown, width, text, shift)
         at = None if self._step is None else line_at(self._run, self._step)
@@ -132,7 +136,8 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         self.call_after_refresh(self._to_end)
 
     def _to_step(self, step: int) -> None:
-        at, words = line_at(self._run, step), f"{self._run.step_word} {numbers.step(step)}"
+        at = line_at(self._run, step)
+        words = f"{self._run.step_word} {numbers.step(step)}"
         if at is None:
             self.say(f"the last lines do not mention {words}")
             return
@@ -161,6 +166,7 @@ class LogScreen(Overlay, ReadingScreen, places=(LOG,)):
         texts = (line for tail in tails for line in tail.lines)
         if self._shown is not None:
             texts = (said.text for said in self._shown.said)
-        step, most = self.size.width // 2, max(map(len, texts), default=0)
+        step = self.size.width // 2
+        most = max(map(len, texts), default=0)
         self._shift = max(0, min(self._shift + by * step, most - step))
         self.update()

@@ -67,7 +67,8 @@ _LAYOUT = """
  0   2*   11    19
 """
 #: Rows above a picture, and columns beside it.
-_HEAD, _LEFT = 1, 2
+_HEAD = 1
+_LEFT = 2
 #: What stands in the place of what is being read.
 _READING = "reading"
 #: Dark to light.
@@ -80,7 +81,9 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
     def __init__(self, run: JudgedRun, key: MediaKey, *, keys: bool = False) -> None:
         """``keys``: whether it names those that lead to others of its kind."""
         super().__init__(self.lines_at)
-        self.run, self.key, self._named = run, key, keys
+        self.run = run
+        self.key = key
+        self._named = keys
         self.step: int | None = None
         """The chosen step; None for the newest."""
         self.number = 0
@@ -99,8 +102,10 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
     def show(self, run: JudgedRun, key: MediaKey) -> None:
         """Show another tag from the next update on, at about the same step."""
         if (run, key) != (self.run, self.key):
-            self._read, self._decoded = {}, ((), "", "")
-        self.run, self.key = run, key
+            self._read = {}
+            self._decoded = ((), "", "")
+        self.run = run
+        self.key = key
 
     @property
     def places(self) -> list[Kept]:
@@ -110,7 +115,8 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
     @property
     def at(self) -> int:
         """The number of the chosen step among them; -1 for none."""
-        places, step = self.places, self.step
+        places = self.places
+        step = self.step
         if step is None:
             return len(places) - 1
         return min(range(len(places)), key=lambda i: abs(places[i].step - step), default=-1)
@@ -140,14 +146,16 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
     def _shown(self) -> Histogram | PrecisionRecall | Pixels | str:
         """The value, the pixels of a picture, or why there are none. A picture stays until the one
         of another step has been read."""
-        value, (made_of, found, _) = self._value, self._decoded
+        value = self._value
+        (made_of, found, _) = self._decoded
         if isinstance(value, str | Histogram | PrecisionRecall) and value != _READING:
             return value
         return found if isinstance(found, Pixels) or made_of == self._made_of else _READING
 
     @property
     def placed(self) -> Placed | None:
-        found, data = self._shown, self._decoded[2]
+        found = self._shown
+        data = self._decoded[2]
         if not (data and self._has_colours and self.display and isinstance(found, Pixels)):
             return None
         height, width, _ = found.halves.shape
@@ -155,7 +163,8 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
         return Placed(where, data) if self.region.contains_region(where) else None
 
     def update(self) -> None:
-        found, before = self._shown, self._drawn
+        found = self._shown
+        before = self._drawn
         self._drawn = found
         if found is before:
             super().update()
@@ -173,7 +182,8 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
 
     def _missing(self) -> Callable[[], Callable[[], None]] | None:
         """What is to be read next: values, then the pixels of a picture."""
-        places, pictures = self.places, self._pictures
+        places = self.places
+        pictures = self._pictures
         wanted = places if self.key.kind is MediaKind.HISTOGRAM else places[self.at :][:1]
         if missing := [p for p in wanted if p not in self._read]:
             return partial(self._load, self.key, missing, wanted)
@@ -219,7 +229,8 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines, and a picture as half blocks, two pixels above each other in a cell."""
-        strips, found = super().render_lines(crop), self._shown
+        strips = super().render_lines(crop)
+        found = self._shown
         if not isinstance(found, Pixels) or not self._has_colours:
             return strips
         ground = shell_of(self).palette.rich(TEXT)
@@ -243,8 +254,11 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
 
     def lines_at(self, width: int, height: int) -> Block:
         """The lines at a size, a picture in letters."""
-        view, found = self.view, self._shown
-        head, width, height = self._head_line(width), width - _LEFT, height - _HEAD
+        view = self.view
+        found = self._shown
+        head = self._head_line(width)
+        width -= _LEFT
+        height -= _HEAD
         if isinstance(found, str):
             lines = [[], *paragraph(found, width - _LEFT, MUTED)]
         elif isinstance(found, PrecisionRecall):
@@ -252,9 +266,11 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
         elif isinstance(found, Histogram):
             known = [(p.step, self._read.get(p)) for p in self.places]
             pairs = [(step, h) for step, h in known if isinstance(h, Histogram)]
-            steps, shown = [s for s, _ in pairs], [h for _, h in pairs]
+            steps = [s for s, _ in pairs]
+            shown = [h for _, h in pairs]
             at = next(i for i, h in enumerate(shown) if h is found)
-            lines, room = [], height - 2
+            lines = []
+            room = height - 2
             if room >= 4 and width >= 24:
                 draw = ridge_lines if self.is_ridge or len(shown) == 1 else band_lines
                 lines = draw(steps, shown, at, view.glyphs, width, room)
@@ -266,7 +282,8 @@ class MediaView(Lines, BackgroundReading, PictureFrame):
         return [head, *indented(lines, _LEFT)]
 
     def _head_line(self, width: int) -> Line:
-        keys, at = self.run.data.media.keys, self.at
+        keys = self.run.data.media.keys
+        at = self.at
         line: Line = [(f"{_WORDS[self.key.kind]} ", TITLE), (self.key.tag, STRONG)]
         if self._named and len(keys) > 1 and self.key in keys:
             line.append((f"   ↑ ↓  {keys.index(self.key) + 1} of {len(keys)}", MUTED))
@@ -298,11 +315,13 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
 
     def __init__(self, session: Session, run: JudgedRun, key: MediaKey) -> None:
         super().__init__()
-        self._session, self._run = session, run
+        self._session = session
+        self._run = run
         self._media = MediaView(run, key, keys=True)
 
     def compose(self) -> ComposeResult:
-        run, reading = self._run, self._session.reading
+        run = self._run
+        reading = self._session.reading
         yield Lines(lambda w, _: [run_header(run, self.view, w, reading())], id="header")
         yield self._media
         yield Status(self.footer)
@@ -352,7 +371,8 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
 
     def action_step_metric(self, by: int) -> None:
         """Show the next tag, or the one before, at about the same step."""
-        keys, key = self._run.data.media.keys, self._media.key
+        keys = self._run.data.media.keys
+        key = self._media.key
         if key in keys:
             self._media.show(self._run, next_of(keys, key, by))
             self.update()

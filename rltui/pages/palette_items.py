@@ -22,7 +22,8 @@ def run_offers(session: Session, run: JudgedRun, opens: Open) -> Iterator[Offer]
     """Metrics and hyperparameters of a run, which ``opens`` shows."""
     for tag, info in run.infos.items():
         hint = tag if info.key in ("", tag) else f"{tag}  {info.key}"
-        call, level = partial(opens, run, partial(_metric, tag)), run.verdict.tag_level
+        call = partial(opens, run, partial(_metric, tag))
+        level = run.verdict.tag_level
         yield Offer("metric", info.title, hint, call, partial(level, tag))
     for name, value in run.settings.items():
         show = partial(_settings, session, run, clean(name))

@@ -21,7 +21,8 @@ from rltui.pages.runs.lines import RunRows
 from rltui.session import JudgedRun, Session
 
 #: Cells of the picture, and lines of the Overview of a run.
-_WIDTH, _HEIGHT = 160, 42
+_WIDTH = 160
+_HEIGHT = 42
 #: Runs whose Overview is drawn under the list of several.
 _MOST = 3
 
@@ -51,7 +52,8 @@ def snapshot_svg(session: Session, theme: Theme) -> str:
 
 
 def _overview(run: JudgedRun, view: View) -> list[Line]:
-    header, sections = run_header(run, view, _WIDTH, None), tab_sections(run, OVERVIEW)
+    header = run_header(run, view, _WIDTH, None)
+    sections = tab_sections(run, OVERVIEW)
     count = sum(len(s.rows) for s in sections)
     if not count:
         return [header]

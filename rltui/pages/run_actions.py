@@ -50,10 +50,12 @@ class RunActions(ShellScreen[Any]):
     def action_compare(self) -> None:
         """Compare all runs with this one; when it is the reference already, with the given
         reference or with none. A run alone is compared with the given reference only."""
-        run, reference = self.chosen_run, self.session.reference
+        run = self.chosen_run
+        reference = self.session.reference
         if run is None:
             return
-        now, given = reference.run, reference.given
+        now = reference.run
+        given = reference.given
         wanted: JudgedRun | None = run
         if len(self.session.views) == 1:
             if given is None:

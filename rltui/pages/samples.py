@@ -135,15 +135,14 @@ def _step_words(rows: Sequence[SampleRow]) -> list[str]:
     return [*(f"{spread}   {x}" for x in shorter[:1]), *shorter, spread]
 
 
-def _no_samples_words(root: Path, trouble: str) -> str:
-    """What to do to get samples below a directory; ``trouble``: why it could not be listed."""
-    if trouble:
-        return f"No texts in the logs, and the files beside them {trouble}."
+def _no_samples_words(root: Path) -> str:
+    """What to do to get samples below a directory."""
     return (
         f"No texts in the logs and no samples below {clean(str(root))}. rltui reads the texts of "
         "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "
         "trainer.rollout_data_dir, the rollouts of prime-rl and NeMo-RL, evaluations of "
-        "verifiers and SkyRL, completions.jsonl of ms-swift, and tables of W&B."
+        "verifiers and SkyRL, completions.jsonl of ms-swift, tables of W&B, and what TRL and verl "
+        "print."
     )
 
 
@@ -304,7 +303,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_same_prompt(self) -> None:
         """Show the answers to the prompt at the cursor alone, at all steps; then all again."""
-        row, browser = self._row, self._browser
+        row = self._row
+        browser = self._browser
         browser.prompt = 0 if browser.prompt or row is None else row.prompt
         if row is not None and not row.prompt:
             self.say("no prompt is known of this sample")
@@ -352,8 +352,12 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _list_rows(self, cells: int, margin: int) -> None:
         """Filter, sort and lay out the list, unless it is as it was: there may be thousands."""
-        browser, view, order = self._browser, self.view, self._sorted_by
-        rows, text, prompt = browser.rows, self.status.filter, browser.prompt
+        browser = self._browser
+        view = self.view
+        order = self._sorted_by
+        rows = browser.rows
+        text = self.status.filter
+        prompt = browser.prompt
         before = self._made_of
         made_of = (rows, view, (cells, margin), self._filter, text, prompt, order)
         if made_of == before:
@@ -366,7 +370,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             (r for r in kept if prompt in (0, r.prompt) and words_match(r.preview, text)),
             key=_ORDERS[order],
         )
-        shown, ids = self._shown, [(r.position, r.item) for r in self._shown]
+        shown = self._shown
+        ids = [(r.position, r.item) for r in self._shown]
 
         def draw(row: SampleRow, cursor: bool) -> Line:
             columns, table = self._columns
@@ -384,12 +389,16 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _show_text(self, width: int) -> None:
         lines: Block = []
-        found, browser = self._sample, self._browser
+        found = self._sample
+        browser = self._browser
         if found is not None:
-            lines = [*self._step_lines(width), *self._lines_of(found, max(10, width), folded=True)]
+            more = paragraph(browser.more, max(10, width), MUTED)
+            lines = [*more, *([[]] if more else []), *self._step_lines(width)]
+            lines += self._lines_of(found, max(10, width), folded=True)
         elif not self._shown:
-            words = _no_samples_words(browser.root, browser.trouble) if self._is_empty else ""
-            words = words or browser.note or "no sample matches the filter"
+            words = browser.note or "no sample matches the filter"
+            if self._is_empty:
+                words = browser.more or _no_samples_words(browser.root)
             lines = paragraph(words, max(20, min(width, 100)), MUTED)
         margin = 2 if self._is_empty else 1
         entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
@@ -398,7 +407,9 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _lines_of(self, sample: Sample | str, width: int, *, folded: bool = False) -> Block:
         if isinstance(sample, str):
             return paragraph(sample, width, MUTED)
-        kept, view, gap = self._beside, self.view, 3
+        kept = self._beside
+        view = self.view
+        gap = 3
         if kept is None or kept == sample:
             return sample_lines(sample, view, width, folded=folded)
         half = max(8, (width - gap) // 2)
@@ -412,7 +423,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         if not self._browser.prompt or not steps:
             return []
         means = [x[1] for x in steps]
-        low, rung = min(means), (len(glyphs.ramp) - 1) / ((max(means) - min(means)) or 1.0)
+        low = min(means)
+        rung = (len(glyphs.ramp) - 1) / ((max(means) - min(means)) or 1.0)
         told = [
             f"{x[0]} {glyphs.ramp[round((x[1] - low) * rung)]} {numbers.short(x[1])}" for x in steps
         ]
@@ -434,8 +446,11 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def _draw_head(self, width: int, _: int) -> Block:
         """Which kind and step, and what of it; the heads of the columns."""
-        samples, view, width = self._browser, self.view, width - 3
-        names, steps = samples.names, list(samples.steps)
+        samples = self._browser
+        view = self.view
+        width -= 3
+        names = samples.names
+        steps = list(samples.steps)
         kind = names[samples.kind] if names else ""
         look = style(STRONG.fg, link=view.link(samples.path))
         line: Line = [("Samples ", TITLE), (kind, look)]

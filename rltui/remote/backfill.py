@@ -94,7 +94,8 @@ class Rereading:
 
     def close(self) -> None:
         """End the connection and fail all runs. A later :meth:`read` opens another connection."""
-        queues, self._open = self._open, set()
+        queues = self._open
+        self._open = set()
         for queue in queues:
             queue.close()
             queue.fail(UnreachableError(_STOPPED))
@@ -167,7 +168,8 @@ class Rereading:
         return talk
 
     def _hang_up(self) -> None:
-        talk, self._talk = self._talk, None
+        talk = self._talk
+        self._talk = None
         if talk is not None:
             talk.hang_up()
 

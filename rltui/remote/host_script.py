@@ -19,11 +19,16 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 #: Version of the protocol, which changes only for what an older reader cannot skip; kinds of frames
 #: as in ``rltui.remote.wire.framing``.
 VERSION = 4
-HELLO, QUESTION, ANSWER = 1, 13, 14
+HELLO = 1
+QUESTION = 13
+ANSWER = 14
 #: Names of a directory, bytes of all of them, and bytes of one read, at most.
-MOST_NAMES, MOST_NAME_BYTES, MOST_READ = 50000, 2 << 20, 1 << 20
+MOST_NAMES = 50000
+MOST_NAME_BYTES = 2 << 20
+MOST_READ = 1 << 20
 #: Largest question, bytes; seconds without one after which the connection ends.
-MOST_QUESTION, IDLE_S = 1 << 20, 60.0
+MOST_QUESTION = 1 << 20
+IDLE_S = 60.0
 HEADER = struct.Struct("<IBI")
 PROC = "/proc"
 #: Number of the first namespace of processes of a machine (linux/proc_ns.h, PROC_PID_INIT_INO).
@@ -58,7 +63,8 @@ def answer(question: Record) -> Tuple[Record, bytes]:
 def record_of(status: os.stat_result) -> Record:
     """The status of a path."""
     sort = {stat.S_IFREG: "file", stat.S_IFDIR: "directory"}.get(stat.S_IFMT(status.st_mode))
-    size, modified = status.st_size, status.st_mtime_ns
+    size = status.st_size
+    modified = status.st_mtime_ns
     return {"sort": sort or "other", "size": size, "modified_ns": modified}
 
 
@@ -77,7 +83,8 @@ def bytes_of(path: str, begin: int, size: int) -> Tuple[Record, bytes]:
 def names_in(path: str) -> List[List[Any]]:
     """[name, sort, size, time of change in ns] for each name in a directory. A link to a directory
     counts as other, so that a walk never goes in circles. Raises OSError."""
-    found, size = [], 0
+    found = []
+    size = 0
     with os.scandir(path) as entries:
         for entry in entries:
             try:
@@ -145,7 +152,8 @@ def writes(directory: str, wanted: os.stat_result) -> bool:
 
 def serve() -> None:
     """Answer what comes on standard input until it ends, or nothing comes for a minute."""
-    out, deflate = sys.stdout.buffer, zlib.compressobj(1)
+    out = sys.stdout.buffer
+    deflate = zlib.compressobj(1)
 
     def send(kind: int, record: Record, data: bytes = b"") -> None:
         text = json.dumps(record).encode()
@@ -161,7 +169,8 @@ def serve() -> None:
 
 def questions() -> Iterator[Record]:
     """The questions of the other side."""
-    inflate, waiting = zlib.decompressobj(), bytearray()
+    inflate = zlib.decompressobj()
+    waiting = bytearray()
     begun = b""
     while select.select([0], [], [], IDLE_S)[0]:
         data = os.read(0, 1 << 16)

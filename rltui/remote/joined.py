@@ -42,7 +42,8 @@ class GroupReader:
         session; ``opens`` returns a reader. Raises UsageError."""
         self._logdirs = tuple(logdirs)
         self._numbers = tuple(numbers)
-        choose, wants = options.choose, options.wants
+        choose = options.choose
+        wants = options.wants
 
         def chosen(keys: Collection[RunKey]) -> Collection[RunKey]:
             assert choose is not None
@@ -85,7 +86,8 @@ class GroupReader:
                 if self._stopped.is_set():
                     raise UnreachableError("the reader was stopped") from None
                 self.reader.scan()
-            self.failed, self._searched = None, True
+            self.failed = None
+            self._searched = True
         except SourceError as error:
             self.failed = error
         finally:
@@ -145,7 +147,8 @@ class GroupReader:
 
     def drain(self, max_batches: int) -> list[Batch]:
         """Return batches that have arrived, oldest first. Raises the error of a thread, once."""
-        error, self.error = self.error, None
+        error = self.error
+        self.error = None
         if error is not None:
             raise error
         return list(map(self.named, self.reader.drain(max_batches)))

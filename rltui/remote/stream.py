@@ -132,7 +132,8 @@ class Stream:
         """Send what has changed in the state since the last call, and all batches before it."""
         own = reader.state
         state = messages.State(reader.progress(), own.run_count, own.notes, own.unclaimed)
-        news, self._state = state.since(self._state), state
+        news = state.since(self._state)
+        self._state = state
         if news != messages.State():
             self._send(news)
         with self._writing:

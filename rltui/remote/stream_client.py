@@ -83,13 +83,15 @@ class Paths(ABC):
 
     def batch(self, batch: Batch) -> Batch:
         """A batch with local paths and the session's key."""
-        path, run_path = batch.source.path, batch.run_path
+        path = batch.source.path
+        run_path = batch.run_path
         for there in (path, run_path):
             if there not in self._here:
                 self._here[there] = self.translated(there)
         source = batch.source._replace(path=self._here[path])
         notes = self.notes(batch.notes)
-        key, run_path = self.key(batch.run), self._here[run_path]
+        key = self.key(batch.run)
+        run_path = self._here[run_path]
         return replace(batch, run=key, source=source, run_path=run_path, notes=notes)
 
     def notes(self, notes: Sequence[Note]) -> tuple[Note, ...]:
@@ -142,7 +144,8 @@ class Conversation:
     def request(self, known: HandedOver, *, chooses: bool) -> None:
         """Have the far side search for runs. ``known``: the newest batch of each file so far;
         ``chooses``: the far side sends :class:`Found` and waits for :meth:`choose`."""
-        batches, options = list(known), self._options
+        batches = list(known)
+        options = self._options
         how = options.verify, options.waits, chooses, options.watch
         request = messages.Request(tuple(options.step_keys or ()), *how, len(batches))
         self._writer.put(Frame(Kind.REQUEST, dump(request)))
@@ -258,7 +261,8 @@ class Conversation:
         """Say which of the runs that were found are to be read."""
         if isinstance(event, messages.Found):
             assert self.paths is not None
-            choose, keys = self._options.choose, list(map(self.paths.key, event.runs))
+            choose = self._options.choose
+            keys = list(map(self.paths.key, event.runs))
             chosen = set(choose(keys)) if choose is not None else set()
             self.choose([n for n, key in enumerate(keys) if key in chosen])
 

@@ -216,8 +216,11 @@ class StreamReader(ThreadedReader):
     @property
     def state(self) -> ReaderState:
         """State of the far side, and whether it can be reached."""
-        far, talk, lost = self._far_state, self._talk, self._outage.message
-        notes, unclaimed = far.notes or (), far.unclaimed or ()
+        far = self._far_state
+        talk = self._talk
+        lost = self._outage.message
+        notes = far.notes or ()
+        unclaimed = far.unclaimed or ()
         if lost:
             first = Note(self._logdirs[0], None, Level.WATCH, lost)
             notes = (first, *(n for n in notes if n.path != first.path))
@@ -267,14 +270,16 @@ class StreamReader(ThreadedReader):
         finally:
             self._searching = False
         assert talk.paths is not None
-        self._paths, self._clock_offset_s = talk.paths, talk.clock_offset_s
+        self._paths = talk.paths
+        self._clock_offset_s = talk.clock_offset_s
         self._note_runs(self._outage.end())
         return talk
 
     def _hang_up(self) -> None:
         talk = self._talk
         if talk is not None:
-            self._last, self._talk = talk.state, None
+            self._last = talk.state
+            self._talk = None
             talk.hang_up()
 
     def _received(self, there: Batch) -> Batch:
@@ -313,5 +318,6 @@ class Outage:
 
     def end(self) -> Notes:
         """End the outage; returns notes for the runs of the host."""
-        self.since, self.message = None, ""
+        self.since = None
+        self.message = ""
         return self._trouble.over()

@@ -14,7 +14,9 @@ from rltui.core.installation import write_private
 Json = dict[str, Any]
 
 #: Answers that are kept, and hexadecimal digits of an id, at least and at most.
-_MOST, _DIGITS, _MOST_DIGITS = 200, 4, 16
+_MOST = 200
+_DIGITS = 4
+_MOST_DIGITS = 16
 _ID = re.compile(rf"[0-9a-f]{{{_DIGITS},{_MOST_DIGITS}}}")
 
 

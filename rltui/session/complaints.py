@@ -28,12 +28,15 @@ from rltui.formats.log_sign import (
 from rltui.health.crash import GOES_ON_EARLY, advice_about
 
 #: Distinct messages, characters of each and names of who printed it that are kept.
-MOST_MESSAGES, _MOST_TEXT, _MOST_RANKS = 2000, 300, 1024
+MOST_MESSAGES = 2000
+_MOST_TEXT = 300
+_MOST_RANKS = 1024
 #: Lines of different shapes of which the message is remembered.
 _MOST_SHAPES = 20_000
 _DIGITS = bytes.maketrans(b"0123456789", b"##########")
 #: Bytes of the begin of a line that may name a rank, and a text in each line for several.
-_HEAD, _SEVERAL = 160, b"across cluster]"
+_HEAD = 160
+_SEVERAL = b"across cluster]"
 #: What a step stands behind, in what is before that and after it: the words, and the bar of tqdm
 #: without a name.
 _STEP = re.compile(rb"[Ss]tep['\"]?\s{0,2}[:=# ]\s{0,2}(\d{1,12})(?![\d.\w])")
@@ -71,7 +74,8 @@ class Message:
     __slots__ = ("first", "is_error", "last", "ranks", "text", "times")
 
     def __init__(self, text: str, line: Line, *, is_error: bool) -> None:
-        self.text, self.is_error = text, is_error
+        self.text = text
+        self.is_error = is_error
         self.first = self.last = line
         self.times = 0
         self.ranks: set[str] = set()
@@ -79,7 +83,9 @@ class Message:
     def add(self, line: Line, times: int) -> None:
         """Count a line, of any file: files are read one after the other."""
         self.times += times
-        step, first, last = line[0], self.first[0], self.last[0]
+        step = line[0]
+        first = self.first[0]
+        last = self.last[0]
         if step is not None and (first is None or step < first):
             self.first = line
         if last is None or (step is not None and step >= last):
@@ -167,19 +173,23 @@ class ComplaintScan:
 
     def _message_in(self, raw: bytes) -> Message | None:
         """The message in a line, new or known; None for a line without one."""
-        forms = line_forms()
-        line = clean_bytes(ANSI.sub(b"", raw).rstrip())
-        line = without_prefixes(forms.repeated.sub("", line).rstrip())
-        for sign in _known().levels:
-            if found := sign.pattern.search(line):
-                text = forms.varying.sub("#", found["text"].rstrip())[:_MOST_TEXT]
-                if first_match(_known().skipped, text):
-                    return None
-                if text not in self.messages and len(self.messages) >= MOST_MESSAGES:
-                    return self.lost
-                new = Message(text, (None, raw), is_error=sign.level == "error")
-                return self.messages.setdefault(text, new)
-        return None
+        said, is_error = text_in(raw)
+        text = line_forms().varying.sub("#", said)[:_MOST_TEXT]
+        if not text or first_match(_known().skipped, text):
+            return None
+        if text not in self.messages and len(self.messages) >= MOST_MESSAGES:
+            return self.lost
+        return self.messages.setdefault(text, Message(text, (None, raw), is_error=is_error))
+
+
+def text_in(raw: bytes) -> tuple[str, bool]:
+    """(text, whether it is an error) of the message in a line; "" for a line without one."""
+    line = clean_bytes(ANSI.sub(b"", raw).rstrip())
+    line = without_prefixes(line_forms().repeated.sub("", line).rstrip())
+    for sign in _known().levels:
+        if found := sign.pattern.search(line):
+            return found["text"].rstrip(), sign.level == "error"
+    return "", False
 
 
 def step_in(lines: bytes, begin: int, end: int, step: int | None) -> int | None:
@@ -192,6 +202,7 @@ def step_in(lines: bytes, begin: int, end: int, step: int | None) -> int | None:
                 break
             found = pattern.match(lines, place)
             if found and before.search(lines, max(0, place - 12), place):
-                begin, step = place + 1, int(found[1])
+                begin = place + 1
+                step = int(found[1])
                 break
     return step

@@ -84,7 +84,8 @@ class Watcher:
         if looked is not None and looked[0] == run.version and looked[1] is run.progress:
             return []
         self._looked[run.key] = run.version, run.progress
-        report, crash = run.report, run.verdict.crash
+        report = run.report
+        crash = run.verdict.crash
         if not (report or crash) or run.data.files.reading:
             return []
         seen = self._seen.get(run.key, _Seen())
@@ -110,13 +111,16 @@ class Watcher:
         # Of the first report of a run only what happened after the watch began is new: the newest
         # write tells it of an end, the time of its first row of all else. What comes from a pipe
         # is new, with or without times.
-        progress, is_piped = run.progress, set(run.data.files.sources) == {PIPE}
+        progress = run.progress
+        is_piped = set(run.data.files.sources) == {PIPE}
         events = []
         for kind, finding in changes:
             if finding.rule == CRASHED:
-                at, undated = None if progress is None else progress.written_at, True
+                at = None if progress is None else progress.written_at
+                undated = True
             else:
-                at, undated = finding.since_wall_time, is_piped
+                at = finding.since_wall_time
+                undated = is_piped
             is_new = undated if at is None else at >= self._begun_at
             events.append(Event(kind, run, finding, is_new))
         return events
@@ -148,7 +152,8 @@ def _passed(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
     """Yield each finding that began after the last look and is over already, like a NaN in a single
     row."""
     for identity, finding in now.findings.items():
-        since, last = finding.since_step, seen.last_step
+        since = finding.since_step
+        last = seen.last_step
         if identity in seen.findings or _fires(finding) or since is None:
             continue
         if last is not None and since > last:

@@ -109,7 +109,9 @@ def first_held(
     ``reason`` is asked for few rows: steps that are no longer than the hold miss nothing. While it
     holds, one of 20 rows of the hold is asked at least. ``times``: see :meth:`Hold.end`.
     """
-    row, calm, count = 0, -1, len(times)
+    row = 0
+    calm = -1
+    count = len(times)
     while row < count:
         if reason(row) is None:
             row, calm = max(row + 1, hold.end(row, times)), row
@@ -167,7 +169,8 @@ def rehearsed(session: Session, run: JudgedRun, hold: Hold) -> Rehearsal | str:
             if reason(row) is None:
                 break
         # the longest time for which there was a reason, by the rows that were asked
-        longest, since = -1.0, None
+        longest = -1.0
+        since = None
         for row in sorted(asked):
             since = (row if since is None else since) if asked[row] else None
             if since is not None:

@@ -86,7 +86,8 @@ class Hyperparameters:
     def copy(self) -> Hyperparameters:
         """Copy the current settings; later ones do not reach the copy."""
         other = Hyperparameters()
-        other.values, other.version = self.values, self.version
+        other.values = self.values
+        other.version = self.version
         other._by_file = {
             path: _FileSettings(f.source, dict(f.values), list(f.replaced))
             for path, f in self._by_file.items()
@@ -183,7 +184,7 @@ def differing_settings(tables: Sequence[Mapping[str, object]]) -> list[str]:
 
 def main_rank(name: str) -> int:
     """Place among the hyperparameters that are looked at first; -1 for others."""
-    return _ranks().get(last_part(name), -1)
+    return _ranks().get(last_part(name).replace(" ", "_"), -1)
 
 
 def last_part(name: str) -> str:
@@ -271,7 +272,8 @@ class Texts:
     def copy(self) -> Texts:
         """Copy the current texts; later ones do not reach the copy."""
         other = Texts()
-        other._kept, other.nbytes = self._kept.copy(), self.nbytes
+        other._kept = self._kept.copy()
+        other.nbytes = self.nbytes
         return other
 
     def add(self, batch: Batch) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _SLICE_S = 0.02
 #: After the verdicts of live runs the next ones wait this many times as long as it took, and at
 #: most this many seconds: a stream of steps is judged all the time, but for 0.5 % of it.
-_REST, _REST_S = 200.0, 2.0
+_REST = 200.0
+_REST_S = 2.0
 #: The ages of runs that are older than a day are updated this often, seconds.
 _OLD_EVERY_S = 60.0
 #: Most characters of a warning that is quoted.
@@ -104,12 +105,14 @@ class Judge:
         if view is not None:
             from rltui.health.reference import Alignment, Reference  # not for most runs
 
-            current, tokens = self._runs.current_of(view), self._catalogue.roles.tokens
+            current = self._runs.current_of(view)
+            tokens = self._catalogue.roles.tokens
             alignment = Alignment(self._align)
             reference = Reference(current.data, current.infos, current.name, alignment, tokens)
         self.prepare().compare(reference)
         self._reference = view
-        self._not_before, self._took = -math.inf, 0.0
+        self._not_before = -math.inf
+        self._took = 0.0
         self._done.clear()
         self._dirty.update(dict.fromkeys(self._runs.all))
 
@@ -189,10 +192,13 @@ class Judge:
 
     def renew(self, view: JudgedRun) -> None:
         """Update the progress of a run that grew, or about which an inspection found something."""
-        now, known = self._clock.now(), view.progress
+        now = self._clock.now()
+        known = view.progress
         if not view.data.unloaded:
-            hyper, roles = view.hyperparameters.values, self._catalogue.roles
-            points, limits = view.points, self.stall.limits
+            hyper = view.hyperparameters.values
+            roles = self._catalogue.roles
+            points = view.points
+            limits = self.stall.limits
             fresh = progress(
                 *(points, view.infos, hyper, roles, now, limits), facts=view.facts, before=known
             )
@@ -208,7 +214,8 @@ class Judge:
 
     def _evaluate(self, view: JudgedRun, now: float, enough: Callable[[], bool]) -> bool:
         """Judge a run; returns False if there was not enough time for it."""
-        begun, report = self._clock.monotonic(), None
+        begun = self._clock.monotonic()
+        report = None
         engine = self.prepare()
         fault = view.faults.pop(NOT_JUDGED, None)
         with view.isolate_faults(NOT_JUDGED):
@@ -223,7 +230,8 @@ class Judge:
                 view.reference = None if reference is view else reference
                 tails = view.data.files.tails.values()
                 said = with_warning(report, tails, self.stall.warns, self._config.rules.mute)
-                view.full_report, view.rules = said, engine.rules
+                view.full_report = said
+                view.rules = engine.rules
                 self._note_stall(view)
                 view.version += 1
         if NOT_JUDGED in view.faults:
@@ -248,7 +256,8 @@ class Judge:
     def refresh_ages(self, lost: Mapping[int, float]) -> bool:
         """Update ages and states to the present time, but for runs of the logdirs that are
         ``lost`` (number -> since when); returns whether anything shown changed."""
-        views, now = self.recent, self._clock.monotonic()
+        views = self.recent
+        now = self._clock.monotonic()
         if lost != self._lost or now >= self._all_aged_at:  # else only the recent ones
             self._all_aged_at = now + _OLD_EVERY_S
             known = [(key, view.progress) for key, view in self._runs.all.items()]
@@ -256,13 +265,15 @@ class Judge:
             self._young = dict.fromkeys(young)
             views = list(self._runs.all.values())
         self._lost = lost
-        now, changed = self._clock.now(), False
+        now = self._clock.now()
+        changed = False
 
         for view in views:
             if view.progress is None:
                 continue
             with view.isolate_faults("age could not be told"):
-                fresh, lost_at = view.progress, lost.get(view.key.logdir)
+                fresh = view.progress
+                lost_at = lost.get(view.key.logdir)
                 if fresh.lost_at != lost_at:
                     fresh = fresh._replace(lost_at=lost_at)
                 if lost_at is None:
@@ -325,7 +336,8 @@ def _with_findings(report: Report, findings: Iterable[Finding]) -> Report:
 
 def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Finding | None:
     """The finding on a run that is stalled or stopped too early; None for others."""
-    step, total = progress.last_step or 0, progress.total_steps
+    step = progress.last_step or 0
+    total = progress.total_steps
     if progress.state is RunState.STALLED:
         limit = progress.quiet_s
         age = max(progress.age_s or 0.0, limit)  # the age that is shown is rounded down
@@ -352,7 +364,8 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     """The shipped rules with the user's files, additions, overrides and mutes."""
     from rltui.health.rules import load_rules, without  # heavy: all detectors
 
-    custom, silent = config.rules, open_stall_rule(config).rules
+    custom = config.rules
+    silent = open_stall_rule(config).rules
     override = {k: v for k, v in custom.override.items() if k != silent[0].id}
     files = (shipped("health", "data", "own_range.yaml"), *config.rule_files)
     rules = load_rules(files, override, catalogue.metrics, custom.add)

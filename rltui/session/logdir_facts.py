@@ -61,7 +61,8 @@ def logdir_facts(
 ) -> LogdirFacts:
     """Look below ``path`` once. ``inotify``: whether the user lets the system wake the watcher;
     ``remote_s``: least seconds between two listings of a directory elsewhere."""
-    facts, options = LogdirFacts(path), Options(step_keys=tuple(step_keys))
+    facts = LogdirFacts(path)
+    options = Options(step_keys=tuple(step_keys))
     try:
         if is_streamed(path):
             _ask_host(facts, options)
@@ -82,13 +83,15 @@ def logdir_facts(
 
 def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
     """Look below a path of this machine."""
-    path, mounts = facts.path, Mounts()
+    path = facts.path
+    mounts = Mounts()
     facts.filesystem = mounts.kind_of(path)
     if not path.exists():
         facts.why = "there is nothing"
         raise SourceError(f"no such path: {path}")
     directory = path if path.is_dir() else path.parent
-    kind, facts.inotify = mounts.kind_of(directory), False
+    kind = mounts.kind_of(directory)
+    facts.inotify = False
     if not inotify:
         facts.why = "watch.inotify is off in the configuration"
     elif not _watched([directory]):
@@ -97,11 +100,13 @@ def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
         elsewhere = kind or "this file system"
         facts.why = f"what other hosts write to {elsewhere} is not reported"
     else:
-        facts.inotify, facts.why = True, f"{kind} reports every write"
+        facts.inotify = True
+        facts.why = f"{kind} reports every write"
 
     found = _find(facts, path, options)
     if facts.inotify:
-        watched, known = len(_watched([d for d, _ in found.directories])), len(found.directories)
+        watched = len(_watched([d for d, _ in found.directories]))
+        known = len(found.directories)
         if watched < known:
             facts.why += f" in {watched:,} of {known:,} directories, the others are polled"
     files = [f.path for r in found.runs for f in r.files]
@@ -129,7 +134,8 @@ def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
 def _find(facts: LogdirFacts, path: Path, options: Options) -> Discovery:
     """Search below a path that this process can list."""
     found = RunFinder([path], options=options, ends=JobLogs()).find()
-    facts.runs, facts.not_read = found.runs, (*found.notes, *found.refused)
+    facts.runs = found.runs
+    facts.not_read = (*found.notes, *found.refused)
     facts.more = max(0, found.refused_count - len(found.refused))
     return found
 

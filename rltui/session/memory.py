@@ -185,7 +185,8 @@ class Memory:
     def _step(self, key: RunKey) -> list[Batch]:
         """Store the next batch of a run that is being loaded; returns the held batches that can be
         applied now: all once it is loaded, those without rows when it cannot be."""
-        data, held = self._views[key].data, self._held.get(key, [])
+        data = self._views[key].data
+        held = self._held.get(key, [])
         try:
             next(self._loading[key].taken)
         except StopIteration:
@@ -230,7 +231,9 @@ class Memory:
         """Unload runs until the budget is met; returns whether any was unloaded."""
         self._checked = self._read
         held = {k: v.data.table.nbytes for k, v in self._views.items()}
-        total, asked, unloaded = sum(held.values()), 0, False
+        total = sum(held.values())
+        asked = 0
+        unloaded = False
         for key in sorted(self._views, key=lambda k: self._shown_at.get(k, -math.inf)):
             if total - asked <= self._budget:
                 break
@@ -254,7 +257,8 @@ class Memory:
     def _may_go(self, view: JudgedRun) -> bool | None:
         """Whether a run may be unloaded; None while its host is asked whether it can be read
         again."""
-        data, now = view.data, self._clock.monotonic()
+        data = view.data
+        now = self._clock.monotonic()
         if data.unloaded or data.files.reading or view.report is None:
             return False
         if now - self._shown_at.get(view.key, -math.inf) < _SHOWN_S:

@@ -38,7 +38,8 @@ class Naming:
         read, None for all; ``beside``: the name of one to read even so, but not to show."""
         self.labels = tuple(labels)
         """Names of the logdirs for people."""
-        self._chosen, self._beside = chosen, beside
+        self._chosen = chosen
+        self._beside = beside
         self._lock = Lock()
         self._names: Mapping[RunKey, str] = {}
         self._wanted: frozenset[RunKey] = frozenset()
@@ -100,7 +101,8 @@ class Naming:
 
         short = self._short_names(dict.fromkeys((*self._names, *keys)))
         found = _distinct([(name, self._full_path(key)) for key, name in short.items()])
-        names, given = dict(zip(short, found, strict=True)), Counter(found)
+        names = dict(zip(short, found, strict=True))
+        given = Counter(found)
         for key in sorted(key for key, name in names.items() if given[name] > 1):
             number = 1
             while (name := f"{names[key]} ({number})") in given:
@@ -122,7 +124,7 @@ class Naming:
         """All names of a run: its name, its path below the logdir, the first folder of that, and
         its path with the name of the logdir."""
         path = key.name.rstrip("/")
-        return (self.name_of(key), path, _head(path), self._full_path(key))
+        return self.name_of(key), path, _head(path), self._full_path(key)
 
     def names(self, keys: Collection[RunKey]) -> list[str]:
         """Names of runs for people, also of runs that another session read."""
@@ -157,7 +159,8 @@ class Naming:
         folders = Counter((key.logdir, _head(part)) for key, part in told.items())
         names = {}
         for key, path in paths.items():
-            head, folder = _head(path), _head(told[key])
+            head = _head(path)
+            folder = _head(told[key])
             alone = heads[head] == 1 < len(heads)
             short = path == told[key] and not is_nameless(head) and alone
             names[key] = head if short else path

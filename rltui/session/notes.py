@@ -14,7 +14,8 @@ from rltui.core.text import kept_clean
 from rltui.session.run import JudgedRun
 
 #: Characters of a note; longer files are none of ours, bytes.
-MOST, _MOST_BYTES = 200, 16 << 20
+MOST = 200
+_MOST_BYTES = 16 << 20
 _written = [0]
 
 
@@ -33,7 +34,8 @@ def write_note(run: JudgedRun, text: str) -> None:
     """Keep a note on a run in place of the one before; "" removes it. Raises OSError."""
     path = _path()
     _notes.cache_clear()  # another rltui may have written since
-    notes, name = dict(_notes(path)), _name(run.data.path, run.key.name)
+    notes = dict(_notes(path))
+    name = _name(run.data.path, run.key.name)
     if not notes and path.exists() and path.read_bytes().strip() not in (b"", b"{}"):
         raise OSError(f"{path} cannot be read, so no note is added to it")
     notes.pop(name, None)

@@ -29,7 +29,8 @@ from rltui.sources.side_files.settings_files import FactFiles, Facts
 
 #: Seconds between two inspections, except of runs that have just fallen silent; doubled each time
 #: for a run that a process holds open, up to the second.
-_PAUSE_S, _LONGEST_S = 5.0, 80.0
+_PAUSE_S = 5.0
+_LONGEST_S = 80.0
 #: Longest wait for the thread, seconds: an inspection usually takes some hundredths of one.
 _PATIENCE_S = 0.25
 #: Event files lag other logs of the same training by up to this (flush_secs of
@@ -122,9 +123,9 @@ class Vitals:
                 view = self._views.get(inspection.key)
                 if view is None or view.progress is None:
                     continue
-                news = inspection.silent and bool(inspection.files)
-                news = news or (inspection.facts is not None and inspection.facts != view.facts)
-                view.facts = inspection.facts or view.facts
+                facts = inspection.facts or view.facts
+                news = facts != view.facts or (inspection.silent and bool(inspection.files))
+                view.facts = facts
                 if inspection.files:
                     known = self._known[view.key]
                     known.seen_held |= {
@@ -147,7 +148,8 @@ class Vitals:
         """The inspections that are due; if ``rests``, only of runs that have just fallen silent."""
         found: list[_Inspection] = []
         for view in runs:
-            progress, data = view.progress, view.data
+            progress = view.progress
+            data = view.data
             if progress is None or progress.gone or data.files.reading:
                 continue
             knows = is_on_host(data.path) if is_remote(data.path) else data.path != PIPE
@@ -160,7 +162,8 @@ class Vitals:
         # first, that hold no other run
         above: dict[RunKey, list[Path]] = {}
         for key, view in self._views.items():
-            path, logdir = view.data.path, self._logdirs[key.logdir]
+            path = view.data.path
+            logdir = self._logdirs[key.logdir]
             above[key] = list(path.parents)[: max(0, len(path.parts) - len(logdir.parts))]
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
         for inspection in found:
@@ -180,7 +183,8 @@ class Vitals:
             return
         again = progress.held is True and now >= known.again_at
         # for the first time while it is live; a question to a host costs a connection
-        paths, is_here = view.data.files.by_path.keys(), not is_remote(view.data.path)
+        paths = view.data.files.by_path.keys()
+        is_here = not is_remote(view.data.path)
         first = progress.state is RunState.LIVE and not known.files >= paths
         looks = (fresh or again) if silent else (first and is_here)
         needs_facts = is_here and (fresh or not (known.facts_read or progress.total_steps))

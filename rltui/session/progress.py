@@ -186,7 +186,8 @@ def progress(
     total = total or _planned_in_files(run, infos, facts.settings, roles.total_steps)
     # a trainer's closing row (train_runtime, ...) is the newest that was logged
     ends = (run.series(tag).last for tag in tags_of(infos, roles.closing))
-    eta, done = None, any(end is not None and end[0] == last for end in ends)
+    eta = None
+    done = any(end is not None and end[0] == last for end in ends)
     if total and last is not None:
         eta = None if per_step is None else max(0.0, (total - last) * per_step)
         from_zero = run.first_step == 0  # then the step counts the steps before
@@ -291,7 +292,8 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
     """Seconds: usual between two logged rows, usual per step, second longest between two rows."""
     if clock is None or clock.count < 2:
         return None, None, None
-    steps, walls = clock.steps[-_RECENT:], clock.wall_times[-_RECENT:]
+    steps = clock.steps[-_RECENT:]
+    walls = clock.wall_times[-_RECENT:]
     ahead = np.diff(steps) > 0
     gaps = np.diff(walls)[ahead]
     keep = gaps > 0
@@ -391,7 +393,9 @@ def _last_row(run: RunData, interval: float | None, now: float) -> tuple[float |
 def _completed(known: Progress, run: RunData) -> Progress:
     """``known`` as done if the bar of its steps has come to its end after the last row: a bar that
     counts from 0 has no row at its total, nor has a loop that logs every tenth step."""
-    bar, last, total = _newest_phase(run), known.last_step, known.total_steps
+    bar = _newest_phase(run)
+    last = known.last_step
+    total = known.total_steps
     if bar is None or bar.done is None or last is None or not bar.done == bar.total == total:
         return known
     return known._replace(done=known.done or last + known.stride >= bar.done)

@@ -71,13 +71,16 @@ class ReferenceRun:
         found = [r for r in self._read(path) if r.infos]
         if len(found) != 1:
             raise _several_at(str(path), found)
+        # in no logdir: a run of the session may have its name
+        found[0].data.key = found[0].key._replace(logdir=-1)
         self._give(found[0])
 
     def find(self) -> None:
         """Look for the run that was named among those that have been read."""
         if self._wanted is None:
             return
-        runs, keys = self._runs.all, self._naming.called(self._wanted)
+        runs = self._runs.all
+        keys = self._naming.called(self._wanted)
         if not keys:
             path = _path_of(self._wanted)
             keys = [k for k, r in runs.items() if path in (r.data.path, *r.data.files.by_path)]

@@ -64,17 +64,21 @@ class Replay:
             self._engine = self._judge.prepare().apart()  # which judges with a memory of its own
             self.run = run
 
-        data, steps = self._data, self.steps
+        data = self._data
+        steps = self.steps
         assert data is not None
         at = int(np.searchsorted(steps, step, side="right")) - 1
         data.move_to(int(steps[max(0, at)]))
         infos = {t: info for t, info in self._infos.items() if data.series(t).count}
         if infos.keys() != run.infos.keys() or run.data is not data:
             run.infos = infos
-        run.data, run.sample, run.full_report = data, None, None
+        run.data = data
+        run.sample = None
+        run.full_report = None
         run.as_of = data.step
         moment = data.extent.last_wall_time or data.files.modified or self._clock.now()
-        hyper, roles = run.hyperparameters.values, run.catalogue.roles
+        hyper = run.hyperparameters.values
+        roles = run.catalogue.roles
         limits = self._judge.stall.limits
         run.progress = progress(data, run.infos, hyper, roles, moment, limits, facts=run.facts)
         run.version += 1
@@ -92,7 +96,9 @@ class Replay:
 
     def judge(self, enough: Callable[[], bool] = lambda: False) -> bool:
         """Judge the run as it was; returns False if ``enough`` was true before that was done."""
-        run, data, engine = self.run, self._data, self._engine
+        run = self.run
+        data = self._data
+        engine = self._engine
         if run is None or data is None or engine is None or run.recognition is None:
             return True
         if run.report is not None:
@@ -112,7 +118,9 @@ class Replay:
         if run is None:
             return
         version = run.version
-        self.run, self._data, self._engine = None, None, None
+        self.run = None
+        self._data = None
+        self._engine = None
         self._runs.release()
         run.as_of = None
         run.version = max(run.version, version) + 1

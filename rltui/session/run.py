@@ -86,7 +86,9 @@ class JudgedRun:
     @property
     def report(self) -> Report | None:
         """The verdict without what the user muted; the same object until either changes."""
-        kept, full, mutes = self._report, self.full_report, self.mutes
+        kept = self._report
+        full = self.full_report
+        mutes = self.mutes
         if kept is None or kept[0] is not full or kept[1] is not mutes:
             report = full
             if full is not None and mutes:
@@ -178,7 +180,8 @@ class JudgedRun:
         The same object until the points change. Scale is left as logged, so that the number can
         be found again.
         """
-        info, series = self.infos.get(tag), self.series(tag)
+        info = self.infos.get(tag)
+        series = self.series(tag)
         if info is None or info.sign >= 0:
             return series
 
@@ -237,7 +240,8 @@ class Verdict:
     """Verdict on a run: what the rules found, and how it ended."""
 
     def __init__(self, run: JudgedRun) -> None:
-        self.run, self.version = run, run.version
+        self.run = run
+        self.version = run.version
         self._judgements: dict[str, Judgement] = {}
         """Judgements of the tags that were asked for."""
 
@@ -286,7 +290,8 @@ class Verdict:
     def exit_level(self) -> Level:
         """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
         another one that was cancelled; else UNKNOWN."""
-        crash, known = self.crash, self.run.progress
+        crash = self.crash
+        known = self.run.progress
         if crash is None or known is None:
             return Level.UNKNOWN
         logged = known.last_step is not None
@@ -313,7 +318,8 @@ class Verdict:
 
     def _judgement(self, tag: str) -> Judgement:
         run = self.run
-        report, info = run.report, run.infos.get(tag)
+        report = run.report
+        info = run.infos.get(tag)
         judged = _NOT_JUDGED if report is None else report.tags.get(tag, _NOT_JUDGED)
         if judged.level > Level.OK or info is None or judged is _NOT_JUDGED:
             return judged
@@ -373,7 +379,8 @@ class RunList:
         if not self._naming.is_chosen(data.key):
             self._unchosen.add(data.key)
         view = self.all[data.key] = JudgedRun(data, self._naming, self._catalogue)
-        view.pins, view.mutes = self.pins, self.mutes.names
+        view.pins = self.pins
+        view.mutes = self.mutes.names
         view.texts = Texts(self._text_limit)
         return view
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -101,7 +102,8 @@ class Session:
         reader: Reading | None = None,
         pipe: int = 0,
     ) -> None:
-        config, choice = config or Config(), choice or Choice()
+        config = config or Config()
+        choice = choice or Choice()
         self.clock = clock or SystemClock()
         self.logdirs = tuple(logdirs)
         self.busy = False
@@ -132,7 +134,7 @@ class Session:
         self.reach = LogdirStatus(self.reader, self.logdirs, self.clock)
         """Which logdirs can be read now."""
         views = self.run_list.all
-        self._vitals = Vitals(logdirs, views, self.clock, self._learned)
+        self._vitals = Vitals(logdirs, views, self.clock, self.learned)
         self.memory = Memory(config.watch.memory_bytes, views, self.reader, self.clock)
         """Which runs have their points in memory."""
         apart = partial(_read_apart, config=config, choice=choice)
@@ -226,7 +228,8 @@ class Session:
 
         Without ``verdicts`` the judging waits for another call.
         """
-        changes, end = Changes(), self.clock.monotonic() + budget_s
+        changes = Changes()
+        end = self.clock.monotonic() + budget_s
         while True:
             batches = self.reader.drain(_BATCHES)
             for batch in batches:
@@ -234,6 +237,8 @@ class Session:
             loaded, held = self.memory.step()
             if loaded is not None:
                 changes |= Changes(frozenset({loaded}))
+                self.interpreter.interpret(self.run_list.all[loaded])
+                self.judge.mark((loaded,))  # the user may have said more meanwhile
             for batch in held:
                 changes |= self._apply(batch)
             self.busy = len(batches) == _BATCHES or self.memory.busy
@@ -309,11 +314,13 @@ class Session:
 
         return changes
 
-    def _learned(self, view: JudgedRun) -> None:
-        """Take in what was found beside the logs of a run."""
+    def learned(self, view: JudgedRun, settings: Mapping[str, object] | None = None) -> None:
+        """Take in what was found beside the logs of a run; ``settings``: by a screen."""
+        if settings is not None:
+            view.facts = replace(view.facts, settings=settings)
         self.judge.renew(view)
-        view.version += bool(view.facts.settings)  # nothing that was made without them stays
-        if self.interpreter.heed_settings(view):
+        view.version += 1  # nothing that was made without them stays
+        if self.interpreter.heed_settings(view) and view.key in self.run_list.all:
             self.judge.mark((view.key,))
 
     def _failed(self, batch: Batch, fault: Fault) -> None:
@@ -325,7 +332,8 @@ class Session:
         news = set()
         for move in moved:
             owner = self._store.key_of(batch)
-            source, target = self.run_list.all[move.source], self.run_list.all[move.target]
+            source = self.run_list.all[move.source]
+            target = self.run_list.all[move.target]
             source.texts.move(move.path, target.texts)
             if source.hyperparameters.move(move.path, target.hyperparameters):
                 news |= {move.source, move.target}
@@ -374,10 +382,13 @@ class Session:
     # -- runs ------------------------------------------------------------------------------
 
     def heed(self, config: Config) -> None:
-        """Judge all runs anew, by other words of the user on metrics."""
+        """Judge all runs anew, by other words of the user on metrics; those without points in
+        memory once they have been read again."""
         self.interpreter.config = config
-        for view in self.run_list.all.values():
-            if not view.data.unloaded:
+        for key, view in self.run_list.all.items():
+            if view.data.unloaded:
+                self.memory.want(key)
+            else:
                 self.interpreter.interpret(view)
         self.judge.compare(self.reference.run)
 
@@ -453,9 +464,12 @@ class LogdirStatus:
     def renew(self) -> bool:
         """Update which logdirs can be reached; returns whether anything on screen changes, apart
         from :attr:`lost`."""
-        noted, self._noted = self._noted, self.notes
-        state, now = self._reader.state, self._clock.now()
-        awaited, self._awaited = self._awaited, bool(state.searching)
+        noted = self._noted
+        self._noted = self.notes
+        state = self._reader.state
+        now = self._clock.now()
+        awaited = self._awaited
+        self._awaited = bool(state.searching)
         since = state.out_of_reach
         lost = {n: since[p] for n, p in enumerate(self._logdirs) if p in since}
         self.lost = {n: self.lost.get(n, now) if at is None else at for n, at in lost.items()}

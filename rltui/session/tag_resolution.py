@@ -103,7 +103,8 @@ def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
 def _also_shown(infos: dict[str, TagInfo], catalogue: Catalogue) -> dict[str, TagInfo]:
     """``infos`` where what answers a question of another tab shows there too, if the run has
     something of its own for that tab."""
-    asked, out = catalogue.questions, dict(infos)
+    asked = catalogue.questions
+    out = dict(infos)
     by_key: dict[str, list[str]] = {}
     for tag, info in infos.items():
         by_key.setdefault(info.key, []).append(tag)
@@ -201,7 +202,8 @@ class Interpreter:
             notes.append(Note(widest.path, None, Level.WATCH, message))
         self.heed_settings(view)
         infos = known | derive(table, known, self._catalogue.metrics)
-        roles, scenario = self._catalogue.roles, view.recognition.scenario.id
+        roles = self._catalogue.roles
+        scenario = view.recognition.scenario.id
         if (pace := pace_of(table, known, roles, scenario)) is not None:
             table.time_by(pace, points.files.sources)
         infos = {tag: overridden(info, self.config) for tag, info in infos.items()}

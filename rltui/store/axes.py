@@ -32,7 +32,8 @@ _POINTS = 5
 _NEAR = 1.1
 #: At one time, a tag is that far ahead of another axis, or that far behind it (an evaluation
 #: that runs beside the training lags, too).
-_AHEAD, _BEHIND = 1.1, 0.5
+_AHEAD = 1.1
+_BEHIND = 0.5
 #: One clock is that much faster than another one.
 _PACE = 1.5
 #: Share of the later half of the points for which that holds.
@@ -40,9 +41,11 @@ _MOST_APART = 0.8
 #: Share of the tags of the largest axis that a finer one needs to be that of the run.
 _ENOUGH = 0.5
 #: Without times: share of equally many points, and factor between the last steps.
-_AS_MANY, _FARTHER = 0.8, 2.0
+_AS_MANY = 0.8
+_FARTHER = 2.0
 #: At most this many tags are compared, and this many with values that prove something.
-_TAGS, _TELLING = 48, 12
+_TAGS = 48
+_TELLING = 12
 #: Rows from which two logs are compared.
 _ROWS = 3
 #: Steps between two rows, beyond which they are no steps.
@@ -170,7 +173,8 @@ class AxisCheck:
             return False
         self._compare_tags_at = max(_POINTS, 2 * rows)
         logs = [s for s in self._lineages.values() if not s.trust.row_numbered]
-        before, self.off_axis = self.off_axis, frozenset().union(*map(tags_off_axis, logs))
+        before = self.off_axis
+        self.off_axis = frozenset().union(*map(tags_off_axis, logs))
 
         return self.off_axis != before
 
@@ -189,7 +193,9 @@ class AxisCheck:
         return before != (self.doubles, [(t.aside_of, t.scale) for t in trusts])
 
     def _compare(self, name: str, other: str) -> None:
-        pair, one, two = frozenset((name, other)), self._lineages[name], self._lineages[other]
+        pair = frozenset((name, other))
+        one = self._lineages[name]
+        two = self._lineages[other]
         if one.trust.row_numbered or two.trust.row_numbered:
             return
         if not self._found.get(pair):
@@ -225,11 +231,14 @@ def _are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
     """Whether two logs have the same values in the same order at other steps; None while no tag
     shows it."""
     rank = min(one.trust.precision_rank, other.trust.precision_rank)
-    same, elsewhere, different = 0, 0, 0
+    same = 0
+    elsewhere = 0
+    different = 0
     for tag, other_tag in islice(_pairs(one, other), _TAGS):
         if same + elsewhere + different >= _TELLING:
             break
-        points, others = one.series(tag).points, other.series(other_tag).points
+        points = one.series(tag).points
+        others = other.series(other_tag).points
         if agreement(points, others, rank):
             same += 1
             continue
@@ -291,13 +300,16 @@ def _scale(aside: Lineage, trusted: Lineage, precision_rank: int) -> Scale | Non
         return None
     found: set[Scale | None] = set()
     for tag, other_tag in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
-        points, others = aside.series(tag), trusted.series(other_tag)
+        points = aside.series(tag)
+        others = trusted.series(other_tag)
         answer, start = same_in_order(points.values, others.values, precision_rank)
         if not answer:
             continue
-        steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
+        steps = points.steps[max(0, -start) :]
+        to = others.steps[max(0, start) :]
         steps, to = steps[: len(to)], to[: len(steps)]
-        rise, over = int(to[1] - to[0]), int(steps[1] - steps[0])
+        rise = int(to[1] - to[0])
+        over = int(steps[1] - steps[0])
         scale = None
         if over > 0 and 0 < rise < _MOST and not rise % over:
             line = Scale(int(steps[0]), int(to[0]), rise // over)

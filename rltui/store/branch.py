@@ -126,7 +126,8 @@ class Branch:
         """Add a block at the end."""
         if not len(block.steps):
             return
-        rows, walls = StepSpan.of(block.steps), block.wall_times
+        rows = StepSpan.of(block.steps)
+        walls = block.wall_times
         self.whole = rows.joined(self.whole)
         if not self.blocks:
             self.first_wall_time = float(walls[0])
@@ -145,7 +146,8 @@ class Branch:
         in_order = is_sorted(block.steps)
         earlier, joined = None, rows  # most tags have the same rows
         for column, tag in enumerate(block.tags):
-            span, before = rows, self.spans.get(tag)
+            span = rows
+            before = self.spans.get(tag)
             if block.absent is not None:
                 there = block.steps[~block.absent[:, column]]
                 if not len(there):
@@ -154,7 +156,8 @@ class Branch:
             if not in_order or (before is not None and span.begin < before.last):
                 self.fell.add(tag)
             if span is not rows or before is not earlier:
-                earlier, joined = before, span.joined(before)
+                earlier = before
+                joined = span.joined(before)
             self.spans[tag] = joined
         self._keep(block)
 
@@ -266,8 +269,10 @@ class GrowingBlock:
         """A copy that shares the rows until either one grows."""
         other = object.__new__(GrowingBlock)
         rows = slice(self._rows)
-        other.tags, other._rows = self.tags, self._rows
-        other._steps, other._walls = self._steps[rows], self._walls[rows]
+        other.tags = self.tags
+        other._rows = self._rows
+        other._steps = self._steps[rows]
+        other._walls = self._walls[rows]
         other._values = self._values[:, rows]
         other._absent = None if self._absent is None else self._absent[:, rows]
 
@@ -295,7 +300,8 @@ class GrowingBlock:
 
     def append(self, block: Block) -> None:
         """Add the rows of a block that has all the tags."""
-        begin, end = self._rows, self._rows + len(block.steps)
+        begin = self._rows
+        end = self._rows + len(block.steps)
         if end > len(self._steps):
             room = end + end // _SPARE
             for name in ("_steps", "_walls", "_values", "_absent"):

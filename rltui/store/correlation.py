@@ -29,7 +29,8 @@ _LAG_GAIN = 0.1
 #: Values whose range is below this share of their size are a constant.
 _CONSTANT = 1e-6
 #: Points on both sides of a jump, and its least size in usual steps between neighbours.
-_SIDE, _JUMP = 3, 12.0
+_SIDE = 3
+_JUMP = 12.0
 #: Share of the variance of the ranks that the trend must leave.
 _REST = 1e-3
 
@@ -97,8 +98,10 @@ def sample(series: Series, steps: IntArray) -> Sample | None:
     time = _scaled(np.arange(len(present), dtype=np.float64))
     left = found - time * float(found @ time) / len(time)
     left = _scaled(left) if float(left @ left) > _REST * len(left) else np.zeros(len(left))
-    ranks, rest = np.zeros(len(steps)), np.zeros(len(steps))
-    ranks[there], rest[there] = found, left
+    ranks = np.zeros(len(steps))
+    rest = np.zeros(len(steps))
+    ranks[there] = found
+    rest[there] = left
     memory = float(left[1:] @ left[:-1]) / len(left)
     jump, up = _jump(present)
     at = None if jump is None else int(np.flatnonzero(there)[jump])
@@ -118,7 +121,8 @@ def compare(mine: Sample, others: Sequence[Sample], steps: IntArray) -> list[Cor
     known = np.zeros_like(moved)
     present = np.isfinite(mine.values).astype(np.float64)
     for row, lag in enumerate(lags):
-        begin, end = max(lag, 0), len(mine.rest) + min(lag, 0)
+        begin = max(lag, 0)
+        end = len(mine.rest) + min(lag, 0)
         moved[row, begin:end] = mine.rest[begin - lag : end - lag]
         known[row, begin:end] = present[begin - lag : end - lag]
     there = np.stack([np.isfinite(o.values) for o in others], axis=1).astype(np.float64)
@@ -140,7 +144,8 @@ def compare(mine: Sample, others: Sequence[Sample], steps: IntArray) -> list[Cor
         apart = 0 if mine.jump is None or other.jump is None else other.jump - mine.jump
         both = mine.jump is not None and other.jump is not None and abs(apart) <= max(1, longest)
         jump = both * (1 if mine.up == other.up else -1)
-        value, common = float(r[at, column]), float(trend[column])
+        value = float(r[at, column])
+        common = float(trend[column])
         answer = Correlation(value, common, lag, n, same, jump, round(apart * stride))
         out.append(answer if counts[at, column] >= FEWEST else None)
 
@@ -153,7 +158,8 @@ def _correlation(
     """Correlation of the rows of ``x`` with the columns of ``y`` where both are there; 0 where one
     does not vary there or there are too few points."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean_x, mean_y = x @ y_there / counts, x_there @ y / counts
+        mean_x = x @ y_there / counts
+        mean_y = x_there @ y / counts
         joint = x @ y / counts - mean_x * mean_y
         var_x = x**2 @ y_there / counts - mean_x**2
         var_y = x_there @ y**2 / counts - mean_y**2

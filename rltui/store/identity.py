@@ -31,13 +31,15 @@ _TAGS = 12
 #: Rows after which a file has shown most of its tags.
 _ROWS = 20
 #: Points on both sides of the seam to a resumed log that are compared, and the least of them.
-_NEAR, _LEAST = 5, 3
+_NEAR = 5
+_LEAST = 3
 #: Tags that are compared there.
 _COMPARED_TAGS = 64
 #: Distances between points after which an attempt has ended too early to be continued.
 _GAP = 3
 #: How many times the noise two attempts must differ by, and how many times nearer one must be.
-_APART, _NEARER = 3.0, 3.0
+_APART = 3.0
+_NEARER = 3.0
 #: What :func:`_continued` returns where a log goes on with none of several attempts, or with any.
 NONE = -1
 
@@ -61,7 +63,8 @@ class RunIdentity:
         Compares the files that were not compared before, and ``newest``, which has grown.
         """
         found: list[Path] = []
-        sources, table = self._run.files.by_path, self._run.table
+        sources = self._run.files.by_path
+        table = self._run.table
         for lineage in table.lineages.values():
             self._compared -= lineage.freed
             for path in lineage.freed:
@@ -71,7 +74,8 @@ class RunIdentity:
             for path in dict.fromkeys(b.path for b in lineage.branches):
                 if path in self._compared and path != newest:
                     continue
-                rows, mine = sources[path].source.records, lineage.branches_of(path)
+                rows = sources[path].source.records
+                mine = lineage.branches_of(path)
                 if path in lineage.copies:  # does it still have the same points?
                     if rows < 2 * self._compared_at.get(path, 0):
                         continue
@@ -100,9 +104,11 @@ class RunIdentity:
     def _misplaced_joined(self) -> list[Path]:
         """A joined file with other values than the logs in other formats: one at a time, the last
         one first, since what is left may agree with the others."""
-        lineages, sources = self._run.table.lineages, self._run.files.sources
+        lineages = self._run.table.lineages
+        sources = self._run.files.sources
         for path, source in reversed(sources.items()):
-            rows, form = source.records, source.format
+            rows = source.records
+            form = source.format
             if len(lineages) < 2 or source.joined is Joined.OWN or form not in lineages:
                 continue
             if not rows or rows < 2 * self._compared_at.get(path, 0.5):
@@ -125,13 +131,15 @@ class RunIdentity:
         file = self._run.files.by_path.get(path)  # None: it has just left
         if file is None or file.source.format not in self._run.table.lineages:
             return None
-        source, lineage = file.source, self._run.table.lineages[file.source.format]
+        source = file.source
+        lineage = self._run.table.lineages[file.source.format]
         newer = lineage.branches_of(path)
         if path in lineage.copies or not _goes_on(newer, lineage):
             return None
 
         own = _attempts_before(newer, lineage)
-        folder, kind = source.path.parent, source.format
+        folder = source.path.parent
+        kind = source.format
         others = (run for run in runs if run is not self._run and kind in run.table.lineages)
         elsewhere = [r for r in others if folder in {path.parent for path in r.files.by_path}]
         theirs = [run.table.lineages[source.format].branches for run in elsewhere]
@@ -156,9 +164,11 @@ def _goes_on(newer: Sequence[Branch], lineage: Lineage) -> bool:
 def same_training(path: Path, lineages: Mapping[str, Lineage], sources: Sources) -> bool | None:
     """Whether a file has the same values as the logs of the run in other formats; None when that
     is not known yet."""
-    source, others = sources[path], [s for p, s in sources.items() if p != path]
+    source = sources[path]
+    others = [s for p, s in sources.items() if p != path]
     own = {s.format for s in others if s.joined is Joined.OWN}
-    branches, shared = lineages[source.format].branches_of(path), 0
+    branches = lineages[source.format].branches_of(path)
+    shared = 0
     # what makes the run decides; logs that only lie beside may be of that other training, too
     for decides in (True, False):
         names = [n for n in lineages if n != source.format and (n in own) is decides]
@@ -218,10 +228,12 @@ def _original(path: Path, lineage: Lineage) -> Path | None:
 
 def _begin_alike(branch: Branch, other: Branch) -> bool:
     """Whether two branches begin at the same step, at the same time or side by side."""
-    mine, theirs = branch.whole, other.whole
+    mine = branch.whole
+    theirs = other.whole
     if mine is None or theirs is None or branch.declared_start != other.declared_start:
         return False
-    first, second = branch.first_wall_time, other.first_wall_time
+    first = branch.first_wall_time
+    second = other.first_wall_time
     same = first == second or math.isnan(first + second) or _side_by_side(branch, other)
     return mine.begin == theirs.begin and same
 
@@ -255,7 +267,9 @@ def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> 
     mine = alone.get(path)
     if mine is None or mine.whole is None:
         return None
-    begin, last, tags = mine.whole.begin, mine.whole.last, mine.columns.keys()
+    begin = mine.whole.begin
+    last = mine.whole.last
+    tags = mine.columns.keys()
     for older in alone.values():
         theirs = older.whole
         if older.rank >= mine.rank or theirs is None or theirs.begin != begin:
@@ -278,7 +292,8 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
     ``times``: their wall times are the same, too.
     """
     for tag in branch.columns:
-        mine, theirs = branch.points(tag), other.points(tag)
+        mine = branch.points(tag)
+        theirs = other.points(tag)
         common = min(len(mine[0]), len(theirs[0]))
         if not common:
             continue

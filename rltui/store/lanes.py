@@ -21,7 +21,8 @@ from rltui.store.log_clock import quarters
 from rltui.store.points import Points, by_step, concatenate
 
 #: Offsets of time zones are multiples of this, and below that, seconds.
-_QUARTER_S, _FARTHEST_S = 900.0, 14.5 * 3600
+_QUARTER_S = 900.0
+_FARTHEST_S = 14.5 * 3600
 #: A log of a training that changed so long after its newest row is a copy, seconds.
 _COPIED_S = 900.0
 #: Clocks with a year show more than this, in seconds.
@@ -41,7 +42,9 @@ class RunLanes(Lineage):
     def take(self, batch: Batch) -> tuple[Sequence[Block | Restart], dict[str, None]]:
         """Take the rows beside a training out of a batch; returns the others, and the tags that
         changed here."""
-        source, changed, others = batch.source, dict[str, None](), []
+        source = batch.source
+        changed = dict[str, None]()
+        others = []
         # a reader that goes on knows no earlier rows
         before = self.sources.get(source.path, source)
         source = source._replace(lanes=before.lanes.joined(source.lanes))
@@ -84,7 +87,8 @@ class RunLanes(Lineage):
         if not inside.any():
             return concatenate(())
         # rows of the clock, ascending, and one value for each
-        at, values = at[inside], values[inside].astype(np.float64)
+        at = at[inside]
+        values = values[inside].astype(np.float64)
         order = np.argsort(at, kind="stable")
         rows, begins, counts = np.unique(at[order], return_index=True, return_counts=True)
         sources = self.sources.values()

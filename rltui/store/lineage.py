@@ -219,7 +219,8 @@ class Lineage:
         """
         known = self._assembled.get(tag)
         # without the branches that only guess the steps of a tag which others give
-        counting, trust = self.branches, self.trust
+        counting = self.branches
+        trust = self.trust
         exact = [] if trust.exact else [b for b in counting if not trust.guesses(b.path, tag)]
         counting = exact if any(tag in b.columns for b in exact) else counting
         total = sum(b.count(tag) for b in counting)
@@ -237,10 +238,12 @@ class Lineage:
         if known is not None:
             series = series.with_history(known.series)
         # the newest branch of the tag, when nothing supersedes what it logs
-        branch, taken = None, 0
+        branch = None
+        taken = 0
         for newest in () if self.copies else reversed(counting):
             if tag in newest.columns:
-                branch, taken = newest, newest.count(tag)
+                branch = newest
+                taken = newest.count(tag)
             if branch is not None or newest.declared_start is not None:
                 break
         self._assembled[tag] = _Assembled(self._structure, series, total, branch, taken)
@@ -254,7 +257,8 @@ class Lineage:
         self._alike[series.count] = series.tag
         if other is None or other.series.tag == series.tag:
             return series
-        steps, walls = other.series.steps, other.series.wall_times
+        steps = other.series.steps
+        walls = other.series.wall_times
         own = series.steps.base is None and series.wall_times.base is None
         if own and same_bits(series.steps, steps) and same_bits(series.wall_times, walls):
             return replace(series, steps=steps, wall_times=walls)
@@ -264,7 +268,8 @@ class Lineage:
     def _extended(self, known: _Assembled, total: int) -> bool:
         """Append the new points of the open branch; False when that is not all that is new, or
         when they do not follow the others."""
-        branch, series = known.open, known.series
+        branch = known.open
+        series = known.series
         tag = series.tag
         count = 0 if branch is None else branch.count(tag)
         if branch is None or count - known.taken != total - known.total:
@@ -274,8 +279,10 @@ class Lineage:
         if count == series.count + total - known.total and branch.grows(tag):
             whole = branch.points(tag)
             if whole[2].dtype == series.values.dtype:
-                known.series, known.growing = series.extended(whole), None
-                known.total, known.taken = total, count
+                known.series = series.extended(whole)
+                known.growing = None
+                known.total = total
+                known.taken = count
                 return True
         new = branch.points(tag, known.taken)
         if series.count and new[0][0] < series.steps[-1]:
@@ -288,7 +295,8 @@ class Lineage:
             self._growing.append(known.growing)
         known.growing.append(new)
         known.series = series.extended(known.growing.points)
-        known.total, known.taken = total, count
+        known.total = total
+        known.taken = count
 
         return True
 
@@ -357,7 +365,8 @@ def _cut(points: Points, step: int) -> tuple[Points, Points]:
         before = steps < step
         return choose(points, before), choose(points, ~before)
     at = int(np.searchsorted(steps, step))
-    first, second = choose(points, slice(at)), choose(points, slice(at, None))
+    first = choose(points, slice(at))
+    second = choose(points, slice(at, None))
     if steps.base is None:  # a piece would keep all of it
         return copied(first), copied(second)
 
@@ -396,7 +405,8 @@ class StepTrust:
 
     def update(self, source: SourceInfo) -> bool:
         """Note the state of a file; returns whether this changes what its steps mean."""
-        known, new = self.files.get(source.path), (source.steps_are_row_numbers, source.guessed)
+        known = self.files.get(source.path)
+        new = (source.steps_are_row_numbers, source.guessed)
         self.precision_rank = source.precision_rank
         if known == new:
             return False

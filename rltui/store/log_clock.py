@@ -12,7 +12,8 @@ from rltui.core.batch import SourceInfo
 
 _DAY_S = 86400.0
 #: Zones differ by multiples of this, mostly of its double, and by less than that, seconds.
-_QUARTER_S, _FARTHEST_S = 900.0, 14.5 * 3600
+_QUARTER_S = 900.0
+_FARTHEST_S = 14.5 * 3600
 #: By so much the clock of a file server may be behind, seconds.
 BEHIND_S = 60.0
 #: Bars and sums of durations are as exact as this, seconds.
@@ -22,7 +23,8 @@ _ROUNDED_S = 2.0
 def shift_of(source: SourceInfo, known: float | None) -> float:
     """Seconds from the times in a log to the true ones; ``known``: as of the newest batch before.
     NaN where they tell nothing."""
-    newest, unit = source.clock.newest, source.clock.unit
+    newest = source.clock.newest
+    unit = source.clock.unit
     if unit == 0 or (known is not None and math.isnan(known)):
         return known or 0.0
     if unit < 0 or not source.modified:
@@ -33,9 +35,11 @@ def shift_of(source: SourceInfo, known: float | None) -> float:
     if unit < _QUARTER_S:
         return behind
 
-    shift, most = 0.0, _FARTHEST_S
+    shift = 0.0
+    most = _FARTHEST_S
     if unit == _DAY_S:
-        shift, most = quarters(behind, _DAY_S), _DAY_S
+        shift = quarters(behind, _DAY_S)
+        most = _DAY_S
     zones = round((behind - shift) / (2 * _QUARTER_S)) * 2 * _QUARTER_S
     if behind - shift < -BEHIND_S:
         zones = quarters(behind)

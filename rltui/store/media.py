@@ -9,7 +9,9 @@ from rltui.core.batch import Batch, MediaKind
 
 #: Steps of one tag that are kept besides the newest, and places of all tags of a run: with many
 #: tags each keeps fewer steps.
-_MOST_STEPS, _LEAST_STEPS, _MOST = 127, 8, 1 << 14
+_MOST_STEPS = 127
+_LEAST_STEPS = 8
+_MOST = 1 << 14
 #: Tags of a run.
 _MOST_TAGS = 4096
 
@@ -43,7 +45,8 @@ class _Places:
     def __init__(self) -> None:
         self.kept: list[Kept] = []
         self.newest: Kept | None = None
-        self.stride, self.count = 1, 0
+        self.stride = 1
+        self.count = 0
 
     def add(self, place: Kept, most: int) -> None:
         self.newest = place
@@ -78,7 +81,8 @@ class Media:
 
     def move(self, path: Path, into: Media) -> None:
         """Give those of a file to another run."""
-        before, self._places = self._places, {}
+        before = self._places
+        self._places = {}
         for key, places in before.items():
             for place in dict.fromkeys(_all(places)):
                 (into if place.path == path else self)._add(key, place)

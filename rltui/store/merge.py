@@ -18,7 +18,8 @@ from rltui.store.points import Points, by_step, choose
 #: significant digits (SB3) or three decimals (verl up to 0.4), event files hold float32.
 _TOLERANCE = {1: (6e-3, 6e-4), 2: (2e-6, 1e-30), 3: (1e-9, 0.0)}
 #: Share of equal values from which two logs agree, and below which they disagree.
-_AGREE, _DISAGREE = 0.6, 0.3
+_AGREE = 0.6
+_DISAGREE = 0.3
 #: Values below this, and above its inverse, say nothing of the digits of a column.
 _TINY = 1e-200
 #: Significant digits with which tables are printed. With more than six, float32 is coarser.
@@ -28,7 +29,8 @@ _COMPARED = 500
 #: Values that must be equal in the same order; twice as many where one log is rounded.
 _IN_ORDER = 3
 #: Share of them that must be equal, and places where one log may begin within the other.
-_ALL_BUT_TORN, _STARTS = 0.9, 64
+_ALL_BUT_TORN = 0.9
+_STARTS = 64
 
 
 def agreement(points: Points, others: Points, precision_rank: int) -> bool | None:
@@ -48,7 +50,8 @@ def agreement(points: Points, others: Points, precision_rank: int) -> bool | Non
     known = np.isfinite(a) & np.isfinite(b)
     if np.count_nonzero(known) < 2:
         return None
-    a, b = a[known], b[known]
+    a = a[known]
+    b = b[known]
     margin = np.maximum(_margin(b, precision_rank), np.maximum(_half_unit(a), _half_unit(b)))
     if float(np.ptp(b)) <= 4 * median(margin):
         return None
@@ -111,7 +114,8 @@ def filled(base: Points, other: Points, precision_rank: int, *, proven: bool = T
     """
     if not len(other[0]) or not len(base[0]):
         return base if len(base[0]) else other
-    steps, more_steps = base[0], other[0]
+    steps = base[0]
+    more_steps = other[0]
     short = min(len(steps), len(more_steps))
     if np.array_equal(steps[:short], more_steps[:short]):  # the usual case: both log every row
         at = np.minimum(np.arange(len(more_steps)), len(steps) - 1)
@@ -119,7 +123,8 @@ def filled(base: Points, other: Points, precision_rank: int, *, proven: bool = T
         at = np.minimum(np.searchsorted(steps, more_steps), len(steps) - 1)
     shared = steps[at] == more_steps
 
-    a, b = base[2].astype(np.float64), other[2].astype(np.float64)
+    a = base[2].astype(np.float64)
+    b = other[2].astype(np.float64)
     if shared.any():
         if float(np.mean(_equal(a[at[shared]], b[shared], precision_rank))) < _AGREE:
             return base
@@ -159,7 +164,8 @@ def _half_unit(values: FloatArray) -> FloatArray:
     digits that give all of them. Zero where they were not rounded to so few."""
     telling = np.isfinite(values) & (np.abs(values) > _TINY) & (np.abs(values) < 1 / _TINY)
     power = np.floor(np.log10(np.where(telling, np.abs(values), 1.0)))
-    sample, size = values[telling], power[telling]
+    sample = values[telling]
+    size = power[telling]
     for digits in _DIGITS:
         places = sample / 10.0 ** (size - digits + 1)
         # float32 holds seven digits, so a value printed with six is off by less than this

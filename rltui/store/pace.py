@@ -61,7 +61,9 @@ class PacedLog:
         knots = np.append([] if fell else [self._step or 0], steps)
         at = np.append([] if fell else [self._seconds], seconds)
         if len(steps):
-            self._step, self._value, self._seconds = int(steps[-1]), values[-1], seconds[-1]
+            self._step = int(steps[-1])
+            self._value = values[-1]
+            self._seconds = seconds[-1]
         if not len(knots):
             return [np.full(len(b.steps), np.nan) for b in blocks]
         knots = np.maximum.accumulate(knots)

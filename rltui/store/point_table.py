@@ -427,7 +427,8 @@ class PrefixTable(PointTable):
     def __init__(self, whole: PointTable, step: int) -> None:
         super().__init__()
         self._whole = whole
-        self.lineages, self.derived = whole.lineages, whole.derived
+        self.lineages = whole.lineages
+        self.derived = whole.derived
         self._axes, self._tags, self._beside = whole._axes, whole._tags, whole._beside
         self._cut: dict[str, tuple[Series, int, Series]] = {}
         """Tag -> whole series, step, and what is left of it."""
@@ -474,7 +475,8 @@ class PrefixTable(PointTable):
         return self._extent
 
     def series(self, tag: str) -> Series:
-        whole, known = self._whole.series(tag), self._cut.get(tag)
+        whole = self._whole.series(tag)
+        known = self._cut.get(tag)
         if known is not None and known[0] is whole and known[1] == self.step:
             return known[2]
         lost = whole.old_points
@@ -482,8 +484,10 @@ class PrefixTable(PointTable):
         old = int((lost[0] <= self.step).sum())
         if tag in self.off_axis:
             later = np.flatnonzero(~(whole.wall_times <= self.time))
-            count, old = int(later[0]) if len(later) else whole.count, 0
-        points, lost = choose(whole.points, slice(count)), choose(lost, slice(old))
+            count = int(later[0]) if len(later) else whole.count
+            old = 0
+        points = choose(whole.points, slice(count))
+        lost = choose(lost, slice(old))
         found = Series.of(tag, points, [lost], whole.restarts[whole.restarts <= self.step])
         if known is not None:
             found = found.with_history(known[2])

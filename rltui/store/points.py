@@ -13,10 +13,13 @@ from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 Points = tuple[IntArray, FloatArray, ValueArray]
 
 #: Spare room of a growing array, as a fraction of its length, and at least this many points.
-_SPARE, _SPARE_LEAST = 8, 16
+_SPARE = 8
+_SPARE_LEAST = 16
 #: Rows in which gaps show, gaps from which on values may come in a row, and how many times as long
 #: as a gap, or as the values between gaps, is something else.
-_LEAST_GAPS, _AGAIN, _LONGER = 8, 2, 3
+_LEAST_GAPS = 8
+_AGAIN = 2
+_LONGER = 3
 #: Up to this many values are compared as bytes: numpy takes longer to begin.
 _FEW = 64
 
@@ -63,14 +66,17 @@ def measured(values: ValueArray) -> BoolArray | None:
     begins = np.flatnonzero(nan[1:] != nan[:-1]) + 1
     lengths = np.diff(begins, prepend=0, append=len(nan))
     first = int(nan[:1].any())
-    own, gaps = lengths[first::2], lengths[first + 1 :: 2]
-    before, gaps = own[:-1][: len(gaps)], gaps[: len(own) - 1]
+    own = lengths[first::2]
+    gaps = lengths[first + 1 :: 2]
+    before = own[:-1][: len(gaps)]
+    gaps = gaps[: len(own) - 1]
     if not len(gaps) or before.sum() > gaps.sum() or before.sum() + gaps.sum() < _LEAST_GAPS:
         return None
     if len(gaps) < _AGAIN and before[0] > 1:
         return None
 
-    kept, longest = ~nan, _LONGER * int(gaps.max())
+    kept = ~nan
+    longest = _LONGER * int(gaps.max())
     if first and lengths[0] > longest:
         kept[: lengths[0]] = True
     if nan[-1] and (lengths[-1] > longest or own[-1] > _LONGER * before.max()):
@@ -114,7 +120,8 @@ class _Buffer:
         there = self.values[begin : min(self.filled, begin + len(new))]
         if len(there) and not same_bits(there, new[: len(there)]):
             return _Buffer(self.values[:begin].copy()).with_more(begin, new)
-        end, column = begin + len(new), self.values
+        end = begin + len(new)
+        column = self.values
         if end <= self.filled:
             return self
         dtype = np.promote_types(column.dtype, new.dtype)

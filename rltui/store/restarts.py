@@ -13,7 +13,9 @@ from rltui.store.points import is_sorted
 
 #: Rows that come again, at least, also from the first step on, and as a share of those that they
 #: repeat.
-_LEAST, _FROM_START, _SHARE = 3, 2, 0.5
+_LEAST = 3
+_FROM_START = 2
+_SHARE = 0.5
 #: With this many returns to the first step it may be a counter that begins anew.
 _EPOCHS = 2
 #: Share of what a declared restart would supersede that a tag may leave out before it goes on.
@@ -35,7 +37,8 @@ def resumptions(steps: IntArray) -> list[int]:
     ends = [*falls[1:].tolist(), len(steps)]
 
     for at, end in zip(falls.tolist(), ends, strict=True):
-        old, again = steps[:at], steps[at:end]
+        old = steps[:at]
+        again = steps[at:end]
         high = old.max()
         last = min(high, again[-1])
         repeated = np.count_nonzero(again <= high)
@@ -58,7 +61,8 @@ def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
     found: list[int | None] = []
     older: StepSpan | None = None
     for branch in branches:
-        own, start = branch.spans.get(tag), branch.declared_start
+        own = branch.spans.get(tag)
+        start = branch.declared_start
         if own is not None:
             begin = own.begin
             if start is None:

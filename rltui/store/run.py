@@ -20,7 +20,9 @@ from rltui.store.series import Series
 
 #: The most decimals that a log is said to print alone, so many tags besides the one in question
 #: that must show them, and their newest rows that are looked at.
-_DECIMALS, _WITNESSES, _SHOWN = 6, 3, 100
+_DECIMALS = 6
+_WITNESSES = 3
+_SHOWN = 100
 #: A tag that has been this many times what its decimals hide is next to nothing at zero.
 _NEXT_TO_NOTHING = 100.0
 #: Times at which rows arrived that are remembered.
@@ -118,12 +120,18 @@ class RunData:
 
     def hidden_in_zero(self, tag: str) -> float:
         """Largest value that a zero of a tag may hide: half a unit of the last decimal where all
-        numbers of the log have the same few (older versions of verl print ``actor/lr:0.000``), else
-        0.0."""
-        own = np.abs(self.series(tag).values)
+        numbers of the log have the same few (older versions of verl print ``actor/lr:0.000``), or
+        where the tag came down to one unit of it in whole units; else 0.0."""
+        own = np.abs(self.series(tag).values).astype(np.float64)
         if not (own == 0).any():
             return 0.0
-        decimals, witnesses = 1, 0
+        passed = np.unique(own)
+        is_unit = len(passed) > _WITNESSES and f"{passed[1]:.9e}".startswith("1.000000000e-")
+        last = own[:-1][own[1:] == 0].max(initial=0.0)  # what zeros follow
+        if is_unit and 0 < last <= passed[1] and _has_decimals(passed / passed[1], 0):
+            return float(0.5 * passed[1])
+        decimals = 1
+        witnesses = 0
         for other in self.tags:
             x = np.abs(self.series(other).values[-_SHOWN:].astype(np.float64))
             x = x[(x > 0) & (x < np.inf)]
@@ -131,13 +139,9 @@ class RunData:
                 decimals += 1
             witnesses += other != tag and not _has_decimals(x, 0)
         hidden = 0.5 * 10.0**-decimals
-        if (
-            decimals > _DECIMALS
-            or witnesses < _WITNESSES
-            or np.nanmax(own) > _NEXT_TO_NOTHING * hidden
-        ):
-            return 0.0
-        return hidden
+        is_small = np.nanmax(own) <= _NEXT_TO_NOTHING * hidden
+        few = decimals <= _DECIMALS and witnesses >= _WITNESSES
+        return hidden if few and is_small else 0.0
 
     @property
     def extent(self) -> RunExtent:
@@ -196,13 +200,15 @@ class LogFileState:
 
     def update(self, batch: Batch, *, has_rows: bool) -> bool:
         """Note the state in a batch; returns whether the file was written since it was read."""
-        before, now = self.source, batch.source
+        before = self.source
+        now = batch.source
         moved = now.modified > before.modified or now.size > before.size
         grew = self._read and moved and not batch.gone
         self._read = self._read or not batch.more
         self.source = now
         self.generation = batch.generation
-        self.has_more, self.gone = batch.more, batch.gone
+        self.has_more = batch.more
+        self.gone = batch.gone
         if batch.tail is not None:
             self.tail = batch.tail
         if has_rows:
@@ -211,7 +217,8 @@ class LogFileState:
             if block.is_of_machine:
                 self.measured = float(np.fmax.reduce(block.wall_times, initial=self.measured))
         if batch.exit_code is not None:
-            self.exit_code, self._complete = batch.exit_code, not batch.more
+            self.exit_code = batch.exit_code
+            self._complete = not batch.more
         elif batch.items and self._complete:
             self.exit_code = None  # it is written to again: the training was resumed
         elif not batch.more:

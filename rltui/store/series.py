@@ -228,11 +228,15 @@ class Derived(NamedTuple):
         A ratio by zero is left out: it means nothing, and is no NaN that the run logged.
         """
         steps, walls = first[:2]
-        a, b = first[2].astype(np.float64), second[2].astype(np.float64)
+        a = first[2].astype(np.float64)
+        b = second[2].astype(np.float64)
         if distinct(steps) is not steps or not np.array_equal(steps, second[0]):
             steps, i, j = np.intersect1d(steps[::-1], second[0][::-1], return_indices=True)
-            i, j = len(a) - 1 - i, len(b) - 1 - j
-            walls, a, b = walls[i], a[i], b[j]
+            i = len(a) - 1 - i
+            j = len(b) - 1 - j
+            walls = walls[i]
+            a = a[i]
+            b = b[j]
         with np.errstate(all="ignore"):
             values = a - b if self.how == "difference" else np.where(b == 0, np.nan, a / b)
 

@@ -98,7 +98,8 @@ class Store:
 
     def _resume(self, run: RunData, batch: Batch) -> Changes:
         """Move files that resume one of several attempts, once that one has been read."""
-        path, rows = batch.source.path, batch.source.records
+        path = batch.source.path
+        rows = batch.source.records
         resumed = self._resumed.setdefault(path.parent, {})
         asked: list[tuple[Path, RunData]] = []
         if run.key not in self._read:  # it may be the attempt that others resume

@@ -48,7 +48,8 @@ _KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 _RUN = re.compile(rb"^run_(?:id|uuid): ", re.MULTILINE)
 _MODEL = re.compile(rb"^model_id: ", re.MULTILINE)
 #: Bytes that are read of meta.yaml, and of a name.
-_MOST_META, _MOST_NAME = 1 << 16, 500
+_MOST_META = 1 << 16
+_MOST_NAME = 500
 #: Folders that every run has.
 _FOLDERS = frozenset(("metrics", "params", "tags"))
 #: Places of runs that are remembered.
@@ -64,7 +65,8 @@ _MOST_LINE = 1 << 16
 _LEAST_LINES = 16
 #: Polls that must find a parameter empty until it counts: its file exists before it is written.
 _PATIENCE = 5
-_SPACE, _NEWLINE = 32, 10
+_SPACE = 32
+_NEWLINE = 10
 _STEPS = 1 << 63
 _NOTHING = Followed()
 
@@ -117,12 +119,14 @@ class MlflowFiles(Tracker):
         """The run, or none when it was deleted (such runs stay on the disk)."""
         if not self.parts(path):
             return ()
-        size, modified = 0, status_of(path / _META).st_mtime
+        size = 0
+        modified = status_of(path / _META).st_mtime
         folder = _Folder(path / "metrics", self._clock)
         for name in folder.new():
             with suppress(OSError):  # deleted since it was listed
                 file = status_of(folder.path / name)
-                size, modified = size + file.st_size, max(modified, file.st_mtime)
+                size += file.st_size
+                modified = max(modified, file.st_mtime)
 
         try:  # the name that the user or MLflow gave to the run; else its id
             raw = _start_of(path / "tags" / "mlflow.runName", _MOST_NAME).strip()
@@ -237,7 +241,8 @@ class _MetricFile:
             unread = polled.more
 
         ends = np.flatnonzero(np.frombuffer(self._held, np.uint8) == _NEWLINE)
-        lines, begin = min(most, len(ends)), self.offset
+        lines = min(most, len(ends))
+        begin = self.offset
         self.more = unread or lines < len(ends)
         if not lines:
             if len(self._held) > _MOST_LINE:
@@ -246,7 +251,8 @@ class _MetricFile:
             return None
 
         end = int(ends[lines - 1]) + 1
-        body, self._held = self._held[:end], self._held[end:]
+        body = self._held[:end]
+        self._held = self._held[end:]
         column = self._regular(body, lines) or self._irregular(body, begin, notes)
         self.lines += lines
         return column
@@ -323,7 +329,8 @@ class _MlflowRun:
         try:
             ended = self._read_meta()
         except OSError as error:
-            gone, vanished = is_missing(error), is_missing(error) and not trouble.gone
+            gone = is_missing(error)
+            vanished = is_missing(error) and not trouble.gone
             failed = trouble.failed(DELETED if gone else reason_of(error), gone=gone)
             self._meta = ()
             return Followed(gone=gone, notes=failed, changed=vanished or bool(failed))
@@ -336,9 +343,11 @@ class _MlflowRun:
             self._start_over()
             columns, records = self._read(budget_bytes, [])
 
-        settings, lines = self._new_settings(), self._notes.take()
+        settings = self._new_settings()
+        lines = self._notes.take()
         files = self._files.values()
-        more, begun = any(f.more for f in files), self._begun
+        more = any(f.more for f in files)
+        begun = self._begun
         new = any((back, records, notes, restarted, settings, lines, ended is not None, not begun))
         self._begun = True
         if not new and not more:
@@ -364,7 +373,8 @@ class _MlflowRun:
         meta = _meta_of(self._path)
         if not meta.keys() & {b"run_id", b"run_uuid"}:
             self._notes.add(0, f"{_META} is broken", "name and state of the run are unknown")
-        before, self._exit_code = self._exit_code, EXIT_CODES.get(meta.get(b"status", b""))
+        before = self._exit_code
+        self._exit_code = EXIT_CODES.get(meta.get(b"status", b""))
         self._meta = stamp
         return self._exit_code if self._exit_code != before else None
 

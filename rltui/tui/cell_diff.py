@@ -38,7 +38,8 @@ PLAIN = re.compile(
     "\u2800-\u28ff]*"
 )
 #: A cell that nothing is known about, and the right half of a wide character.
-_UNKNOWN, _RIGHT_HALF = "\x00", "\x01"
+_UNKNOWN = "\x00"
+_RIGHT_HALF = "\x01"
 #: A gap of unchanged cells up to this many bytes is written again rather than jumped over.
 _GAP_BYTES = 4
 #: Attribute code -> the code that ends it. One code may end several.
@@ -99,12 +100,14 @@ class _Row:
         missing = end - len(self.cells)
         self.cells += [_UNKNOWN] * missing
         self.inks += [_START] * missing
-        was, were = self.cells[begin:end], self.inks[begin:end]
+        was = self.cells[begin:end]
+        were = self.inks[begin:end]
         if was == cells and were == inks:
             return []
         columns = zip(range(begin, end), was, cells, were, inks, strict=True)
         changed = [x for x, a, b, c, d in columns if a != b or c is not d]
-        self.cells[begin:end], self.inks[begin:end] = cells, inks
+        self.cells[begin:end] = cells
+        self.inks[begin:end] = inks
 
         # half of a wide character was overwritten: terminals blank the other half
         halves = [begin - 1] if was[0] == _RIGHT_HALF and begin else []
@@ -150,10 +153,12 @@ class TerminalCells:
             while len(self._rows) <= y:
                 self._rows.append(_Row())
             row = self._rows[y]
-            before, changed = "".join(row.cells), self._put(row, strips)
+            before = "".join(row.cells)
+            changed = self._put(row, strips)
             if not changed:
                 continue
-            begin, end = min(changed), max(changed) + 1
+            begin = min(changed)
+            end = max(changed) + 1
             if before and PLAIN.fullmatch(before) and PLAIN.fullmatch("".join(row.cells)):
                 for ink, x, text in _runs(row, changed):
                     runs.setdefault(ink, []).append((y, x, text))
@@ -225,7 +230,9 @@ class TerminalCells:
 def _inks(codes: str, link: str) -> tuple[Ink, Ink]:
     """The ink of SGR codes as Rich writes them and of a link, and that of its blanks. Equal ones
     are one object as long as they are in use."""
-    attributes, fg, bg = set(), _START.fg, _START.bg
+    attributes = set()
+    fg = _START.fg
+    bg = _START.bg
     rest = codes.split(";") if codes else []
     while rest:
         code = rest.pop(0)
@@ -277,7 +284,8 @@ def split_clusters(text: str) -> tuple[tuple[str, int], ...]:
 def _runs(row: _Row, changed: list[int]) -> Iterator[tuple[Ink, int, str]]:
     """The changed cells of a row of plain characters, joined to runs of one ink (ink, column,
     text); unchanged cells between them are written too where that is shorter."""
-    cells, inks = row.cells, row.inks
+    cells = row.cells
+    inks = row.inks
     begin = end = changed[0]
     ink = inks[begin]
     for x in changed:
@@ -292,8 +300,10 @@ def _runs(row: _Row, changed: list[int]) -> Iterator[tuple[Ink, int, str]]:
             joined = joined if short else None
         if joined is None:
             yield ink, begin, "".join(cells[begin:end])
-            begin, joined = x, inks[x]
-        ink, end = joined, x + 1
+            begin = x
+            joined = inks[x]
+        ink = joined
+        end = x + 1
     yield ink, begin, "".join(cells[begin:end])
 
 
@@ -417,7 +427,8 @@ class CellDiffApp(App[Result]):
 
     def _difference(self, update: object) -> str | None:
         """Text to write for an update; None when that is up to Textual."""
-        driver, system = self._driver, self.console._color_system
+        driver = self._driver
+        system = self.console._color_system
         off = driver is None or driver.is_headless or driver.is_inline
         if off or system is None or self._closed or not self._running:
             return None
@@ -463,7 +474,8 @@ def _layout_rows(update: compositor.LayoutUpdate) -> _Rows:
     """The strips of a whole screen."""
     line: Strip | Iterable[Strip]
     for y, line in enumerate(update.strips, update.region.y):
-        x, placed = update.region.x, []
+        x = update.region.x
+        placed = []
         for strip in (line,) if isinstance(line, Strip) else line:
             placed.append((x, strip))
             x += strip.cell_length

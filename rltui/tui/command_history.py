@@ -10,7 +10,8 @@ from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean, kept_clean, shared_start
 
 #: Commands that are kept, and characters that are read of the file.
-_MOST, _MOST_CHARS = 200, 100_000
+_MOST = 200
+_MOST_CHARS = 100_000
 
 
 class CommandHistory:
@@ -43,7 +44,8 @@ class CommandHistory:
 
     def begin(self) -> None:
         """Go behind the newest entry, before the user types."""
-        self._at, self._typed = len(self.entries), ""
+        self._at = len(self.entries)
+        self._typed = ""
 
     def add(self, text: str) -> None:
         """Add a command that was entered."""

@@ -35,7 +35,8 @@ class CrosshairKeys(ShellScreen[Any]):
         shown = self.charted()
         if shown is None:
             return None
-        run, series = shown[0], shown[0].shown(shown[1])
+        run = shown[0]
+        series = shown[0].shown(shown[1])
         axis = axis_of(run, series, self.view.axis)
         steps = (
             series.distinct_steps
@@ -90,7 +91,8 @@ class CrosshairKeys(ShellScreen[Any]):
 
     def _look_at(self, text: str) -> None:
         """Go to the logged step nearest to the one in ``text``."""
-        wanted, steps = typed_step(self.shell, text), self.steps()
+        wanted = typed_step(self.shell, text)
+        steps = self.steps()
         if wanted is None:
             return
         if steps is None:

@@ -35,7 +35,10 @@ from rltui.draw.line import (
 Value = TypeVar("Value")
 
 #: Screens on which a key can work; the Findings tab has keys of its own.
-RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
+RUNS = "runs"
+LIST = "list"
+FINDINGS = "findings"
+METRIC = "metric"
 #: Runs side by side.
 COMPARISON = "comparison"
 #: The charts of a tab instead of its list.
@@ -49,7 +52,9 @@ MEDIA = "media"
 #: The list of logs to choose from, before there is anything to watch.
 PICKER = "picker"
 #: Help or an explanation over a screen, and the log.
-OVERLAY, LOG, SETTINGS = "overlay", "log", "settings"
+OVERLAY = "overlay"
+LOG = "log"
+SETTINGS = "settings"
 
 #: Sets of places, each of which may consist of those above it.
 _SETS = """
@@ -235,8 +240,8 @@ columns | | a | columns: metrics, settings | This screen | runs | 6 | columns
 note | | | note on the run | This screen | of_run | | | | :note
 mark | | Space | mark the run | This screen | runs comparison | 5 | mark
 share_chart | | Space | mark rows for one chart | This screen | list
-comparison | | C | runs side by side | This screen | runs charts | 13 | compare
-group | | B | group runs: seeds, settings | This screen | runs comparison | 6 | group
+comparison | | C | Compare: runs side by side | This screen | runs charts | 13 | compare
+group | | B | Compare: groups by seed, setting | This screen | runs comparison | 6 | group
 sample_order | | o | next order | This screen | samples | 4 | order
 sample_filter | | f | next filter: what is wrong | This screen | samples | 5 | wrong ones
 same_prompt | | a | this prompt over the steps | This screen | samples | 7 | same prompt
@@ -263,10 +268,10 @@ smoother | smooth(1) | s | smoother | Chart | curves | 8 | smooth
 rougher | smooth(-1) | S | less smooth | Chart | curves
 log_y | | L | log y | Chart | curves | 9 | log y
 outliers | | o | ignore outliers | Chart | charts | 10 | outliers
-scatter | | v | other chart: scatter, shares, ridge | Chart | comparison | 5 | scatter
-shares | | v | other chart: scatter, shares, ridge | Chart | timing | 4 | shares/seconds
-bands | | v | other chart: scatter, shares, ridge | Chart | media | 4 | ridge/quantiles
-reference | compare | c | reference run, or none | This screen | everywhere | 14 | reference
+matrix | | v | next view: matrix, settings, shares, ridge | Chart | comparison | 2 | view
+shares | | v | next view: matrix, settings, shares, ridge | Chart | timing | 4 | shares/seconds
+bands | | v | next view: matrix, settings, shares, ridge | Chart | media | 4 | ridge/quantiles
+reference | compare | c | Compare: reference, or none | This screen | everywhere | 14 | reference
 explain | | e | explain the selection | Everywhere | run overlays | 6 | explain
 tail | | t | tail of the console log | Everywhere | of_run overlays | 13
 hyperparameters | | H | hyperparameters | Everywhere | configured | 13

@@ -47,11 +47,13 @@ from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 #: The box: cells of its margins and scroll bar, and cells that it has at least.
-_FRAME, _LEAST = 4, 44
+_FRAME = 4
+_LEAST = 44
 #: Cells beside the box that would show nothing but a sliver of the screen behind.
 _SLIVER = 8
 #: Groups of keys at the left, which only this screen has, and at the right.
-_LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
+_LEFT = ("This screen", "Chart")
+_RIGHT = ("Move", "Everywhere", "Replay")
 
 
 class _Dimmed(BackgroundScreen):
@@ -59,7 +61,8 @@ class _Dimmed(BackgroundScreen):
 
     def __init__(self, below: BackgroundScreen, palette: Palette) -> None:
         super().__init__(below.screen, Color(0, 0, 0, 0))
-        self._dim, self._blank = palette.rich(style(Token.LINE)), palette.depth == "none"
+        self._dim = palette.rich(style(Token.LINE))
+        self._blank = palette.depth == "none"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         header = True
@@ -105,7 +108,9 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
     def state_words(self) -> str:
         """Which lines are visible, when there are more."""
         lines = self.items
-        top, rows, total = lines.scroll_offset.y, lines.size.height, lines.virtual_size.height
+        top = lines.scroll_offset.y
+        rows = lines.size.height
+        total = lines.virtual_size.height
         return f"↑ ↓  {top + 1}–{min(top + rows, total)} of {total}" if total > rows else ""
 
     # -- text ------------------------------------------------------------------------------
@@ -125,7 +130,8 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def update(self) -> None:
         width, height = self.size
-        head, text = self.head(self.room), self.text(self.room)
+        head = self.head(self.room)
+        text = self.text(self.room)
         cells = max((line_width(x) for x in [*head, *text]), default=0)
         box = self.query_one("#box")
         wanted = max(cells + _FRAME, _LEAST)
@@ -222,11 +228,13 @@ def _legend(place: str, glyphs: GlyphSet) -> Block:
         quiet: Line = [(glyphs.stalled, MUTED), (" in use, but quiet", TEXT)]
         return [[("Signs", TITLE)], live, quiet]
 
-    badges, unsure = list[Span](), list[Span]()
+    badges = list[Span]()
+    unsure = list[Span]()
     for level, word in LEVEL_WORDS.items():
         line = unsure if level is Level.UNSURE else badges
         line += [(glyphs.badge(level), LEVEL_LOOK[level]), (f" {word}  ", TEXT)]
-    nan, unchanged = (glyphs.nan, LEVEL_BOLD[Level.BAD]), (glyphs.unchanged, MUTED)
+    nan = (glyphs.nan, LEVEL_BOLD[Level.BAD])
+    unchanged = (glyphs.unchanged, MUTED)
     marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" constant", TEXT)]
     letters = list(LEGEND.items())
     below = [

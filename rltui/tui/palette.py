@@ -30,7 +30,9 @@ from rltui.tui.widgets.status import Status
 KINDS = ("metric", "finding", "setting", "command", "run")
 _UNASKED = ("finding", "command", "metric", "setting", "run")
 #: Rows, cells of the box, and cells of a kind.
-_MOST, _WIDEST, _KIND = 200, 100, 9
+_MOST = 200
+_WIDEST = 100
+_KIND = 9
 #: With fewer matches letters may be left out.
 _FEW = 5
 #: Of more matches those that begin with the text are ranked, and the first of the others.
@@ -49,7 +51,9 @@ class Search:
         """The offers that hold every word of ``text``, the likeliest first: whole titles, then
         their beginnings, words in them, parts of words; when these are few, also those with the
         letters in this order."""
-        words, offers, hays = text.lower().split(), self.offers, self._hays
+        words = text.lower().split()
+        offers = self.offers
+        hays = self._hays
         if not words:
             return sorted(offers, key=lambda o: _UNASKED.index(o.kind))[:_MOST]
         text = " ".join(words)
@@ -104,7 +108,8 @@ class PaletteScreen(Overlay):
 
     def begin(self, offers: Sequence[Offer], text: str = "") -> bool:
         """Choose what it opens with; returns whether anything is found."""
-        self._search, self._asked = Search(offers), text
+        self._search = Search(offers)
+        self._asked = text
         self._found = self._search.found(text)
         return bool(self._found)
 
@@ -115,7 +120,8 @@ class PaletteScreen(Overlay):
 
     def on_mount(self) -> None:
         """Before the base draws it."""
-        self.status.filter, self.items.chosen = self._asked, None
+        self.status.filter = self._asked
+        self.items.chosen = None
 
     def on_screen_resume(self) -> None:
         """Take text at once."""
@@ -123,12 +129,15 @@ class PaletteScreen(Overlay):
         self.call_later(self.status.edit, "search")
 
     def update(self) -> None:
-        (width, height), text = self.size, self.status.filter
+        width, height = self.size
+        text = self.status.filter
         if self._asked != text:
-            self._asked, self.items.chosen = text, None
+            self._asked = text
+            self.items.chosen = None
             self._found = self._search.found(text)
         box, cells = self.query_one("#box"), min(width - 2, _WIDEST)
-        box.styles.width, box.styles.margin = cells, (1 if height < 30 else 3, 0, 0, 0)
+        box.styles.width = cells
+        box.styles.margin = (1 if height < 30 else 3, 0, 0, 0)
         self.items.styles.height = max(1, min(len(self._found), height - 6))
         lines = [partial(self._line, offer, cells - 4) for offer in self._found]
         entries: list[Entry[Any]] = [
@@ -138,7 +147,8 @@ class PaletteScreen(Overlay):
 
     def _line(self, offer: Offer, cells: int, cursor: bool) -> Line:
         """Kind, badge, title, and at the right what else is known."""
-        glyphs, badge = self.view.glyphs, ("  ", MUTED)
+        glyphs = self.view.glyphs
+        badge = ("  ", MUTED)
         if offer.level is not None:
             level = offer.level()
             badge = (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=level > Level.OK))

@@ -15,7 +15,8 @@ from rltui.session import JudgedRun, Session
 #: Logged steps per second that the keys walk through.
 SPEEDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 #: Two frames are at least this far apart, and this many times what the last one took, seconds.
-_FRAME_S, _REST = 0.1, 4.0
+_FRAME_S = 0.1
+_REST = 4.0
 #: The first part of a verdict that takes long is shown after this many seconds; the rest follows.
 _SLICE_S = 0.1
 
@@ -112,12 +113,14 @@ class Playback:
 
     def play(self) -> None:
         """Move on by itself, from the beginning when it is at the end."""
-        run, steps = self.run, self._replay.steps
+        run = self.run
+        steps = self._replay.steps
         if run is None:
             return
         if self._replay.step == int(steps[-1]):
             self.goto(run, int(steps[0]))
-        self.playing, self._due = True, 0.0
+        self.playing = True
+        self._due = 0.0
         self._last = self._session.clock.monotonic()
         self._timer = self._owner.set_timer(_FRAME_S, self.frame)
         self._show()
@@ -149,7 +152,8 @@ class Playback:
     def frame(self) -> None:
         """Show the step that is due after the time that has passed."""
         self._timer = None
-        run, clock = self.run, self._session.clock
+        run = self.run
+        clock = self._session.clock
         if not self.playing or run is None:
             return
         now = clock.monotonic()
@@ -157,7 +161,8 @@ class Playback:
         self._last, whole = now, int(self._due)
         self._due -= whole
 
-        before, until = self._replay.step or 0, self._until
+        before = self._replay.step or 0
+        until = self._until
         goes_on = not whole or self.move(whole)
         reached = self._replay.step or 0
         if until is not None and before < until <= reached:

@@ -22,7 +22,9 @@ from rltui.session import Session
 
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
 #: which is also this many times what the last one took.
-_BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
+_BUSY_S = 0.005
+_BUSY_PAINT_S = 0.25
+_BUSY_PAINT_REST = 10.0
 #: Pause between two slices of verdicts that take long: less than half of a core.
 _JUDGING_S = 0.025
 #: While the user presses keys the next slice waits this many pauses at most.
@@ -30,24 +32,31 @@ _MOST_PUT_OFF = 40
 #: Seconds between two updates of ages and states.
 _AGE_INTERVAL_S = 1.0
 #: With more runs than this their ages are renewed in every fifth interval only.
-_MANY_RUNS, _AGE_MANY = 100, 5
+_MANY_RUNS = 100
+_AGE_MANY = 5
 #: Seconds between two paints of a stream of news: as few as keep the work at this share of a core,
 #: in these limits. So the steps of one run show at once, and those of many about once a second.
-_SHARE, _APART_S, _EVERY_S = 0.02, 0.25, 0.95
+_SHARE = 0.02
+_APART_S = 0.25
+_EVERY_S = 0.95
 #: What a paint takes is the least of so many: verdicts have a pace of their own.
 _TIMES = 4
 #: Keys that are this close belong together, seconds.
 _TOGETHER_S = 0.3
 #: New objects that are worth a collection when no key comes, and at any rate: 2,000 take 0.5 ms.
-_FEW, _MANY = 2_000, 100_000
+_FEW = 2_000
+_MANY = 100_000
 #: Seconds between two looks at the number of new objects.
 _LOOK_S = 0.25
 #: Collections after which the next older generation is collected, too. All objects are collected
 #: only after so many seconds without a key, because that takes a tenth of a second.
-_OLDER, _ALL, _AWAY_S = 10, 50, 10.0
+_OLDER = 10
+_ALL = 50
+_AWAY_S = 10.0
 #: With thousands of runs a full collection takes seconds. If one takes this long, the objects that
 #: remain are left out of the next full collections, this many.
-_LONG_S, _THAW = 0.05, 20
+_LONG_S = 0.05
+_THAW = 20
 #: Pause before each import, seconds: a key waits for one at most.
 _IMPORT_PAUSE_S = 0.05
 
@@ -184,7 +193,8 @@ class Pump:
             self._pull_in(_JUDGING_S)
             return
         self._put_off = 0
-        begun, in_slices = time.thread_time(), session.judge.unfinished
+        begun = time.thread_time()
+        in_slices = session.judge.unfinished
         # verdicts come after the first paint: the rules are loaded by the first of them
         try:
             changes = session.drain(verdicts=self._begun)
@@ -210,7 +220,8 @@ class Pump:
         if can_wait and (wait := self._limiter.wait(now)) > 0:
             self._pull_in(wait)
             return
-        session, begun = self._session, time.thread_time()
+        session = self._session
+        begun = time.thread_time()
         # while logs are read for the first time, runs appear all the time: one notice at the end
         new_runs = self._new_runs and session.reading() is None
         self._unpainted, self._new_runs = False, self._new_runs and not new_runs
@@ -219,7 +230,8 @@ class Pump:
         self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
         if self._has_rows:  # the next row does not wait for a verdict that was painted alone
             self._limiter.spend(now, self._spent_s + time.thread_time() - begun)
-        self._has_rows, self._spent_s = False, 0.0
+        self._has_rows = False
+        self._spent_s = 0.0
         if not self._begun and session.views:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True

@@ -63,7 +63,8 @@ class ViewState:
         out. Raises ValueError for anything but a document of ours."""
         if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
             raise ValueError(f"no {_SCHEMA}")
-        state, wrong = cls(), []
+        state = cls()
+        wrong = []
         for name, default in vars(state).items():
             value = document.get(name, default)
             kept = _usable(name, value) if isinstance(value, type(default)) else default
@@ -169,7 +170,8 @@ class RememberedView:
         marks: Iterable[SavedMark] = (),
     ) -> None:
         """Write the file, whole or not at all. A disk that takes nothing is no reason to stop."""
-        path, state = self._path, self.state
+        path = self._path
+        state = self.state
         if path is None:
             return
         before = self._configured._asdict()

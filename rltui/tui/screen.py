@@ -264,7 +264,7 @@ class ShellScreen(Page[Result], inherit_bindings=False):
         return [*sorted(names), *(f"theme {t}" for t in self.shell.themes())]
 
     def copied_text(self) -> str:
-        """Text at the cursor, for the clipboard; empty for none."""
+        """Text at the cursor, for the clipboard; lines of cells parted by tabs are a table."""
         return ""
 
     def action_copy(self) -> None:
@@ -280,7 +280,7 @@ class ShellScreen(Page[Result], inherit_bindings=False):
 
         name = default_name(self.picture_words(), self.shell.logdirs)
         data, report = self.charted() is not None, self.reported() is not None
-        await self.action_ask(f"w {name}", offered_names(name, data=data, report=report))
+        await self.action_ask(f"w {name}", offered_names(name, data, report, self.copied_text()))
 
     def picture_words(self) -> list[str]:
         """Name of a picture of the screen, in parts."""
@@ -297,12 +297,12 @@ class ShellScreen(Page[Result], inherit_bindings=False):
     def _write(self, name: str, *, over: bool) -> None:
         from rltui.tui.writing import write_screen  # heavy
 
-        shell, strips = self.shell, self._compositor.render_strips(self.size)
-        rows = [list(strip) for strip in strips]
+        shell, text = self.shell, self.copied_text()
+        rows = [list(strip) for strip in self._compositor.render_strips(self.size)]
         if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
-            path = write_screen(shell, rows, name, self.charted(), self.reported(), over=over)
+            path = write_screen(shell, rows, name, self.charted(), self.reported(), text, over=over)
         except (UsageError, OSError) as problem:
             shell.say(str(problem))
         else:
@@ -472,7 +472,8 @@ class ChartOptions(ShellScreen[Any]):
 
     def action_axis(self) -> None:
         """Choose the next x axis that the log has data for."""
-        view, axes = self.view, self.axes()
+        view = self.view
+        axes = self.axes()
         if len(axes) == 1:
             self.say("the log has no times: the x axis stays the step")
         self.set_view(axis=next_of(axes, view.axis, absent=0))

@@ -55,7 +55,8 @@ NO_KEY = "unbound"
 _QUIT = "ctrl+c"
 #: Seconds after which a key no longer waits for the one before, and how often that is looked at
 #: again while it makes work for other widgets.
-_PATIENCE_S, _ROUNDS = 2.0, 9
+_PATIENCE_S = 2.0
+_ROUNDS = 9
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,8 @@ class ShellApp(CellDiffApp[Result]):
         if not typed or getattr(event, "key", "") == _QUIT:
             await super().on_event(event)
             return
-        waits, late = bool(self._typed), time.monotonic() - self._typed_at > _PATIENCE_S
+        waits = bool(self._typed)
+        late = time.monotonic() - self._typed_at > _PATIENCE_S
         self._typed.append(event)
         if waits and late:
             self._typed.popleft()
@@ -293,7 +295,8 @@ class ShellApp(CellDiffApp[Result]):
 
     async def _hand_on(self) -> None:
         """Hand on the first of the keys that wait."""
-        event, target = self._typed[0], self.focused or self.screen
+        event = self._typed[0]
+        target = self.focused or self.screen
         self._typed_at = time.monotonic()
         await super().on_event(event)
         self._follow(target, partial(self._dealt_with, event, None, _ROUNDS))

@@ -44,7 +44,8 @@ _ANSWER = re.compile(
 #: An answer of which the end is still to come.
 _BEGUN = re.compile(r"\x1b(_(Gi?|Gi=[^\x1b]*\x1b?)?|\[(\?[\d;]*|6(;[\d;]*)?)?)\Z")
 #: The attribute of Sixel, and how many colours it has.
-_SIXEL, _COLOURS = "4", 256
+_SIXEL = "4"
+_COLOURS = 256
 #: Pixels of a picture at most, either way: xterm shows no more, and a slow line would take long.
 LARGEST = 1000
 _KITTY_CHUNK = 4096
@@ -87,7 +88,8 @@ class _Answers:
 
     def feed(self, data: str) -> Iterable[Message]:
         """The messages of a piece of input; the empty one ends it."""
-        text, at = self._held + data, 0
+        text = self._held + data
+        at = 0
         whole = f"\x1b{text}"
         if self._last == "\x1b" and len(text) > 1 and (_ANSWER.match(whole) or _BEGUN.match(whole)):
             # take an escape back that the parser has not yet called a key
@@ -111,7 +113,8 @@ class _Answers:
     def _begin_anew(self: Any) -> bool:
         """Forget the sequence that has begun."""
         self._gen = self.parse(self._tokens.append)
-        self._awaiting, self._timeout_time = next(self._gen), None
+        self._awaiting = next(self._gen)
+        self._timeout_time = None
         return True
 
     def _passed(self, text: str) -> Iterable[Message]:
@@ -188,7 +191,8 @@ class TerminalPicture:
     def change(self, wanted: Placed | None, written: Iterable[Region]) -> str:
         """The control sequences after which the terminal shows this picture, or none. ``written``:
         where cells were written since the last call."""
-        shown, self._shown = self._shown, wanted
+        shown = self._shown
+        self._shown = wanted
         if wanted == shown and not (wanted and any(map(wanted.region.overlaps, written))):
             return ""
         gone = shown is not None and self.protocol == "kitty"
@@ -224,7 +228,8 @@ def _kitty(image: Image, wide: int, high: int) -> str:
 
 def _sixel(image: Image) -> str:
     """Bands of six rows of an image with a palette, each colour of a band in a line of its own."""
-    places, (width, height) = np.asarray(image), image.size
+    places = np.asarray(image)
+    width, height = image.size
     shares = [round(x / 2.55) for x in image.getpalette() or ()]
     out = [b'\x1bP0;1;0q"1;1;%d;%d' % (width, height)]
     used = np.unique(places).tolist()

@@ -52,10 +52,13 @@ class Palette:
         return [Segment(text, self.rich(look)) for text, look in line]
 
     def _coloured(self, look: Style) -> RichStyle:
-        fg, bg, swapped = look.fg, look.bg or Token.BG, False
+        fg = look.fg
+        bg = look.bg or Token.BG
+        swapped = False
         if fg is Token.BG and self.theme.colours[fg] == DEFAULT:  # as a text it would be the ink
             fg, bg, swapped = bg, fg, True
-        front, back = self._colour(fg), self._colour(bg)
+        front = self._colour(fg)
+        back = self._colour(bg)
         return RichStyle(
             color=front,
             bgcolor=back,

@@ -16,7 +16,7 @@ from rltui.core.errors import UsageError
 from rltui.core.text import clean
 from rltui.files.disk import check_target, target_file
 from rltui.output.html_report import html_report
-from rltui.output.markdown import snapshot_markdown
+from rltui.output.markdown import snapshot_markdown, written
 from rltui.output.points import CSV_HEAD, csv_lines, export_rows
 from rltui.output.svg import Cells, ground_of, svg
 from rltui.session import JudgedRun, Session
@@ -28,7 +28,8 @@ _ENDINGS = {
     ".txt": "text",
     ".csv": "data",
     ".html": "report",
-    ".md": "Markdown report",
+    ".md": "Markdown",
+    ".tex": "LaTeX",
 }
 #: Characters that may need quoting in the name of a file.
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
@@ -40,16 +41,20 @@ def write_screen(
     target: str,
     data: tuple[JudgedRun, str] | None,
     about: tuple[Session, JudgedRun | None] | None,
+    text: str,
     *,
     over: bool,
 ) -> Path:
     """Write what the ending of ``target`` says; returns the path of the file.
 
     ``rows``: the screen; ``data``: the run and the tag of the chart on it; ``about``: the run that
-    a report is about, None for all. ``over``: replace an existing file. Raises UsageError.
+    a report is about, None for all; ``text``: what the screen copies: a table is written in place
+    of data and of a report in Markdown. ``over``: replace an existing file. Raises UsageError.
     """
     if not target:
-        raise UsageError("w NAME.svg, .txt or .csv (screen, data), .html or .md (report)")
+        raise UsageError(
+            "w NAME.svg, .txt or .csv (screen, data), .html or .md (report), .tex (table)"
+        )
     path = Path(target)
     if path.suffix not in _ENDINGS:
         raise UsageError(f"{target}: name a file that ends in {', '.join(_ENDINGS)}")
@@ -57,10 +62,15 @@ def write_screen(
     if path.exists() and not over:
         raise UsageError(f"{clean(str(path))} exists: another name, or w! to replace it")
     with target_file(path) as file:
-        for part in _content(shell, rows, path.suffix, data, about):
+        for part in _content(shell, rows, path.suffix, data, about, text):
             file.write(part)
 
     return path
+
+
+def is_table(text: str) -> bool:
+    """Whether the text that a screen copies has several lines of cells parted by tabs."""
+    return "\t" in text.partition("\n")[2]
 
 
 def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
@@ -75,12 +85,13 @@ def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
     return name
 
 
-def offered_names(name: str, *, data: bool, report: bool) -> dict[str, str]:
+def offered_names(name: str, data: bool, report: bool, text: str) -> dict[str, str]:
     """Commands that write a file -> what that is: ``name`` with each ending for which there is
-    something to write."""
-    kept = {".svg": True, ".txt": True, ".csv": data, ".html": report, ".md": report}
+    something to write. ``text``: see :func:`write_screen`."""
+    table = is_table(text)
+    there = {".csv": data or table, ".html": report, ".md": report or table, ".tex": table}
     stem = name.removesuffix(".svg")
-    return {f"w {stem}{ending}": _ENDINGS[ending] for ending, there in kept.items() if there}
+    return {f"w {stem}{e}": word for e, word in _ENDINGS.items() if there.get(e, True)}
 
 
 def _directories(logdirs: Iterable[Path]) -> list[Path]:
@@ -94,7 +105,11 @@ def _content(
     ending: str,
     data: tuple[JudgedRun, str] | None,
     about: tuple[Session, JudgedRun | None] | None,
+    text: str,
 ) -> Iterable[bytes]:
+    if ending == ".tex" or (ending in (".csv", ".md") and is_table(text)):
+        yield written(text, ending).encode("utf-8", "backslashreplace")
+        return
     if ending in (".html", ".md"):
         if about is None:
             raise UsageError("no run here to report on")
@@ -121,7 +136,8 @@ def _content(
 
 def _cells(segment: Segment, fg: str, bg: str) -> Cells:
     look = segment.style or Style.null()
-    front, back = _hex(look.color, fg), _hex(look.bgcolor, bg)
+    front = _hex(look.color, fg)
+    back = _hex(look.bgcolor, bg)
     if look.reverse:
         front, back = back, front
     return Cells(segment.text, front, back, bool(look.bold), bool(look.underline))

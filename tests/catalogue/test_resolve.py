@@ -172,15 +172,7 @@ def test_patterns_with_one_wildcard_tie_if_they_match_one_tag(a: str, b: str, ta
         assert pattern.ties(other)
 
 
-@pytest.mark.parametrize(
-    ("text", "prefix", "suffix", "literal", "exact"),
-    [
-        ("actor/loss", "actor/loss", "actor/loss", 10, True),
-        ("val/*/mean", "val/", "/mean", 9, False),
-        ("{x}", "", "", 0, False),
-        ("a*b?c", "a", "c", 3, False),
-    ],
-)
+@cases(__file__, "ends_and_weight")
 def test_ends_and_weight(text: str, prefix: str, suffix: str, literal: int, exact: bool) -> None:
     pattern = parse(text)
     found = (pattern.prefix, pattern.suffix, pattern.literal, pattern.exact)
@@ -234,18 +226,7 @@ def test_milliseconds_are_scaled(catalogue: Catalogue) -> None:
     assert (info.scale, info.unit) == (0.001, "ms")
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("kl", "kl.policy_ref"),
-        ("entropy", "entropy"),
-        ("reward", "reward.mean"),
-        ("loss", "loss.total"),
-        ("grad_norm", "grad_norm.actor"),
-        ("lr", "lr.actor"),
-        ("return", "episode_return.mean"),
-    ],
-)
+@cases(__file__, "plain_names_of_own_scripts")
 @pytest.mark.parametrize(
     "form",
     [

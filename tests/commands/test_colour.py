@@ -43,20 +43,7 @@ def test_variables_decide_and_else_the_terminal(
     assert wants_colour(Stream(terminal), environ) is (terminal if wanted is None else wanted)
 
 
-@pytest.mark.parametrize(
-    ("environ", "depth"),
-    [
-        ({"TERM": "xterm-256color"}, "truecolor"),
-        ({"TERM": "screen-256color", "STY": "7.pts-0"}, "256"),
-        ({"TERM": "screen.xterm-256color", "STY": "7.pts-0"}, "256"),
-        ({"TERM": "screen", "STY": "7.pts-0"}, "16"),
-        ({"TERM": "xterm-256color", "STY": "7.pts-0"}, "256"),
-        ({"TERM": "screen-256color"}, "256"),
-        ({"TERM": "screen-256color", "TMUX": "/tmp/tmux,1,0"}, "truecolor"),
-        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux,1,0"}, "truecolor"),
-        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux,1,0", "STY": "7.pts-0"}, "256"),
-    ],
-)
+@cases(__file__, "gnu_screen_has_no_more_than_256_colours")
 @pytest.mark.parametrize("colorterm", ["truecolor", "24bit"])
 def test_gnu_screen_has_no_more_than_256_colours(
     environ: dict[str, str], depth: str, colorterm: str

@@ -213,7 +213,7 @@ async def test_settings_that_differ_have_no_secrets(tmp_path: Path) -> None:
         run.hyperparameters.values = {"lr": rate, "hub_token": f"hf_abcdefgh{rate}"}
     async with asking(session, tmp_path) as ask:
         told = await ask("compare")
-    assert "lr 1e-05" in told
+    assert "lr 1e-5" in told
     assert "lr 0.0003" in told
     assert "hf_abc" not in told
     assert all(line.startswith("| ") for line in told.splitlines()[1:])

@@ -7,6 +7,7 @@ import pytest
 
 from rltui.core.address import identity, is_remote, parse_logdir, spelled_out
 from rltui.core.errors import UsageError
+from tests.tables import cases
 
 ADDRESSES = [
     ("s3://bucket/runs/a", "s3", "bucket", "/runs/a"),
@@ -30,15 +31,7 @@ def test_an_address_keeps_its_parts_and_its_text(
     assert parse_logdir(str(path)) == path
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("node7:runs", "node7:~/runs"),
-        ("node7:", "node7:~"),
-        ("ray:///data/x", "ray://auto/data/x"),
-        ("S3://bucket//a/", "s3://bucket/a"),
-    ],
-)
+@cases(__file__, "an_address_has_one_spelling")
 def test_an_address_has_one_spelling(text: str, shown: str) -> None:
     assert str(parse_logdir(text)) == shown
     assert str(parse_logdir(shown)) == shown

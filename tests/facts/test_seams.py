@@ -9,7 +9,7 @@ from rltui.draw.view import View
 from rltui.facts.seams import jumps, seam_words
 from rltui.output.brief import brief_document, text_of
 from rltui.output.text_report import check_text
-from rltui.pages.hyperparameters import Settings, setting_lines
+from rltui.pages.hyperparameters import setting_lines
 from rltui.session import Session
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session
@@ -45,7 +45,7 @@ def test_another_policy_is_told_everywhere() -> None:
     assert run.verdict.level >= Level.WATCH
     assert words in check_text(session)
     assert "at the restart at step 81" in text_of(brief_document(session))
-    lines = [plain(line) for line in setting_lines(Settings(run), [], View(), 100)]
+    lines = [plain(line) for line in setting_lines(run, View(), 100)]
     assert any(line.startswith("Jumped at a restart") for line in lines)
 
 

@@ -19,7 +19,7 @@ from tests.fakes import a_session, grpo_tags
 
 RULES = load_rules()
 #: What no case can show: it takes a second run, or a restart.
-_UNSHOWN = {"off_reference", "ratio_off.restart", "not_continued"}
+_UNSHOWN = {"off_reference", "ratio_off.restart", "not_continued.batches", "not_continued.episodes"}
 
 
 def a_view(tags: Mapping[str, Sequence[float]], **config: object) -> JudgedRun:

@@ -35,6 +35,7 @@ def test_case(case: dict[str, Any]) -> None:
     assert found.kind is ExitKind(expect["kind"])
     assert found.reason.startswith(expect["reason"])
     assert found.line.startswith(expect.get("line", ""))
+    assert found.advice.startswith(expect.get("advice", ""))
     assert found.users == expect.get("users", "")
     assert list(found.after) == expect.get("after", list(found.after))
     assert found.certain is expect.get("certain", found.certain)

@@ -105,13 +105,10 @@ HACKED = {
 
 
 @pytest.mark.parametrize(("score", "level"), [("0.2..0.7x150", Level.WATCH), ("", Level.BAD)])
-def test_a_reward_that_follows_the_length_is_no_proof_but_a_score_is(
-    score: str, level: Level
-) -> None:
-    report = judge(
-        {**HACKED, "val.accuracy": score} if score else HACKED, "length_hacking", "kl_blowup"
-    )
-    assert {f.rule: f.level for f in report.firing()}["kl_blowup"] is level
+def test_a_reward_that_follows_the_length_proves_nothing(score: str, level: Level) -> None:
+    series = {**HACKED, "val.accuracy": score} if score else HACKED
+    found = judge(series, "length_hacking", "kl_blowup").firing()
+    assert {f.rule: f.level for f in found}["kl_blowup"] is level
 
 
 @pytest.mark.parametrize("rows", [("0.2x40", "0.01~1e-5x16"), ("0.6x40", "0.01873x16")])
@@ -132,7 +129,6 @@ def test_an_episode_that_is_over_was_no_worse_either() -> None:
 def test_only_levels_change(values: Logged) -> None:
     """Rules that are all taken for costs are not weighed: beside them, what changed is told."""
     rising = {**values, "reward.mean": np.linspace(0.0, 9.0, 120)}
-    kinds = {r.id: r.harm for r in RULES}
     plain, mild = (judge(rising, harm=h) for h in (Harm.COST, None))
     same = {(f.rule, f.title, f.tag, f.since_step, f.state): f for f in plain.findings}
     for finding in mild.findings:
@@ -140,11 +136,11 @@ def test_only_levels_change(values: Logged) -> None:
         known = same.get(place)
         if known is not None and finding.level is not known.level:
             levels = known.level, finding.level
-            if kinds[finding.rule] is Harm.OUTCOME:
+            if HARM[finding.rule] is Harm.OUTCOME:
                 assert levels == (Level.WATCH, Level.BAD)
             else:
                 assert levels == (Level.BAD, Level.WATCH)
-                assert kinds[finding.rule] in {Harm.SIGN, Harm.EXHAUSTED}
+                assert HARM[finding.rule] in {Harm.SIGN, Harm.EXHAUSTED, Harm.HACK}
 
 
 def test_the_measures_of_success_are_metrics_of_the_catalogue() -> None:
@@ -162,9 +158,16 @@ CUT = {
 }
 
 
+def judge_yielding(series: dict[str, str]) -> Report:
+    """By two rules, of which one says the same less exactly."""
+    cut, grows = (next(r for r in RULES if r.id == x) for x in ("truncation_high", "length_blowup"))
+    rules = [cut, replace(grows, yields_to=(cut.id,))]
+    return Engine(rules).evaluate(*case_run(parsed(series)), 0.0)
+
+
 def test_a_rule_yields_to_one_that_says_the_same_more_exactly() -> None:
     alone = judge(CUT, "length_blowup")
-    both = judge(CUT, "length_blowup", "truncation_high")
+    both = judge_yielding(CUT)
     assert {f.rule for f in alone.findings} == {"length_blowup"}
     assert {f.rule for f in both.findings} == {"truncation_high"}
     assert set(both.judged) == {"length_blowup", "truncation_high"}
@@ -172,16 +175,13 @@ def test_a_rule_yields_to_one_that_says_the_same_more_exactly() -> None:
 
 
 def test_a_rule_does_not_yield_to_one_that_found_nothing() -> None:
-    rules = [replace(r, yields_to=("nan", "reward_drop")) for r in RULES if r.id == "length_blowup"]
-    rules += [r for r in RULES if r.id == "reward_drop"]
-    values = parsed({**CUT, "reward.mean": "0..1x75"})
-    report = Engine(rules).evaluate(*case_run(values), 0.0)
-    assert [f.rule for f in report.findings] == ["length_blowup"]
+    found = judge_yielding({**CUT, "response_length.clip_ratio": "0..0.15x75"}).findings
+    assert [f.rule for f in found] == ["length_blowup"]
 
 
 def test_what_lasts_does_not_yield_to_what_is_over() -> None:
-    over = {**CUT, "response_length.clip_ratio": "0.01x15 0.4x12 0.06x48"}
-    states = {f.rule: f.state for f in judge(over, "length_blowup", "truncation_high").findings}
+    found = judge_yielding({**CUT, "response_length.clip_ratio": "0x15 0.4x12 0.06x48"}).findings
+    states = {f.rule: f.state for f in found}
     assert states["truncation_high"] is FindingState.RESOLVED
     assert states["length_blowup"] is FindingState.FIRING
 

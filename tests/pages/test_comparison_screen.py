@@ -1,4 +1,4 @@
-"""Runs side by side. Runs side by side: numbers in one unit."""
+"""Runs side by side: numbers in one unit."""
 
 import math
 from dataclasses import replace
@@ -64,18 +64,11 @@ async def test_the_best_comes_first_and_the_others_say_how_far_they_are() -> Non
         await hand.press("y", "o")
         assert "by verdict" in hand.footer
         copied = hand.app.clipboard.splitlines()
-        assert copied[0].startswith("run\tverdict\treward\t")
-        assert len(copied) == 5
+        assert copied[0].startswith("run\tstep\tverdict\treward\t")
+        assert len([x for x in copied if "\t" in x]) == 5
         await hand.press("o", "G", "c")
         assert "to reference" in hand.text
         assert "+ 0.202" in row(hand, "high_s2")
-
-
-async def test_a_filter_that_no_run_passes_leaves_the_axis_of_steps() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("C", "slash", "q", "q", "enter", "x")
-        assert "a fault" not in hand.notices
-        assert hand.app.view.axis == "step"
 
 
 async def test_the_metric_changes_sideways() -> None:
@@ -145,6 +138,8 @@ async def test_new_rows_are_compared_and_a_pause_holds_them() -> None:
         await hand.press("p")
         assert "0.950*" in hand.text
         assert hand.text != before
+        await hand.press("v")
+        assert "none but seeds, names and paths" in hand.text
 
 
 async def test_two_hundred_runs_are_five_lines_and_a_band() -> None:
@@ -192,6 +187,8 @@ async def test_the_filter_may_leave_no_run_that_has_the_metric(text: str) -> Non
     async with open_app(*seeds(1), other) as hand:
         await hand.press("enter", "0", "enter", "C", "slash", *text, "enter")
         assert len(hand.ids) == (text == "other")
+        await hand.press("x")
+        assert "a fault" not in hand.notices
 
 
 async def test_a_run_without_times_is_named_where_the_axis_is_time() -> None:
@@ -228,24 +225,15 @@ def in_two_units() -> list[JudgedRun]:
     return a_session(*batches).runs()
 
 
-def of_mfu(runs: list[JudgedRun]) -> Comparison:
-    return Comparison(runs, tag=(runs[0], "perf/mfu"))
-
-
-def test_values_are_in_the_unit_of_the_column() -> None:
-    comparison = of_mfu(in_two_units())
+def test_values_and_the_chart_are_in_the_unit_of_the_column() -> None:
+    runs = in_two_units()
+    comparison = Comparison(runs, tag=(runs[0], "perf/mfu"))
     mfu, (prime, verl) = comparison.columns[0], comparison.rows
     assert mfu.info.unit == "%"
     assert comparison.value(prime, mfu) == pytest.approx(29.39)
     assert comparison.value(verl, mfu) == pytest.approx(30.9)
     assert comparison.best(mfu) == comparison.value(verl, mfu)
     assert comparison.ordered("metric", mfu) == [verl, prime]
-
-
-def test_means_of_groups_and_the_chart_are_in_the_same_unit() -> None:
-    runs = in_two_units()
-    comparison = of_mfu(runs)
-    mfu, verl = comparison.columns[0], comparison.rows[1]
     assert comparison.numbers_of(verl, mfu).tolist() == pytest.approx([30.9])
     shown = ShownMetric(comparison, mfu, None, View())
     curve = Curves(comparison).of(verl, Axis(), shown)
@@ -268,15 +256,9 @@ def test_a_plot_of_runs_has_one_unit(known: bool, highest: str) -> None:
 
 
 def test_what_is_the_same_in_all_runs_comes_last() -> None:
-    logs = {
-        name: {
-            "critic/score/mean": [0.1] * 20,
-            "critic/score/std": [1.0] * 20,
-            "actor/entropy": [0.5] * 20,
-            "actor/ppo_kl": [kl] * 20,
-        }
-        for name, kl in (("a", 0.1), ("b", 0.2))
-    }
+    same = ("critic/score/mean", 0.1), ("critic/score/std", 1.0), ("actor/entropy", 0.5)
+    tags = {tag: [value] * 20 for tag, value in same}
+    logs = {name: {**tags, "actor/ppo_kl": [kl] * 20} for name, kl in (("a", 0.1), ("b", 0.2))}
     runs = a_session(*(a_batch(t, run=r, source=f"{r}/e") for r, t in logs.items())).runs()
     tags = [next(iter(c.tags.values())) for c in Comparison(runs).columns]
     assert tags[:2] == ["critic/score/mean", "actor/ppo_kl"]

@@ -28,11 +28,11 @@ def test_every_run_has_a_line_with_value_average_difference_and_step() -> None:
     one, two, three = runs_of(1.0, 3.0, 2.0)
     head, *lines = table(one, 20, View(marked=marked([one, two, three])))
     assert head.split() == ["at", "step", "20", "value", "smooth", "0.6", "to", "this", "run",
-                            "seen", "at", "lr"]  # fmt: skip
+                            "seen", "at"]  # fmt: skip
     assert [x.split()[2:] for x in lines] == [
-        ["exp_s2", "3.20", "3.19", "+", "2.00", "20", "0.01"],
-        ["exp_s3", "2.20", "2.19", "+", "1.00", "20", "0.001"],
-        ["exp_s1", "1.20", "1.19", "–", "20", "0.1"],
+        ["exp_s2", "3.20", "3.19", "+", "2.00", "20"],
+        ["exp_s3", "2.20", "2.19", "+", "1.00", "20"],
+        ["exp_s1", "1.20", "1.19", "–", "20"],
     ]
 
 
@@ -138,14 +138,14 @@ async def test_runs_side_by_side_are_read_and_ordered_at_the_step() -> None:
         await hand.press("C")
         assert [i.name for i in hand.ids] == ["late", "early"]
         await hand.press("g", "comma", "g")  # the newest step, then the first one
-        assert "values at step 1 " in hand.lines[0]
+        assert "value at step 1 " in hand.lines[0]
         assert [i.name for i in hand.ids] == ["early", "late"]
         await hand.press("right_parenthesis")
-        assert "values at step 11 " in hand.lines[0]
+        assert "value at step 11 " in hand.lines[0]
         await hand.press("colon", *"at 31", "enter")
-        assert "values at step 31 " in hand.lines[0]
+        assert "value at step 31 " in hand.lines[0]
         await hand.press("escape")
-        assert "means over the last" in hand.lines[0]
+        assert "by reward, mean of the last" in hand.lines[0]
 
 
 def test_every_point_of_a_long_run_can_be_reached_and_its_ends_are_a_few_presses_away() -> None:
@@ -204,14 +204,13 @@ async def test_a_replay_begins_at_the_finding_at_the_cursor() -> None:
     async with open_app(*batches()) as hand:
         await open_marked(hand, "9")
         step = hand.run.chosen_step
-        assert step is not None
-        assert step < 60
+        assert f"{step} to now" in hand.text
         await hand.press("H")
         assert f"Logged at step {step}" in hand.text
         await hand.press("q", "t")
         assert hand.app.screen._step == step
         await hand.press("q", "less_than_sign")
-        assert hand.run.run.as_of == step
+        assert f"certain at {hand.run.run.as_of}" in hand.text
 
 
 async def test_a_copied_cause_is_the_story_that_it_began() -> None:

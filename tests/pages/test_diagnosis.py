@@ -58,9 +58,12 @@ def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
     items = {i.metric: i for i in story.checks}
     assert items["kl.old_new"].tag == "actor/ppo_kl"
     assert items["kl.old_new"].value == run.shown("actor/ppo_kl").last[2]  # type: ignore[index]
-    missing = items["hyper.entropy_coef"]
+    assert "hyper.entropy_coef" not in items, "verl has no name for it"
+    tags = {k: v for k, v in grpo_tags(60, 1, 40).items() if k != "actor/pg_clipfrac"}
+    session = a_session(a_batch(steps(1, tags)))
+    missing = {i.metric: i for i in main_story(the_run(session)).checks}["clipfrac.policy"]
     assert (missing.tag, missing.value, missing.level) == (None, None, Level.UNKNOWN)
-    assert "not logged: entropy coefficient" in check_text(a_session(grpo_batch(60)))
+    assert "not logged: clip fraction" in check_text(session)
 
 
 def test_what_stands_out_is_checked_first() -> None:

@@ -15,7 +15,7 @@ from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.health.crash import _known
 from rltui.health.stalled import stall_rule
 from rltui.health.symptoms import symptoms
-from rltui.pages.findings.findings_pane import timeline_lines
+from rltui.pages.findings.findings_pane import finding_entries, findings_layout, timeline_lines
 from rltui.pages.run.header import sentence_lines
 from rltui.session import JudgedRun
 from tests.builders import read_session
@@ -80,7 +80,17 @@ def test_the_timeline_fits(judged: list[JudgedRun], width: int, height: int) -> 
     for run in judged:
         lines = [plain(x) for x in timeline_lines(run, VIEW, width, height)]
         assert len(lines) <= max(height, bool(run.troubles))
-        assert all(cell_width(x) <= width for x in lines)
+        assert all(cell_width(x) <= width and "…" not in x for x in lines)
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_no_word_of_the_list_of_findings_is_cut(judged: list[JudgedRun], width: int) -> None:
+    layout = findings_layout(width, 24, 0)
+    for run in judged:
+        for entry in finding_entries(run, VIEW, layout.rows, layout.margin):
+            for line in map(plain, entry.draw(False)):
+                assert cell_width(line) <= layout.rows + layout.margin
+                assert "…" not in line
 
 
 async def test_the_screen_shows_it_above_the_tabs_and_the_outcome_above_the_culprit() -> None:

@@ -11,12 +11,12 @@ from rltui.draw.line import line_width, plain
 from rltui.draw.metric_chart import WHOLE_RUN, statistics
 from rltui.draw.view import View
 from rltui.facts.series_stats import extent_between
-from rltui.pages.hyperparameters import HyperparametersScreen, Settings, setting_lines
+from rltui.pages.hyperparameters import HyperparametersScreen, setting_lines
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
 from rltui.session import JudgedRun
-from rltui.session.hyperparameters import differing_settings
+from rltui.sources.side_files.settings_files import FileSettings
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
 from tests.tui.hand import open_app, read_at_once
@@ -40,8 +40,8 @@ def a_view(run: str = "grpo", **hparams: object) -> JudgedRun:
     return view
 
 
-def shown(run: JudgedRun, *others: JudgedRun, width: int = 100, text: str = "") -> list[str]:
-    lines = setting_lines(Settings(run), [Settings(o) for o in others], View(), width, text)
+def shown(run: JudgedRun, width: int = 100, text: str = "") -> list[str]:
+    lines = setting_lines(run, View(), width, text, FileSettings())
     assert all(line_width(x) <= width for x in lines)
     return [plain(x) for x in lines]
 
@@ -52,8 +52,8 @@ def titles(lines: list[str]) -> list[str]:
 
 def test_the_main_ones_come_first_and_groups_by_prefix() -> None:
     lines = shown(a_view(**NESTED))
-    assert titles(lines) == ["Main", "General", "actor", "rollout", "eval"]
-    assert lines[1].split() == ["actor.optim.lr", "1e-6"]
+    assert titles(lines) == ["Logged at step 20", "Main", "General", "actor", "rollout", "eval"]
+    assert lines[4].split() == ["actor.optim.lr", "1e-6"]
     assert ["n", "8"] in [x.split() for x in lines]
     assert sum("long text" in x for x in lines) == 4
     assert any(x.endswith("…") for x in lines)
@@ -67,31 +67,6 @@ def test_the_filter_reads_names_and_values() -> None:
     ]
     assert any("eval_strategy" in x for x in shown(run, text="no"))
     assert shown(run, text="nowhere") == ["no hyperparameter matches the filter"]
-
-
-def test_what_differs_from_other_runs_comes_first() -> None:
-    one = a_view(lr=1e-6, beta=0.1, seed=1)
-    other = a_view("calm", lr="1e-5", beta="0.1", extra=True)
-    lines = shown(one, other)
-    assert titles(lines)[0] == "Differs from calm"
-    assert [x.split() for x in lines[2:5]] == [
-        ["lr", "1e-6", "1e-5"],
-        ["seed", "1", "–"],
-        ["extra", "–", "True"],
-    ]
-    assert "nothing" in shown(one, one)[1]
-    assert differing_settings([Settings(one).values, Settings(a_view("mute")).values]) == []
-    assert "no hyperparameters: mute" in shown(one, a_view("mute"))[1]
-
-
-def test_many_runs_are_counted_by_their_values() -> None:
-    runs = [a_view(f"run{n}", lr=1e-6 if n < 9 else 1e-5, beta=n % 2) for n in range(12)]
-    del runs[3].hyperparameters.values["beta"]
-    settings = [Settings(r, slot=n) for n, r in enumerate(runs)]
-    lines = [plain(x) for x in setting_lines(settings[0], settings[1:], View(), 80)]
-    assert lines[0].startswith("Differs between 12 marked runs ──")
-    assert lines[1].split() == ["lr", "1e-6", "in", "9", "1e-5", "in", "3"]
-    assert "0 in 6  1 in 5  not set in 1" in lines[2]
 
 
 def test_what_changed_at_a_restart_says_where() -> None:
@@ -137,15 +112,13 @@ async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch)
     read_at_once(monkeypatch)
     batch = grpo_batch(60, total=200)
     async with open_app(batch, grpo_batch(30, run="calm", collapse=None, total=300)) as hand:
-        await hand.press("H")
-        assert "total_training_steps" in hand.text
-        await hand.press("H", "enter", "c", "r", "j", "enter", "H")
-        assert "Differs from" in hand.text
+        tab = ["enter", "colon", *"tab hyper", "enter"]
+        for keys in (["H"], ["H", *tab], ["escape", "3", "enter", "H"]):
+            await hand.press(*keys)
+            assert "total_training_steps" in hand.text
         await hand.press("slash", "x", "y", "enter")
         assert "no hyperparameter matches the filter" in hand.text
         await hand.press("escape")
-        assert "Differs from" in hand.text
-        await hand.press("escape", "3", "enter", "H")
         assert "total_training_steps" in hand.text
 
 

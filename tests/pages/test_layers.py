@@ -75,5 +75,14 @@ async def test_a_limit_is_written_judged_and_taken_back(tmp_path: Path) -> None:
         path.write_text("")
         await hand.press("colon", *"limit entropy <= 1", "enter")
         assert path.read_text() == "metrics: {entropy: {range: [0.2, 1.0]}}\n"
+        path.write_text("# meanwhile")
+        await hand.press("u")
+        assert "was changed since, and stays as it is" in hand.notices
+        path.unlink()
+        await hand.press("colon", *"limit entropy <= 1", "enter", "u")
+        assert not path.exists()
+        path.write_bytes(b"rules: {mute: []}  # mine\r\n\r\n")
+        await hand.press("colon", *"limit entropy <= 1", "enter")
+        assert b"range: [null, 1.0]" in path.read_bytes()
         await hand.press("u", "colon", *"limit entropy <= x", "enter")
-        assert path.read_text() == "metrics: {entropy: {range: [0.2, null]}}\n"
+        assert path.read_bytes() == b"rules: {mute: []}  # mine\r\n\r\n"

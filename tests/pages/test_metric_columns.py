@@ -32,6 +32,15 @@ def validation() -> tuple[JudgedRun, list[TagRow]]:
     return run, [r for s in tab_sections(run, "validation") for r in s.rows]
 
 
+def test_a_training_metric_has_its_held_out_value_beside_its_own_where_there_is_room() -> None:
+    (run,) = a_session(a_batch({"train/loss": [0.5, 0.42], "eval/loss": [0.7, 0.61]})).runs()
+    rows = [r for s in tab_sections(run, "all") for r in s.rows]
+    for width, shown in ((110, True), (40, False)):
+        shown_rows = row_entries(run, rows, columns_of(rows, width), View(), 0)
+        said = {r.tag: plain(e.draw(False)[0]) for r, e in zip(rows, shown_rows, strict=True)}
+        assert ("eval 0.61" in said["train/loss"]) == shown
+
+
 def test_a_title_does_without_the_unit_that_stands_beside_it() -> None:
     titles = ["reward best@2, std", "reward maj@2", "reward", "tokens"]
     units = ["best@2", "maj@2", "mean@4", "tok"]

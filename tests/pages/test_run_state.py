@@ -142,7 +142,7 @@ def test_episodes_of_one_fact_are_one_row() -> None:
     (row,) = finding_rows(run)
     assert row.is_firing
     assert [f.since_step for f in row.earlier] == [10, 3]
-    assert "(3 times)" in plain(finding_line(run, row, 60, View()))
+    assert "(3 times)" in plain(finding_line(run, row, 60, View())[0])
     detail = [plain(x) for x in detail_lines(run, row.id, View(), 80, 30)]
     assert any(x.startswith("before") and "10 to 12" in x for x in detail)
     since, certain = row.finding.since_step, row.finding.certain_step

@@ -21,6 +21,7 @@ from rltui.pages.run.header import runs_header
 from rltui.pages.runs.lines import RunRows
 from rltui.session import Session, notes
 from rltui.session.session import Choice
+from rltui.sources.side_files.settings_files import NO_FACTS
 from tests.builders import LOGDIR, a_batch, a_source, steps
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
@@ -113,6 +114,19 @@ async def test_without_runs_it_says_where_it_looks_and_what_is_in_the_way() -> N
         assert "open a run first" in hand.notices
 
 
+@pytest.mark.parametrize("word", ["✖", "entropy collapse"])
+async def test_a_click_on_the_verdict_opens_a_run_at_its_findings(word: str) -> None:
+    async with open_app(*several(), size=(80, 24)) as hand:
+        row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
+        await hand.press("j")
+        await hand.pilot.click(offset=(6, row))
+        await hand.settle()
+        assert hand.runs.is_current, "a click elsewhere chooses"
+        await hand.pilot.click(offset=(hand.lines[row].index(word), row))
+        await hand.settle()
+        assert hand.run.tab == "findings"
+
+
 async def test_two_quick_clicks_open_a_run_once() -> None:
     async with open_app(*several()) as hand:
         runs = hand.runs
@@ -184,25 +198,27 @@ async def test_c_compares_a_run_that_is_alone_with_the_given_reference_only(tmp_
         assert session.reference.run is given
 
 
-async def test_a_run_named_like_a_reference_from_elsewhere_is_another_run(
+async def test_a_reference_from_elsewhere_is_compared_with_a_run_of_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_at_once(monkeypatch)
     past = write_jsonl(tmp_path / "past" / "calm.jsonl", grpo_tags(60, collapse=None))
-    (past.parent / "config.yaml").write_text("lr: 0.003\n")
+    (past.parent / "config.yaml").write_text("lr: 0.003\nloss_mode: cispo\n")
     batches = grpo_batch(60), grpo_batch(30, run=past.name, collapse=None, total=200)
     async with open_app(*batches, choice=Choice(reference=str(past))) as hand:
         session = hand.app.session
         given = session.reference.run
-        assert given.key in session.views
-        for pause in ((), ("p",)):
-            await hand.press(*pause)
-            assert "the others are compared with it" not in hand.text
-            hand.runs.items.put(given.key)
-            await hand.press("H")
-            assert "Differs from calm.jsonl" in hand.text
-            assert "0.003" in hand.text, "what lies beside the reference"
-            await hand.press("escape")
+        assert given.key.name in {key.name for key in session.views}
+        known = given.recognition
+        given.facts, given.recognition = (
+            NO_FACTS,
+            known._replace(scope=known.scope._replace(loss="")),
+        )
+        await hand.press("C", "H")
+        await hand.feed(grpo_batch(61))
+        (line,) = (x for x in hand.lines if x.split()[:1] == ["lr"])
+        assert line.split()[1:] == ["not", "logged"] * 2 + ["0.003"], "from beside the reference"
+        assert "to reference" in hand.text
 
 
 async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
@@ -256,9 +272,8 @@ async def test_unreadable_files_are_counted_beside_a_finding(size: tuple[int, in
         assert rows["two"].endswith(" ▲")
         assert "▲" not in rows["three"]
         await hand.resize(size[0], 10)
-        assert hand.lines[-2].rstrip().endswith("▲ trouble reading 1 file"), (
-            "of the run at the cursor"
-        )
+        below = "".join(hand.lines[6:-1])  # of the run at the cursor
+        assert "▲ trouble reading 1 file" in below or "▲ 1.corrupt: corrupt record" in below
 
 
 async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() -> None:
@@ -451,12 +466,14 @@ async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
         assert any("✖ bad " in x and "entropy collapse" in x for x in hand.lines)
         await hand.resize(80, 24)
         row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
-        assert "  entropy collapse sin" in hand.lines[row], "in place of its sparkline"
+        assert "  entropy collapse  " in hand.lines[row], "in place of its sparkline"
         assert " calm " in hand.lines[row + 1]
         await hand.press("a", *"entropy.min,response_length@20,reward.best", "enter")
         assert "entropy collapse" not in hand.lines[row], "no room"
         await hand.resize(80, 10)
-        assert hand.lines[-2].strip().startswith("bad since 46: entropy"), "at the cursor"
+        assert any(x.strip().startswith("bad since 46: entropy") for x in hand.lines), (
+            "at the cursor"
+        )
         await hand.press("colon", *"columns", "enter")
         await hand.resize(160, 45)
         await hand.press("c")

@@ -1,13 +1,17 @@
 """Texts and samples on the screen."""
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rltui.core.batch import TextPoint
+from rltui.core.batch import LogTail, TextPoint
+from rltui.core.installation import to_add
 from rltui.facts.findings import finding_rows
+from tests.builders import a_source
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app, read_at_once
 
@@ -292,13 +296,31 @@ async def test_from_a_finding_its_step_is_shown(shop: Path) -> None:
     async with at(shop) as hand:
         await hand.press("9")
         row = finding_rows(hand.app.session.runs()[0])[0]
-        step = row.finding.certain_step or row.finding.since_step
+        step = row.finding.since_step
         assert step is not None
         assert step < 50
         hand.run.items.put(row.id)
         await hand.press("T")
         nearest = min((20, 40, 60), key=lambda s: abs(s - step))
         assert f"step {nearest}" in hand.lines[1]
+
+
+@pytest.mark.parametrize("printed", ["", "[prompt] a\n[response] bee\n[score] 1\nstep:40 - x:1\n"])
+async def test_without_pyarrow_the_command_stands_beside_the_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    log = tmp_path / "stdout.log"
+    log.write_text(printed, encoding="utf-8")
+    for step in (20, 40):
+        (tmp_path / f"completions_{step}.parquet").write_bytes(b"PAR1")
+    source = a_source(str(log), format="console")
+    batch = replace(grpo_batch(60, run="."), source=source, tail=LogTail((), 0), run_path=tmp_path)
+    async with open_app(batch, logdirs=(tmp_path,), size=(80, 24)) as hand:
+        await hand.press("T")
+        said = f"Parquet files hold completions of 2 steps. To read them: {to_add('pyarrow')}"
+        assert said.replace(" ", "") in "".join(hand.text.split())
+        assert ("bee" in hand.text, len(hand.ids)) == (bool(printed), int(bool(printed)))
 
 
 async def test_no_reward_and_no_time_ends_the_app(tmp_path: Path) -> None:

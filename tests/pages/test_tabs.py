@@ -40,7 +40,7 @@ def test_names_are_whole_and_the_active_tab_is_there(run: JudgedRun, width: int)
 
 
 def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
-    tags = grpo_tags(60) | {"actor/lr": [1e-6] * 20 + [float("nan")] * 40}
+    tags = grpo_tags(60) | {"odd/thing": [1.0] * 20 + [float("nan")] * 40}
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     extra = [t.category for t in tabs_of(run) if t.category and not t.key]
     assert max(run.verdict.categories[c] for c in extra) >= Level.WATCH

@@ -3,10 +3,12 @@
 import html
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.metric_chart import chart_of
@@ -15,13 +17,14 @@ from rltui.facts import sentences
 from rltui.facts.metrics import make_row
 from rltui.facts.story import Story, main_story, stories, story_of
 from rltui.facts.story_words import Part, action, headline, summary
+from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.health.judgement import is_outside
 from rltui.health.model import Diagnosis, Limit
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.output.brief_entry import brief_entry
 from rltui.output.html_report import html_report
 from rltui.output.json_document import run_entry, snapshot_document
-from rltui.output.text_report import run_lines, story_lines
+from rltui.output.text_report import run_lines, snapshot_text, story_lines
 from rltui.output.tool_answers import series_text
 from rltui.pages.findings import lines as pane
 from rltui.pages.findings.findings_detail import detail_lines
@@ -29,9 +32,12 @@ from rltui.pages.findings.findings_pane import finding_entries, row_of
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import sentence_lines
 from rltui.pages.run.metric_table import columns_for, healthy_words
+from rltui.pages.runs.lines import said_more
 from rltui.session import JudgedRun, Session
-from tests.builders import read_session
+from tests.builders import START, a_batch, a_source, read_session
 from tests.clock import ManualClock
+from tests.fakes import a_session as fed_session
+from tests.fakes import grpo_tags
 from tests.places import CORPORA, FIXTURES
 
 VIEW = View()
@@ -165,6 +171,23 @@ def test_every_story_of_public_logs_is_told_alike(public: Session) -> None:
     check_stories(public)
 
 
+def test_a_crash_comes_before_a_finding_that_did_not_cause_it() -> None:
+    error = "KeyError: 'advantages'"
+    tail = LogTail(("Traceback (most recent call last):", '  File "train.py", line 3', error), 3)
+    source = a_source("stdout.log", format="console", precision_rank=1)
+    batch = replace(a_batch(grpo_tags(60, 1, 40), source=source), tail=tail)
+    (run,) = fed_session(batch, clock=ManualClock(START + 9_000)).runs()
+    assert verdict_sentence(run).words(70) == f"crashed at 60: {error}; also entropy collapse"
+    head, row = (
+        of_block(sentence_lines(run, VIEW, 120, 36)),
+        of_block([said_more(run, VIEW, 99, None)]),
+    )
+    for told in (head, row, one_line(run_lines(run))):
+        crash, finding = told.index(error), told.index("entropy collapse")
+        assert crash < finding
+    assert "Do: Look at the last frame of the traceback" in head
+
+
 # -- limits --------------------------------------------------------------------------------
 
 
@@ -197,6 +220,10 @@ def check_limits(session: Session) -> None:
             ends = judgement.limits[0].shown if alarm and judgement.limits else (None, None)
             if ends != (None, None) and not is_outside(row.value, *ends):
                 assert all(x.startswith("was ") for x in said), (tag, row.value, said)
+                assert said[0] in snapshot_text(session)
+                page = html.unescape(html_report(session))
+                assert f"; {said[0]}; " in page
+                assert f" {said[0]}</span>" in page
             own_unit = info.unit in ("", "%") or not any("%" in x.split(" (")[0] for x in said)
             assert own_unit, (tag, info.unit, said)
             said.append(metrics[tag]["healthy"])

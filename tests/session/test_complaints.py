@@ -1,7 +1,5 @@
 """Errors and warnings of console logs: what counts as one, how they are put together, when."""
 
-import pytest
-
 from rltui.core.batch import LogTail
 from rltui.session.complaints import MOST_MESSAGES, ComplaintScan, Message, complaints, rank_of_file
 from tests.tables import cases
@@ -19,16 +17,7 @@ def test_what_complains(line: str, text: str, is_error: bool) -> None:
     assert (found.text, found.is_error) == (text, is_error)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "step:3 - actor/error_rate:0.1 - ERROR_RATE:0.2",
-        "{'error': 0.1, 'warning': 2}",
-        "Traceback (most recent call last):",
-        'ERROR 08-04 20:51:08 [core.py:1]   File "x.py", line 3, in load_error',
-        "an error rate of 3 %",
-    ],
-)
+@cases(__file__, "what_does_not", "line")
 def test_what_does_not(line: str) -> None:
     assert not scanned(line)
 
@@ -75,15 +64,7 @@ def test_hostile_text_stays_inert_and_memory_bounded() -> None:
     assert scan.lost.times == len(names) - MOST_MESSAGES
 
 
-@pytest.mark.parametrize(
-    ("path", "rank"),
-    [
-        ("torchrun/ab/attempt_0/3/stderr.log", "3"),
-        ("logs/rank_12.log", "12"),
-        ("train.err", ""),
-        ("notes.txt", None),
-    ],
-)
+@cases(__file__, "logs_of_ranks")
 def test_logs_of_ranks(path: str, rank: str | None) -> None:
     assert rank_of_file(path) == rank
 

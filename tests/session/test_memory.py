@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rltui.config import Config, WatchConfig
+from rltui.config import Config, MetricOverride, WatchConfig
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.errors import UnreachableError
-from rltui.core.level import RunState
+from rltui.core.level import Level, RunState
 from rltui.session import Session
 from rltui.sources.follow.threaded_reader import Arriving
 from tests.builders import START, a_batch, a_source, steps
@@ -86,6 +86,18 @@ def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
     session.drain()
     assert gone.data.last_step == ROWS + 5
     assert gone.series("actor/entropy").count == ROWS + 5
+
+
+def test_a_range_of_the_user_reaches_runs_whose_points_were_unloaded() -> None:
+    session, _, clock = live("a", "b", "c")
+    gone = next(v for v in session.runs() if v.data.unloaded)
+    ranges = {"entropy": MetricOverride(low=99.0)}
+    session.heed(replace(session.interpreter.config, metrics=ranges))
+    while session.unsettled:
+        clock.advance(60)
+        session.drain()
+    assert {v.verdict.judgement("actor/entropy").low for v in session.runs()} == {99.0}
+    assert gone.verdict.mark is Level.WATCH
 
 
 def test_a_headless_command_reads_again_at_once() -> None:

@@ -111,7 +111,7 @@ def test_that_it_stopped_before_its_planned_steps_is_a_finding(processes: Proces
     assert state_after(session, clock, 100) is RunState.STOPPED
     (event,) = watcher.events()
     assert (event.kind, event.finding.rule, event.is_news) == (EventKind.FIRED, "stopped", True)
-    assert summary(event.finding) == "no process has its log open any more; 50 steps were planned"
+    assert summary(event.finding) == "no process writes its log any more; 50 steps were planned"
     (run,) = session.runs()
     assert run.verdict.level is Level.WATCH
 
@@ -238,7 +238,7 @@ def test_settings_beside_the_logs_tell_runs_apart_where_the_logs_hold_none(tmp_p
         (tmp_path / run / ".hydra").mkdir()
         (tmp_path / run / ".hydra" / "config.yaml").write_text(f"optim:\n  lr: {lr}\n")
     runs = read_session([tmp_path]).runs()
-    assert Sweep(runs).settings == ["optim.lr"]
+    assert [*Sweep(runs).settings] == ["optim.lr"]
     assert [setting_of(run, "optim.lr") for run in runs] == ["1e-6", "3e-6"]
     (condition,), _ = conditions_in("lr > 2e-6")
     assert [condition.holds(run) for run in runs] == [False, True]

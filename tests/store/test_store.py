@@ -230,10 +230,8 @@ def test_any_pieces_give_equal_series_and_no_point_is_lost(
             for column, same in columns:
                 np.testing.assert_array_equal(column, same, err_msg=name)
     assert (whole.first_step, whole.last_step) == (cut.first_step, cut.last_step)
-    assert (whole.extent.restarts, whole.extent.last_wall_time) == (
-        cut.extent.restarts,
-        cut.extent.last_wall_time,
-    )
+    assert whole.extent.restarts == cut.extent.restarts
+    assert whole.extent.last_wall_time == cut.extent.last_wall_time
 
 
 @pytest.mark.parametrize(
@@ -245,9 +243,7 @@ def test_any_pieces_give_equal_series_and_no_point_is_lost(
         (0, ("loss", "entropy", "reward"), 0.0),  # whole numbers are whole
     ],
 )
-def test_what_a_zero_may_be_where_a_log_has_few_decimals(
-    decimals: int, beside: tuple[str, ...], hidden: float
-) -> None:
+def test_zeros_of_few_decimals(decimals: int, beside: tuple[str, ...], hidden: float) -> None:
     values = {
         tag: [round(0.1234567891 * n * (i + 7), decimals) for n in range(9)]
         for i, tag in enumerate(beside)
@@ -255,6 +251,13 @@ def test_what_a_zero_may_be_where_a_log_has_few_decimals(
     run = a_run({**values, "lr": [0.0] * 9})
     assert run.hidden_in_zero("lr") == hidden
     assert run.hidden_in_zero("loss") == 0.0  # beside its values less than 0.0005 is no rate
+
+
+def test_a_zero_after_the_last_unit_is_less_than_half_of_it() -> None:
+    rates = {"lr": [4e-8, 3e-8, 2e-8, 1e-8, 0], "cut": [1e-8] * 4 + [0], "n": [4, 3, 2, 1, 0]}
+    rates |= {"third": [4.4e-8, 3.3e-8, 2.2e-8, 1.1e-8, 0], "warmed": [1e-8, 2e-8, 3e-8, 4e-8, 0]}
+    run = a_run(rates)
+    assert {t: h for t in run.tags if (h := run.hidden_in_zero(t))} == {"lr": 5e-9}
 
 
 def test_a_derived_series_has_the_steps_that_both_have() -> None:

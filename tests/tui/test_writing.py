@@ -85,7 +85,7 @@ async def test_the_key_asks_with_a_name(here: Path) -> None:
         await hand.press("3", "g", "enter", "w")
         prompt = hand.app.screen.query_one(Prompt)
         assert prompt.value == "w grpo-policy-loss.svg"
-        assert "picture  Tab: text, data, report, Markdown report" in hand.lines[-1]
+        assert "picture  Tab: text, data, report, Markdown" in hand.lines[-1]
         await hand.press("enter")
         await hand.settle()
         assert "policy loss" in " ".join(texts(here / "grpo-policy-loss.svg"))
@@ -99,9 +99,9 @@ async def test_the_key_asks_with_a_name(here: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        (("r",), "picture  Tab: text, report, Markdown report"),
-        (("9",), "picture  Tab: text, report, Markdown report"),
-        (("r", "C"), "picture  Tab: text, data, report, Markdown report"),
+        (("r",), "picture  Tab: text, report, Markdown"),
+        (("9",), "picture  Tab: text, report, Markdown"),
+        (("r", "C"), "picture  Tab: text, data, report, Markdown, LaTeX"),
     ],
     ids=["runs", "findings", "comparison"],
 )

@@ -20,7 +20,8 @@ _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 _HUGE = 4e306
 _TINY = 1e-290
 _SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-_MINUTE, _DAY = 60, 86400
+_MINUTE = 60
+_DAY = 86400
 #: A round duration without its empty second unit: 10m00s -> 10m.
 _ROUND = re.compile(r"^(\d+[mhd])00[smh]$")
 
@@ -101,7 +102,7 @@ def _fitted(
     waste = 1 - (high - low) / (unit * gaps)
     odd = step / 10.0 ** math.floor(math.log10(step) + 1e-9)
     cost = waste + 0.3 * lacking + 0.1 * surplus + 0.05 * (rows[0] != 0)
-    cost = cost + 0.06 * (rows[-1] != gaps) + 0.06 * (2.4 < odd < 2.6)
+    cost += 0.06 * (rows[-1] != gaps) + 0.06 * (2.4 < odd < 2.6)
     cost += 0.01 * max(map(len, labels))
     ticks = tuple(zip(rows, labels, strict=True))
 
@@ -142,7 +143,8 @@ def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scal
     bottom = math.log10(low)
     top = math.log10(high)
     if top - bottom < 0.02:
-        bottom, top = bottom - 0.3, top + 0.3
+        bottom -= 0.3
+        top += 0.3
     if rows < 2:
         return Scale(bottom, top, max(rows, 1), log=True)
     found: list[tuple[int, str]] = []
@@ -160,7 +162,9 @@ def decades(bottom: float, top: float, rows: int) -> list[tuple[float, str]]:
     """(decimal logarithm, label) of the ticks from ``bottom`` to ``top`` (both logarithms) of an
     axis of ``rows`` rows; of both ends where fewer than two round values lie between them."""
     found: list[tuple[float, str]] = []
-    low, high, most = _power(bottom), _power(top), min(8, max(3, rows * 2 // 5))
+    low = _power(bottom)
+    high = _power(top)
+    most = min(8, max(3, rows * 2 // 5))
     if 0 < top - bottom < 1 and _TINY < high - low < _HUGE:
         step = nice_ceil((high - low) / most)
         values = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
@@ -205,7 +209,8 @@ def _power(exponent: float) -> float:
 
 def _widened(low: float, high: float) -> tuple[float, float]:
     """A range that is finite, not empty, and wide enough for float arithmetic."""
-    low, high = max(-_HUGE, min(low, _HUGE)), max(-_HUGE, min(high, _HUGE))
+    low = max(-_HUGE, min(low, _HUGE))
+    high = max(-_HUGE, min(high, _HUGE))
     room = max(max(abs(low), abs(high)) * 1e-9, _TINY)
     if high - low < room:
         middle = low / 2 + high / 2

@@ -38,7 +38,8 @@ class Canvas:
     """``height`` rows of ``width`` cells, row 0 at the top. The last layer painted owns a cell."""
 
     def __init__(self, width: int, height: int) -> None:
-        self.width, self.height = width, height
+        self.width = width
+        self.height = height
         self.codes: CodeArray = np.full((height, width), BLANK, dtype=np.uint32)
         self._looks: NDArray[np.int16] = np.zeros((height, width), dtype=np.int16)
         self.tint = np.zeros(height, dtype=np.bool_)
@@ -260,8 +261,10 @@ class Plot(NamedTuple):
     def fill(self, low: FloatArray, high: FloatArray) -> BoolArray:
         """The raster with the dots ``low`` to ``high`` (2 * width,) of each column set."""
         if self.across == 1:
-            low, high = low.reshape(-1, 2), high.reshape(-1, 2)
-            low, high = np.fmin(low[:, 0], low[:, 1]), np.fmax(high[:, 0], high[:, 1])
+            low = low.reshape(-1, 2)
+            high = high.reshape(-1, 2)
+            low = np.fmin(low[:, 0], low[:, 1])
+            high = np.fmax(high[:, 0], high[:, 1])
         return fill(low, high, self.down * self.canvas.height)
 
 

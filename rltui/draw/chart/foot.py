@@ -39,16 +39,20 @@ _Part = tuple[int, str, Style]
 #: Lines of bars, at most: those left out are counted.
 _MOST_LANES = 6
 #: The most that names may take from the plot: a share of the whole width, and cells.
-_NAMES_SHARE, _NAMES_MOST = 0.2, 24
+_NAMES_SHARE = 0.2
+_NAMES_MOST = 24
 #: Lines of the strip.
 STRIP_ROWS = 2
 #: Lines that a chart needs for a strip: when enlarged, and when the whole run is in view.
-_FROM, _WHOLE_FROM = 12, 24
+_FROM = 12
+_WHOLE_FROM = 24
 #: Lines that a chart needs to spare one for its legend, and two.
-_LEGEND_FROM, _TWO_FROM = 8, 16
+_LEGEND_FROM = 8
+_TWO_FROM = 16
 _GAP = 3
 #: Cells before a name in the legend, at most, and of a name, at least.
-_SAMPLE, _LEAST_NAME = 4, 7
+_SAMPLE = 4
+_LEAST_NAME = 7
 _BAND_SAMPLE = "⢕ "
 
 
@@ -364,14 +368,16 @@ def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Label
 def _rows(items: Sequence[_Label], room: int, count: int) -> tuple[list[list[_Label]], int]:
     """The items in ``count`` lines of ``room`` cells, and how many have no place."""
     rows: list[list[_Label]] = [[] for _ in range(count)]
-    row, used = 0, 0
+    row = 0
+    used = 0
     for n, item in enumerate(items):
         more = len(items) - n - 1
         while row < count:
             counted = cell_width(f"+{more}") + _GAP if more and row == count - 1 else 0
             if not rows[row] or used + item.cells + counted <= room:
                 break
-            row, used = row + 1, 0
+            row += 1
+            used = 0
         if row == count:
             return rows, more + 1
         rows[row].append(item)

@@ -208,7 +208,9 @@ def _paint_upper(plot: Plot, shown: Shown, weight: float, look: Style, char: str
 
 def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
     """The level colours of a line, from the step at which each began."""
-    x0, x1, width = plot.span.x0, plot.span.x1, 2 * plot.span.cells
+    x0 = plot.span.x0
+    x1 = plot.span.x1
+    width = 2 * plot.span.cells
     grades = np.zeros(width, dtype=np.int64)
     for since, until, level in curve.levels:
         if since > x1 or (until is not None and until < x0):
@@ -236,7 +238,9 @@ def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
 
 def draw_marks(plot: Plot, shown: Shown) -> None:
     """Marks for values that are outside of the y range or not finite."""
-    canvas, scale, glyphs = plot.canvas, plot.scale, plot.glyphs
+    canvas = plot.canvas
+    scale = plot.scale
+    glyphs = plot.glyphs
     bottom = canvas.height - 1
     columns = shown.under or shown.line
     if scale.log or (columns.high > scale.high).any() or (columns.low < scale.low).any():
@@ -281,7 +285,9 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         text = f" {glyphs.text(note)}"
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
-        value, scale, arrow = float(limit.value), plot.scale, ""
+        value = float(limit.value)
+        scale = plot.scale
+        arrow = ""
         row = plot.row(value)
         # what has no place on a log axis has none at its edges either
         has_place = np.isfinite(value) and not (scale.log and value <= 0)

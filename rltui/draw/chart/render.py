@@ -33,9 +33,11 @@ from rltui.draw.line import (
 from rltui.facts import numbers
 
 #: Rows and columns reserved for the plot before axes, bars and values get any.
-_MIN_ROWS, _MIN_COLUMNS = 3, 10
+_MIN_ROWS = 3
+_MIN_COLUMNS = 10
 #: Cells of the y labels and of the value in the right margin, at least: charts do not jitter.
-_LABELS, _MARGIN = 4, 7
+_LABELS = 4
+_MARGIN = 7
 #: Cells of the y labels where one can zoom: any value fits.
 _ZOOMED_LABELS = 7
 
@@ -128,7 +130,9 @@ def _margin_width(chart: Chart, raw: CurvePoints, window: tuple[float, float]) -
 
 def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     """The row at the height of the newest value, and what to write there in the margin."""
-    scale, raw, bottom = plot.scale, y_range.in_order(shown), plot.canvas.height - 1
+    scale = plot.scale
+    raw = y_range.in_order(shown)
+    bottom = plot.canvas.height - 1
     if not len(raw.x) or raw.x[-1] > plot.span.x1:
         return 0, []
     x = float(raw.x[-1])
@@ -149,7 +153,9 @@ def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
 
 def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> Block:
     """The lines of the plot: label, axis, cells, in the margin the newest value at its height."""
-    glyphs, span, labels = plot.glyphs, plot.span, dict(plot.scale.ticks)
+    glyphs = plot.glyphs
+    span = plot.span
+    labels = dict(plot.scale.ticks)
     margin = span.width - span.left - span.cells
     row, newest = _newest_value(plot, shown) if margin else (0, [])
     newest = [(text[: margin - 1], look) for text, look in newest]

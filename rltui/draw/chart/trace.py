@@ -24,14 +24,17 @@ _CROWDED = 0.75
 #: Times that such a line crosses its whole range, at least.
 _RESTLESS = 4.0
 #: Dot columns on either side in the running median: a share of all, and its bounds.
-_SHARE, _LEAST, _MOST = 1 / 60, 2, 6
+_SHARE = 1 / 60
+_LEAST = 2
+_MOST = 6
 _LIGHT = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
 #: Shorter series are drawn from all of their points.
 LONG = 16_384
 #: Most blocks of a long series: beyond that neighbours are merged.
 _BLOCKS = 4096
 #: LONG and blocks for a line among many: still more blocks than any chart has columns.
-LONG_COARSE, COARSE = 2048, 512
+LONG_COARSE = 2048
+COARSE = 512
 
 
 class CurvePoints(NamedTuple):
@@ -75,10 +78,12 @@ def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> CurvePoints:
 
     if not ordered or (n and not (math.isfinite(fx[0]) and math.isfinite(fx[-1]))):
         known = np.isfinite(fx)
-        fx, fy = fx[known], fy[known]
+        fx = fx[known]
+        fy = fy[known]
     if not ordered:
         order = np.argsort(fx, kind="stable")
-        fx, fy = fx[order], fy[order]
+        fx = fx[order]
+        fy = fy[order]
     if len(fx) and (fx[0] < -FAR or fx[-1] > FAR):
         fx = np.clip(fx, -FAR, FAR)
     return CurvePoints(fx, fy)
@@ -138,7 +143,8 @@ def decimate(data: CurvePoints, x0: float, x1: float, width: int) -> DotColumns:
     index: IntArray | None = None
     if not finite.all():
         index = np.flatnonzero(finite)
-        x, y = x[index], y[index]
+        x = x[index]
+        y = y[index]
     bounds = _column_bounds(x, x0, x1, width)
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
 
@@ -216,7 +222,8 @@ def extents(
     high = np.fmax(high, np.ceil(np.fmax(left, right)) - 1)
     if cut:
         beyond = (high < 0) | (low > top)
-        low[beyond], high[beyond] = np.nan, np.nan
+        low[beyond] = np.nan
+        high[beyond] = np.nan
     # np.clip takes longer than both for so few
     return np.minimum(np.maximum(low, 0), top), np.minimum(np.maximum(high, 0), top)
 

@@ -185,7 +185,8 @@ def y_scale(
         return log_scale(low, high, rows, ends=chart.ends), ""
 
     note = LOG_REFUSED if chart.log else ""
-    low, high = max(low, -8e307), min(high, 8e307)
+    low = max(low, -8e307)
+    high = min(high, 8e307)
     if low == high:
         return _constant(chart, low, rows), note
     low, high = _with_limits(chart, *_around_zero(low, high))

@@ -16,7 +16,10 @@ from rltui.core.text import clean
 
 #: Characters of a message.
 _MOST = 160
-_MISSING, _DENIED, _THROTTLED, _BEHIND = {404, 410}, {401, 403}, {429, 503}, {416}
+_MISSING = {404, 410}
+_DENIED = {401, 403}
+_THROTTLED = {429, 503}
+_BEHIND = {416}
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _THROTTLES = re.compile(
     r"slow ?down|throttl|too ?many ?requests|rate ?exceeded|reduce your request rate|rate limit",

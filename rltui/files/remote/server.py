@@ -26,7 +26,8 @@ from rltui.files.trouble import READABLE, Backoff
 #: Requests that are under way at the same time.
 _TOGETHER = 16
 #: Names that a directory may have, and notes that are kept.
-MOST_NAMES, _MOST_NOTES = 100_000, 100
+MOST_NAMES = 100_000
+_MOST_NOTES = 100
 
 Info = dict[str, Any]
 #: A path, its first byte, and the one behind the last (None: to the end).

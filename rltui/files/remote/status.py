@@ -134,7 +134,8 @@ def below(top: Path, known: Mapping[Path, CachedLookup]) -> list[Path]:
     found = [top]
     at = 0
     while at < len(found):
-        directory, at = found[at], at + 1
+        directory = found[at]
+        at += 1
         names = known[directory].found.items()
         found += [directory / n for n, s in names if s.is_directory and directory / n in known]
     return found

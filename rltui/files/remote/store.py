@@ -84,7 +84,8 @@ class RemoteStore:
 
     def use(self, clock: Clock, pace_s: float) -> None:
         """Set the clock, and the least seconds between two listings of a directory."""
-        self._server.clock, self.pace_s = clock, pace_s
+        self._server.clock = clock
+        self.pace_s = pace_s
 
     def monotonic(self) -> float:
         """Monotonic time of its clock, seconds."""

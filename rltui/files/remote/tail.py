@@ -18,7 +18,8 @@ from rltui.files.tail import FollowedFile, Polled
 from rltui.files.trouble import DELETED, Notes, is_missing, reason_of
 
 #: Bytes that each range repeats, and of the beginning that is compared.
-_MARK_BYTES, _HEAD_BYTES = 64, 1024
+_MARK_BYTES = 64
+_HEAD_BYTES = 1024
 #: Most bytes of a range: those beyond the caller's budget are kept for the next poll.
 _RANGE_BYTES = 8 << 20
 #: Ranges from one comparison of the beginning to the next.
@@ -72,7 +73,9 @@ class RemoteTail(FollowedFile):
 
     def _read_on(self, status: RemoteStatus, budget_bytes: int) -> Polled:
         known = self._stamp is not None
-        start, why, data = self.offset, "", b""
+        start = self.offset
+        why = ""
+        data = b""
         if self._whole and start and status.stamp != self._reading:
             why = "changed"
         elif status.st_size < start:
@@ -115,7 +118,8 @@ class RemoteTail(FollowedFile):
     ) -> Polled:
         """Return the first ``budget_bytes`` of ``data``, which begins at the offset; keep the
         rest."""
-        piece, self._prefetched = data[:budget_bytes], data[budget_bytes:]
+        piece = data[:budget_bytes]
+        self._prefetched = data[budget_bytes:]
         if len(self._head) < _HEAD_BYTES:
             self._head += piece[: _HEAD_BYTES - len(self._head)]
         self._mark = (self._mark + piece[-_MARK_BYTES:])[-_MARK_BYTES:]

@@ -22,10 +22,13 @@ from rltui.formats.line_decoder import NO_ROWS, LastLine, figure_lines
 #: The byte order mark that some Windows shells write first.
 _MARK = b"\xef\xbb\xbf"
 #: Rows after which a rank other than 0 is the log, and ranks that are read.
-_ENOUGH, _MOST_RANKS = 3, 64
+_ENOUGH = 3
+_MOST_RANKS = 64
 #: Bytes of the end of a log in which lines that became no rows are looked for, and how many of
 #: such lines are worth a word: a log prints some results on its way.
-_LEAST_LOOK, _MOST_LOOK, _LEAST_LOST = 1 << 10, 1 << 14, 20
+_LEAST_LOOK = 1 << 10
+_MOST_LOOK = 1 << 14
+_LEAST_LOST = 20
 #: A bar of rich, as stable-baselines3 shows one (common/callbacks.py, tqdm.rich), and its body.
 _RICH_BAR = re.compile(
     rb"%[ \xe2\x94\x81\x95\xb8\xba]+ ([\d,]{1,20})/([\d,]{1,20}) +\[ *[\d:]+ < [\d:?-]+"
@@ -70,7 +73,8 @@ class ConsoleDecoder(LastLine):
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if not data:
-            stale, self._stale = self._stale, self._stale and more
+            stale = self._stale
+            self._stale = self._stale and more
             return (
                 Decoded(tail=self._tail.tail(self._phases.phase, self._phases.lasted_s))
                 if stale and not more
@@ -85,7 +89,8 @@ class ConsoleDecoder(LastLine):
             self._parts.append(data[end:])
             if self._have > MAX_LINE:
                 self._notes.add(self._offset, "line is too long", level=Level.OK)
-                self._parts, self._skipping = [], True
+                self._parts = []
+                self._skipping = True
 
         self._tail.feed(data, row_end)
         self._phases.feed(data, row_end, more=more)
@@ -118,7 +123,8 @@ class ConsoleDecoder(LastLine):
         hparams = self._dump.settings() if found else {}
         if rows.total is not None and rows.total != self._total and found:
             hparams["total_steps"] = self._total = rows.total
-        counted, self._counted = self._counted, rows.count + self._beside.count
+        counted = self._counted
+        self._counted = rows.count + self._beside.count
         own = Decoded(
             rows.blocks() + self._beside.blocks(),
             hparams=hparams,
@@ -138,12 +144,14 @@ class ConsoleDecoder(LastLine):
         text = data.replace(b"\r", b"\n")
         if self._skipping:
             before = -(text.find(b"\n") + 1)
-            text, self._skipping = text[-before:], False
+            text = text[-before:]
+            self._skipping = False
         else:
             before = sum(map(len, self._parts))
             text = b"".join((*self._parts, text))
         self._offset += self._have + len(data)
-        self._parts, self._have = [], 0
+        self._parts = []
+        self._have = 0
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
 

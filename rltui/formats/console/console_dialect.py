@@ -23,7 +23,8 @@ MAX_FORM = 1 << 13
 _STEPS = 1 << 63
 
 #: With this many restarts of fewer than this many rows each, several trainings write at once.
-_TOO_MANY, _TOO_SHORT = 8, 3
+_TOO_MANY = 8
+_TOO_SHORT = 3
 #: Tags of a row that are compared to detect a restart.
 _COMPARED = 3
 #: Tags remembered at most.
@@ -31,7 +32,8 @@ _MAX_KEYS = 10_000
 #: Forms that are remembered; of those that wait for a second row the oldest goes first.
 _MAX_FORMS = 4096
 #: Rows that wait for one of a later step: of one form, and of all.
-_MAX_WAITING, _MAX_ALL = 400, 20_000
+_MAX_WAITING = 400
+_MAX_ALL = 20_000
 #: Names by which a row is believed.
 _LEADING = 2
 
@@ -91,7 +93,8 @@ class ConsoleRows:
                 names = tuple(t.encode() for t in cells)
                 values = tuple(cells.values())
                 layout = Layout(tuple(cells), np.float64)
-            self._names, self._layout = names, layout
+            self._names = names
+            self._layout = layout
 
         clock = self.clock
         if math.isnan(wall) and not clock.silent:
@@ -131,8 +134,11 @@ class ConsoleRows:
                 np.array(self._walls),
                 np.array(self._values, np.float64),
             )
-        self._names, self._layout = (), None
-        self._steps, self._walls, self._values = [], [], []
+        self._names = ()
+        self._layout = None
+        self._steps = []
+        self._walls = []
+        self._values = []
 
 
 class RestartDetector:

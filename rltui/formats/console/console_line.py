@@ -328,7 +328,9 @@ class LinePrefix:
 
     def split(self, line: bytes) -> tuple[bytes, int]:
         """The rank before the next line (empty for none), and the length of the prefix."""
-        rank, at, timed = b"", 0, False
+        rank = b""
+        at = 0
+        timed = False
         for _ in range(0 if self.is_absent or not line else _MOST_PARTS):
             found = _ATOM.match(line, at) or _ATOM.fullmatch(line + b" ", at)
             if found is None:

@@ -20,7 +20,8 @@ _STEPS = ("step", "total", "done", "base")
 _OWN_STEP = _STEPS[:1]
 _NO_VALUES = {*_STEPS, "label", "name", "of", "whole"}
 #: Rows that wait for the first step, and lines below a heading.
-_MAX_EARLY, _MAX_LINES = 4096, 300
+_MAX_EARLY = 4096
+_MAX_LINES = 300
 #: Tags remembered at most.
 _MAX_TAGS = 10_000
 
@@ -153,7 +154,8 @@ class DescribedDialect(Dialect):
             newest = -1 if self.rows.newest is None else self.rows.newest
             beside.add(Row(newest, *pairs, self._wall))
             if self._first:
-                self._first, local = False, moment is not None and moment[0] > 0
+                self._first = False
+                local = moment is not None and moment[0] > 0
                 beside.lanes = beside.lanes.joined(self._lanes._replace(local=local))
             return bool(pairs[0])
         if known.kind == "row" and own.steps == _OWN_STEP:
@@ -166,7 +168,9 @@ class DescribedDialect(Dialect):
             self._base = steps.get("base", self._base)
             self.open = known.until is not None
             if self.open:
-                self._block, self._cells, self._left = known, {}, _MAX_LINES
+                self._block = known
+                self._cells = {}
+                self._left = _MAX_LINES
                 self.rows.total = steps.get("total", self.rows.total)
             return self.open
 
@@ -234,7 +238,8 @@ class DescribedDialect(Dialect):
             elif "done" in steps:
                 if self._heading is None or not pairs[0]:
                     return False
-                (step, total), self._heading = self._heading, None
+                step, total = self._heading
+                self._heading = None
                 if total == 1:  # one call after another, each of one epoch
                     self._single += 1
                     step = self._single
@@ -263,7 +268,9 @@ class DescribedDialect(Dialect):
         cells: dict[bytes, float],
     ) -> None:
         """Add the numbers among the groups of each match; ``name``: where they have none."""
-        of, name_at, of_at = b"", field.name_at, field.of_at
+        of = b""
+        name_at = field.name_at
+        of_at = field.of_at
         for groups in found:
             if name_at >= 0:
                 name = groups[name_at]

@@ -46,7 +46,8 @@ from rltui.formats.console.pair_line import (
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
 #: Patterns of the values of a line, and of whole lines.
-_MAX_PATTERNS, _MAX_LINES = 8, 4
+_MAX_PATTERNS = 8
+_MAX_LINES = 4
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
 _QUICK = re.compile(
@@ -208,7 +209,8 @@ class Generic(Dialect):
         if len(counters) < 2:
             return position
         none = self._rises.see(counters) | self._none
-        first, self._first = self._first, self._first or text
+        first = self._first
+        self._first = self._first or text
         if none == self._none:
             return position
         self._none = none
@@ -263,7 +265,8 @@ class Generic(Dialect):
         for at in _fine_names(names) if position.rank != FINE and len(names) > 1 else ():
             if values[at].is_integer():
                 position = Position(FINE, int(values[at]))
-                names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
+                names = names[:at] + names[at + 1 :]
+                values = values[:at] + values[at + 1 :]
                 break
 
         rank = position.rank
@@ -352,7 +355,8 @@ def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
 
 def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:
     """Matches lines of the same form: equal except for the values and runs of blanks."""
-    pattern, at = b"", 0
+    pattern = b""
+    at = 0
     for begin, end in (*spans, (len(text), len(text))):
         words = re.split(rb"\s+", text[at:begin])
         pattern += rb"\s+".join(map(re.escape, words))

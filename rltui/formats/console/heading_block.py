@@ -92,7 +92,9 @@ class HeadingBlock:
         if not self._pending:
             self._section = False
         if self._known or self._rows < _TRIED:
-            self._step, self.guessed, self._below_row = step, True, True
+            self._step = step
+            self.guessed = True
+            self._below_row = True
             if not self._section:
                 self.left = self._most = _BELOW_ROW
 
@@ -103,7 +105,9 @@ class HeadingBlock:
         if shape in self._shapes or self._known or self._headings < _TRIED:
             return shape
         self._remember(shape, (-1, 0, 1))
-        self.left, self._section, self._pending = 0, False, []
+        self.left = 0
+        self._section = False
+        self._pending = []
 
         return None
 
@@ -133,12 +137,15 @@ class HeadingBlock:
 
         self._most = _BETWEEN if self._known else _UNKNOWN
         self.left = self._most if self._known or tried < _TRIED else _BELOW_ROW
-        self._step, self.guessed, self._below_row = step, False, False
+        self._step = step
+        self.guessed = False
+        self._below_row = False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
         if self._sure:
-            rows, self._extras = rows + self._extras, []
+            rows = rows + self._extras
+            self._extras = []
 
         return rows
 
@@ -169,7 +176,9 @@ class HeadingBlock:
 
     def _end_section(self, step: int | None) -> list[Row]:
         """The pairs of a section, now that its step is known."""
-        pending, self._pending, self._section = self._pending, [], False
+        pending = self._pending
+        self._pending = []
+        self._section = False
         if step is None or not pending:
             return []
         self._step = step
@@ -198,7 +207,8 @@ class HeadingBlock:
                 known.add(name)
                 for step, held in self._held.pop(name):
                     steps.setdefault(step, {})[name] = held
-        extras, self._extras = self._extras, []
+        extras = self._extras
+        self._extras = []
 
         return extras + [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
 

@@ -33,7 +33,8 @@ _RARE = (b"\xe2", b"\x1b", b"{", b"%", b"|", b"+", b"#", b"*", b"=", b"---")
 _SEVERAL = 5
 #: Lines are few enough to be searched one by one when there is at most one in this many bytes (a
 #: power of two), and a byte is rare.
-_FEW, _FEW_RARE = 8, 10
+_FEW = 8
+_FEW_RARE = 10
 _GUESS = Rank.GUESS
 _is_open = attrgetter("open")
 #: How often a marker may turn out not to lead.
@@ -81,7 +82,9 @@ class LineDispatch:
     def read(self, text: bytes, prefixes: Mapping[int, bytes], offset: int) -> int | None:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->
         what stood in front of it. Returns where the last line that completed a row ends."""
-        rows, size, left = self._rows, len(text), _GUESSED - offset
+        rows = self._rows
+        size = len(text)
+        left = _GUESSED - offset
         ends: list[int] = []
         clock = rows.clock
         clock.piece(text, prefixes)
@@ -102,12 +105,14 @@ class LineDispatch:
             if opened and at < begin:
                 numbers = ()
             else:
-                at, nth = begin, nth + 1
+                at = begin
+                nth += 1
             if at > left:
                 self._drop_guesses()
 
             end = text.find(b"\n", at)
-            count, clock.line = rows.count, (at, end)
+            count = rows.count
+            clock.line = (at, end)
             if numbers not in chosen:
                 chosen[numbers] = [known[number] for number in numbers]
             opens = self._line(text[at:end], opened, chosen[numbers], at in led)
@@ -216,7 +221,8 @@ class LineDispatch:
                 opens = opens or dialect.open
                 if taken:
                     return opens
-            marked, led = self._behind(line) if led else [], False
+            marked = self._behind(line) if led else []
+            led = False
 
         if guesses is not None:
             self._pass(guesses, guesses.follow, line)

@@ -187,7 +187,8 @@ class ConfigDump:
 
     def settings(self) -> dict[str, object]:
         """The settings since the last call."""
-        found, self._found = self._found, {}
+        found = self._found
+        self._found = {}
         return found
 
     def _line(self, raw: bytes) -> None:
@@ -195,7 +196,10 @@ class ConfigDump:
         process = found[1] if found else None
         line = plain(raw)
         if line.startswith(_BEGINS):
-            self._process, self._size, self._open, self._lines = process, 0, 0, []
+            self._process = process
+            self._size = 0
+            self._open = 0
+            self._lines = []
         elif not self._lines or process != self._process or not _PART.match(line):
             return
         self._lines.append(line)
@@ -203,7 +207,8 @@ class ConfigDump:
         self._open += line.count(b"{") - line.count(b"}")
         if self._open > 0 and self._size <= MAX_BYTES:
             return
-        whole, self._lines = b"\n".join(self._lines), []
+        whole = b"\n".join(self._lines)
+        self._lines = []
         if self._open > 0:
             return
         try:

@@ -203,7 +203,8 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
         quick = _QUICK.search(field)
         found = _FIELD.fullmatch(field) if quick else None
         if found is None:
-            end, rest = 0, b""
+            end = 0
+            rest = b""
             for several in SIGNED.finditer(field) if quick else ():
                 line.add(several[1], several[2], several[3])
                 rest += field[end : several.start()]
@@ -362,7 +363,8 @@ def _finest(
         else:
             best.end = max(best.end, found.end())
     if best is not None and best.rank < EPOCH:
-        best.epoch, best.epochs = epoch, epochs
+        best.epoch = epoch
+        best.epochs = epochs
 
     return best
 
@@ -473,7 +475,8 @@ class StepCounter:
         if last_epoch < 0 or epoch < last_epoch:
             # beyond the share of the epochs before it only where steps count on
             far = epochs and total and step > (epoch - 1) * total / epochs
-            self._first_epoch, self._base = min(epoch, 1), 0
+            self._first_epoch = min(epoch, 1)
+            self._base = 0
             self._within = False if far and epoch > 1 else None
         elif epoch > last_epoch:
             self._within = step <= last_step

@@ -25,7 +25,10 @@ _CLOCK = re.compile(rb"\b((\d\d):(\d\d)):(\d\d)\b")
 _DAY_S = 86400
 #: Bytes of the end of a log that are looked at, of those before its newest row, of small pieces
 #: that are joined, and of a line.
-_END, _BEFORE, _WAITING, _LINE = 1 << 18, 1 << 15, 1 << 14, 400
+_END = 1 << 18
+_BEFORE = 1 << 15
+_WAITING = 1 << 14
+_LINE = 400
 
 
 class _Document(NamedTuple):
@@ -69,7 +72,8 @@ class PhaseSearch:
         """The first and last time of day after that row, in seconds."""
         self._took: dict[str, float] = {}
         """Name of a phase -> seconds that it last took."""
-        self._waiting, self._any_row = b"", False
+        self._waiting = b""
+        self._any_row = False
         """Output after that row that was not looked at yet: a row may make it old."""
 
     def feed(self, data: bytes, row_end: int | None, *, more: bool = False) -> None:
@@ -79,8 +83,11 @@ class PhaseSearch:
         if row_end is not None:
             if not more:
                 self._search((self._waiting + data[max(0, row - _BEFORE) : row])[-_BEFORE:])
-            self._waiting, self._any_row = b"", True
-            self.phase, self._name, self._times = None, "", []
+            self._waiting = b""
+            self._any_row = True
+            self.phase = None
+            self._name = ""
+            self._times = []
         if not self._times:
             self._times = _times(data[row : row + _BEFORE].splitlines())
         text = data[max(row, len(data) - _END) :]
@@ -123,10 +130,12 @@ class PhaseSearch:
                 before = ""
                 break
             newest = newest or found
-            self._name, line = name, found.string
+            self._name = name
+            line = found.string
         if newest is None:
             if not before or before in ended:
-                self.phase, self._name = None, ""
+                self.phase = None
+                self._name = ""
             return
         if before != self._name or before in ended:
             self._line = line
@@ -144,7 +153,8 @@ class PhaseSearch:
             found = _found(text, begin, numbers) if numbers[0] < _known().ends else None
             if found is not None and "took" in found.re.groupindex:
                 name = found["what"].strip()
-                self._took[name], ended[name] = float(found["took"]), begin
+                self._took[name] = float(found["took"])
+                ended[name] = begin
 
         return ended
 

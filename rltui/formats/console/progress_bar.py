@@ -56,7 +56,8 @@ class _Bar:
         """The step over all passes."""
         if done < self.done or (epoch is not None and epoch > self.epoch >= 0):
             self.base += total or self.done
-        self.epoch, self.done = -1 if epoch is None else epoch, done
+        self.epoch = -1 if epoch is None else epoch
+        self.done = done
         if epoch is None or not total:
             return self.base + done
         if self.first_epoch is None or epoch < self.first_epoch:
@@ -175,7 +176,8 @@ class ProgressBar(Dialect):
         message its epoch says what it is."""
         if self._waiting is None or self._waiting[0] == epoch:
             return False
-        (waited, row), self._waiting = self._waiting, None
+        waited, row = self._waiting
+        self._waiting = None
         self._newest = (waited + 1) * (self._per_epoch or 1) if step is None else step
         return self._give(row._replace(step=self._newest))
 
@@ -188,7 +190,9 @@ class ProgressBar(Dialect):
         """Read what Lightning and Tianshou print between bars."""
         found = _STEPS.search(text)
         if found:
-            epoch, step, self._messages = int(found[1]), int(found[2]), True
+            epoch = int(found[1])
+            step = int(found[2])
+            self._messages = True
             self._per_epoch = step // (epoch + 1) if step % (epoch + 1) == 0 else 0
             return self._settle(None, step)
         found = _TEST.search(text)

@@ -29,7 +29,8 @@ _MAX_ROWS = 500
 #: Bytes of a row of a panel that goes on over several lines.
 _MAX_PANEL = 4000
 #: Boxes that wait while they have several counters, and at most.
-_DOUBTED, _MOST_HELD = 3, 8
+_DOUBTED = 3
+_MOST_HELD = 8
 #: Bytes of a line above a box.
 _MAX_HEADING = 300
 #: Lines of other output allowed inside a box.
@@ -135,8 +136,11 @@ class BoxedTable(Dialect):
     def _begin(self, top: bytes) -> None:
         """Begin a box with its first line, which may have a title with the step."""
         self._heading(top)
-        self.open, self._foreign, self._group = True, 0, b""
-        self._cells, self._panel = {}, []
+        self.open = True
+        self._foreign = 0
+        self._group = b""
+        self._cells = {}
+        self._panel = []
 
     def _heading(self, line: bytes) -> None:
         if b"\x1b" in line or _HEADING.search(line):
@@ -201,9 +205,12 @@ class BoxedTable(Dialect):
 
     def _rule(self) -> None:
         """A rule: the end of the box when there are cells."""
-        cells, self._cells = self._cells, {}
-        panel, self._panel = self._panel, []
-        self._foreign, self._group = 0, b""
+        cells = self._cells
+        self._cells = {}
+        panel = self._panel
+        self._panel = []
+        self._foreign = 0
+        self._group = b""
         for category, text in panel:
             for pair in text.split(b" | "):
                 name, _, value = pair.rpartition(b": ")
@@ -286,7 +293,8 @@ class ColumnTable(Dialect):
         counters = [(r, i) for i, c in enumerate(columns) if (r := rank_of_counter(c)) is not None]
         if counters and any(map(is_metric, columns)) and not are_settings(columns):
             self._columns, self._at, self._splits = columns, min(counters)[1], splits
-            self._left, self.open = _BETWEEN, True
+            self._left = _BETWEEN
+            self.open = True
         return False
 
     def follow(self, line: bytes) -> None:

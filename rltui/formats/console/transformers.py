@@ -33,7 +33,8 @@ _PLAN = re.compile(rb"Total optimization steps = ([\d,]{1,15})")
 _PROGRESS = b"global_step/max_steps"
 _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
 #: Bytes of a heading above a dict, and words before its counter.
-_MAX_HEADING, _MOST_WORDS = 300, 2
+_MAX_HEADING = 300
+_MOST_WORDS = 2
 #: Lines of a row that a narrow terminal has wrapped.
 _MOST_LINES = 40
 #: Step keys of dicts that other loops print.
@@ -125,7 +126,8 @@ class StepInference:
         if self._first_bar is None:
             self._first_bar = done
         self._still = self._still and done == self._bar
-        self._bar, self._other = done, None
+        self._bar = done
+        self._other = None
         if self._pending:
             self._settle(torn)
         elif self._fresh and not torn and self.newest < done and not done % (self.interval or 1):
@@ -169,7 +171,8 @@ class StepInference:
 
     def end(self) -> None:
         """Count the rows that wait for a bar: none comes."""
-        pending, self._pending = self._pending, []
+        pending = self._pending
+        self._pending = []
         for kind, row in pending:
             if kind is RowKind.TRAIN:
                 self.newest = self._next()
@@ -185,11 +188,15 @@ class StepInference:
         """A training with a new bar begins: count the pending rows of the last one, and forget
         what was inferred of it."""
         self.end()
-        self.total, self._buffered, self._other = total, None, None
+        self.total = total
+        self._buffered = None
+        self._other = None
         self._bar = self._first_bar = done
         if not self.interval_known:
             self.interval = None
-        self.newest, self._fresh, self._still = 0, False, False
+        self.newest = 0
+        self._fresh = False
+        self._still = False
 
     def _settle(self, torn: bool) -> None:
         """Assign steps to the pending rows, now that a bar follows them."""
@@ -200,7 +207,8 @@ class StepInference:
             self._spread(trained, torn)
             return
 
-        before, self.newest = self.newest, max(self._bar, 1)
+        before = self.newest
+        self.newest = max(self._bar, 1)
         if self.interval is None and before:
             # the first step may be logged whatever the interval
             gap = self.newest - before if before > 1 or self.newest == 2 else self.newest
@@ -250,7 +258,10 @@ class StepInference:
             low = total // (rows + 1) + 1
             high = max(1, total // rows)
             self.interval = min(max(round(at), low), high) if math.isfinite(at) else high
-        self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
+        self.total = total
+        self._bar = total
+        self._first_bar = 0
+        self._buffered = True
         self._spread(rows, False)
         self.ready.append(row.at(total))
 
@@ -360,7 +371,8 @@ class Transformers(Dialect):
         # the plan, which the log may contain before the first row
         interval = _INTERVAL.search(line)
         if interval and int(interval[1]) and self._inference.interval is None:
-            self._inference.interval, self._inference.interval_known = int(interval[1]), True
+            self._inference.interval = int(interval[1])
+            self._inference.interval_known = True
         plan = _PLAN.search(line)
         if plan and plan[1].strip(b","):
             self.rows.total = int(plan[1].replace(b",", b""))
@@ -375,7 +387,8 @@ class Transformers(Dialect):
             return
         if len(before.split()) <= _MOST_WORDS:
             self._above = position.step
-            self._wrapped, self.open = [], True
+            self._wrapped = []
+            self.open = True
 
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
         if self._torn:
@@ -386,7 +399,9 @@ class Transformers(Dialect):
             part = line[begin:]
             if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
                 self._heading(line[:begin])
-                self._torn, self._wrapped, self.open = part, [part], True
+                self._torn = part
+                self._wrapped = [part]
+                self.open = True
             return False
 
         found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
@@ -407,7 +422,8 @@ class Transformers(Dialect):
         end = line.find(b"}", after) + 1
         if not end:
             return False
-        body, self._torn = self._torn + line[after:end], b""
+        body = self._torn + line[after:end]
+        self._torn = b""
         found = pairs(body)
         if found is None or found[0] != self._names:
             self._inference.lost()
@@ -417,7 +433,8 @@ class Transformers(Dialect):
     def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
         wall = self.rows.clock.stamp()
-        above, self._above = self._above, None
+        above = self._above
+        self._above = None
         form = _form_of(names)
         if form.step >= 0:  # of a custom loop, whose names stay
             at = form.step
@@ -456,7 +473,8 @@ class Transformers(Dialect):
     def _give(self, *rows: Row) -> None:
         """Add rows, or those whose step is now known."""
         inference = self._inference
-        ready, inference.ready = rows or inference.ready, []
+        ready = rows or inference.ready
+        inference.ready = []
         for row in ready:
             self.add(row)
         self.rows.steps_are_row_numbers |= inference.steps_are_row_numbers

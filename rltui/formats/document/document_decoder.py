@@ -121,7 +121,9 @@ class DocumentDecoder(WholeDocument):
 
     def _decode(self, document: Any) -> Decoded:
         items: list[Block | Restart] = []
-        records, numbered, given = 0, False, set[str]()
+        records = 0
+        numbered = False
+        given = set[str]()
         for history in histories(document, self._options.step_keys, is_log=self._is_log):
             if isinstance(history, Rows):
                 items += JsonLinesDecoder(self._options).rows(self._rows(history)).items
@@ -175,13 +177,10 @@ class DocumentDecoder(WholeDocument):
             elif history.prefix:
                 step = find_step(row, keys)
                 kept = step.key if step is not None else ""
-                row = {k if k == kept else _joined(history.prefix, k): v for k, v in row.items()}
+                # what is just called "value" has the name of its list
+                tags = {VALUE_KEY: history.prefix.rstrip("/"), kept: kept}
+                row = {tags.get(k, history.prefix + k): v for k, v in row.items()}
             yield row
-
-
-def _joined(prefix: str, key: str) -> str:
-    """The tag of a key: what is just called "value" has the name of its list."""
-    return prefix.rstrip("/") if key == VALUE_KEY else prefix + key
 
 
 def _without_null(row: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +196,9 @@ class TrainerStateDecoder(WholeDocument):
         state = document if isinstance(document, dict) else {}
         history = state.get("log_history")
         rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
-        packed, notes, stepless = PackedRows(), NoteBook(), 0
+        packed = PackedRows()
+        notes = NoteBook()
+        stepless = 0
         for row in rows:
             step = row.get("step")
             if not isinstance(step, (int, float)) or not -STEPS <= step < STEPS:

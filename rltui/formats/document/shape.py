@@ -19,7 +19,8 @@ from rltui.formats.jsonl.jsonl_row import find_step, flatten, translator_of
 from rltui.formats.words import are_figures, is_figure, step_names, words
 
 #: Rows of a list that are examined at most, and rows from which a history is believed.
-_EXAMINED, _LEAST = 200, 2
+_EXAMINED = 200
+_LEAST = 2
 _DEPTH = 3
 #: Numbers in a document that is nothing but one list of them.
 _LEAST_NUMBERS = 8

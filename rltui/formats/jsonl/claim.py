@@ -113,7 +113,9 @@ def _rows(lines: Sequence[bytes], *, strict: bool = False) -> list[Row]:
     """The rows of complete lines. Broken lines and other values are skipped; if the first is
     one, most others must be rows, and none is believed where that is ``strict``."""
     rows: list[Row] = []
-    broken, begins, pretty = 0, True, OpenObject()
+    broken = 0
+    begins = True
+    pretty = OpenObject()
     for line in filter(None, map(pretty.joined, lines)):
         try:
             found = [value for value in objects(line) if isinstance(value, dict)]

@@ -47,7 +47,9 @@ class JsonLinesDecoder(LastLine):
         self._order, self._open = RowOrder(), OpenObject()
         self._before = 0
         """Records before this call."""
-        self._lost, self._worth_a_word, self._first_lost = 0, 3, 0
+        self._lost = 0
+        self._worth_a_word = 3
+        self._first_lost = 0
         """Rows with figures and without a step, how many of them are said next, and where the
         first is."""
         self._hparams: dict[str, object] = {}
@@ -80,7 +82,8 @@ class JsonLinesDecoder(LastLine):
         self._beside.flush()
         beside = self._beside.sink.take()
         tags = frozenset(t for block in blocks_in(beside) for t in block.tags)
-        hparams, self._hparams = self._hparams, {}
+        hparams = self._hparams
+        self._hparams = {}
         done = self._done and not more
         self._done = self._done and more
         decoded = Decoded(
@@ -94,7 +97,8 @@ class JsonLinesDecoder(LastLine):
             lanes=Lanes(tags - jsonl_row.HIGHEST, tags & jsonl_row.HIGHEST),
         )
         self._before += self._records
-        self._records, self._replaces = 0, False
+        self._records = 0
+        self._replaces = False
         self._returned = self._returned or bool(decoded.items)
         return decoded
 
@@ -138,7 +142,8 @@ class JsonLinesDecoder(LastLine):
             for row in rows:
                 self._row(row, self._offset)
             self._offset += len(line)
-            self._parts, self._have = [], 0
+            self._parts = []
+            self._have = 0
 
     def _line(self, line: memoryview, offset: int) -> None:
         if not fits_memory(line):
@@ -171,8 +176,14 @@ class JsonLinesDecoder(LastLine):
 
         Returns the position of the first other line. This is the hot path.
         """
-        find, loads, values, pack = text.find, orjson.loads, packing.values, packing.pack
-        steps, packed, key, size = self._rows.steps, self._rows.values, self._step_key, packing.size
+        find = text.find
+        loads = orjson.loads
+        values = packing.values
+        pack = packing.pack
+        steps = self._rows.steps
+        packed = self._rows.values
+        key = self._step_key
+        size = packing.size
         before = len(steps)
         try:
             while (end := find(b"\n", pos)) >= 0:

@@ -118,7 +118,8 @@ class OpenObject:
         self._depth += sum(map(text.count, (b"{", b"["))) - sum(map(text.count, (b"}", b"]")))
         if self._depth > 0 and len(self.lines) < _MOST_LINES:
             return b""
-        lines, self.lines = self.lines, []
+        lines = self.lines
+        self.lines = []
 
         return b"".join(lines).strip().rstrip(b",")
 
@@ -436,7 +437,8 @@ class PackedRows:
         packing = self.packing
         self.flush()
         self.sink.restart(step)
-        self.keys, self.packing = keys, packing
+        self.keys = keys
+        self.packing = packing
 
     def flush(self) -> None:
         """Pass the rows with equal keys to the sink."""
@@ -444,7 +446,8 @@ class PackedRows:
             values = np.frombuffer(self.values).reshape(len(self.steps), len(self.keys))
             layout = layout_of(self.keys, np.float64)
             self.sink.rows(layout, np.array(self.steps, np.int64), np.array(self.walls), values)
-        self.keys, self.packing = (), None
+        self.keys = ()
+        self.packing = None
         self.steps, self.walls, self.values = [], [], bytearray()
 
 
@@ -479,6 +482,7 @@ class RowOrder:
             return False
         if self._rows <= _TRAINING:
             return False
-        self._newest, self._rows = {}, 0
+        self._newest = {}
+        self._rows = 0
 
         return True

@@ -219,11 +219,14 @@ class BlockCollector:
             return
         began = wall_of(settings.get("t_start")) if isinstance(settings, dict) else None
         if began is not None:
-            self._began, self._clock = began, -math.inf
+            self._began = began
+            self._clock = -math.inf
 
     def start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
         """Store all rows so far once more, with another step; ``kept`` as in :class:`Axis`."""
-        self.items, self._last_step, self._row = [], None, 0
+        self.items = []
+        self._last_step = None
+        self._row = 0
         for again, rows in kept:
             self.store(columns, rows, again=again)
 
@@ -253,7 +256,8 @@ class BlockCollector:
     def _steps_in(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
         """(count,) steps and (count,) whether the row has one."""
         if not columns.steps:
-            begin, self._row = self._row + 1, self._row + rows.count
+            begin = self._row + 1
+            self._row = self._row + rows.count
             return np.arange(begin, begin + rows.count, dtype=np.float64), np.ones(rows.count, bool)
 
         steps = np.zeros(rows.count)

@@ -54,7 +54,8 @@ class TableDecoder(LastLine):
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
             self._cut(data)
-        items, self._collector.items = tuple(self._collector.items), []
+        items = tuple(self._collector.items)
+        self._collector.items = []
         decoded = Decoded(
             items,
             notes=self._notes.take(),
@@ -63,7 +64,8 @@ class TableDecoder(LastLine):
             replaces=self._replaces and self._returned,
         )
         self._returned = self._returned or bool(items)
-        self._records, self._replaces = 0, False
+        self._records = 0
+        self._replaces = False
 
         return decoded
 
@@ -123,7 +125,8 @@ class TableDecoder(LastLine):
         if not self._rejected.isdisjoint(columns.names):
             left = (i for i in columns.candidates if columns.names[i] not in self._rejected)
             columns = columns_of(names, self._step_keys, self._file_name, next(left, -1))
-        self._columns, self._axis = columns, None
+        self._columns = columns
+        self._axis = None
         self._texts, self._numbers = set(), set()
         return columns
 
@@ -170,7 +173,8 @@ class TableDecoder(LastLine):
                 self._notes.add(offset + row.offset, "broken line")
             elif self._is_new_header(row.cells):
                 self._cells(batch, offset)
-                batch, self._again = [], True
+                batch = []
+                self._again = True
                 if self._names != tuple(n.strip() for n in row.cells):
                     self._begin(row.cells)
             elif len(row.cells) != len(self._names):
@@ -218,12 +222,14 @@ class TableDecoder(LastLine):
     def _store(self, columns: Columns, rows: TableRows, offset: int) -> None:
         """Store rows, and all before them once more where they show another column to be the
         step."""
-        again, self._again = self._again, False
+        again = self._again
+        self._again = False
         axis = self._axis
         if axis is not None:
             if axis.add(rows, again=again):
                 columns = columns_of(columns.names, self._step_keys, self._file_name, axis.step)
-                self._columns, self._replaces = columns, True
+                self._columns = columns
+                self._replaces = True
                 self._rejected = axis.rejected
                 self._collector.start_over(columns, axis.kept[:-1])
             if axis.settled:

@@ -171,7 +171,8 @@ def rows_of(
         reader = csv.reader(rest, delimiter=delimiter, strict=True)
         first = begin
         while starts[begin] < quoted:  # until a quote turns out to be a stray one
-            broken, cells = False, None
+            broken = False
+            cells = None
             try:
                 cells = next(reader, None)
             except csv.Error as error:

@@ -95,7 +95,11 @@ def _first_step(head: bytes) -> tuple[int, bytes]:
 
     (0, b"") where no scalar is found.
     """
-    pos, seen, began, step, leader = 0, 0, 0, None, b""
+    pos = 0
+    seen = 0
+    began = 0
+    step = None
+    leader = b""
     while pos + HEADER_BYTES <= len(head) and seen < _HEAD_RECORDS:
         length = valid_header(head, pos)
         if length < 0 or pos + length + FRAME_BYTES > len(head):

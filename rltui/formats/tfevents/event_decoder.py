@@ -58,7 +58,8 @@ _MUCH = 1 << 14
 _TRUST = 16
 _DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 #: Plugins of values that are no scalars.
-_TEXT, _HPARAMS = b"text", b"hparams"
+_TEXT = b"text"
+_HPARAMS = b"hparams"
 _STRING_VAL = 8
 #: Plugin, or field of a value that is no tensor -> what it holds.
 _MEDIA: dict[bytes | int, MediaKind] = {
@@ -113,13 +114,16 @@ class TfEventsDecoder(Decoder):
         if self._have < self._need and (more or not self._held):
             return Decoded()
 
-        waiting, pos, scanning = self._waiting, 0, self._patience <= _PATIENCE_AFTER_SCAN
+        waiting = self._waiting
+        pos = 0
+        scanning = self._patience <= _PATIENCE_AFTER_SCAN
         if len(waiting) == 2 and len(waiting[1]) > 2 * _SEAM and not scanning:
             # joining two large pieces costs more than decoding them, so only the seam is joined
             tail, data = waiting
             pos = self._parse(tail + data[:_SEAM], 0, True)
             if pos >= len(tail):
-                waiting, pos = [data], pos - len(tail)
+                waiting = [data]
+                pos -= len(tail)
                 self._offset += len(tail)
 
         buffer = waiting[0] if len(waiting) == 1 else b"".join(waiting)
@@ -128,16 +132,21 @@ class TfEventsDecoder(Decoder):
         rest = buffer[used:]
         self._waiting, self._have = ([rest] if rest else []), len(rest)
 
-        texts, self._texts = tuple(self._texts), []
-        hparams, self._hparams = self._hparams, {}
-        records, self._records = self._records, 0
-        media, self._media = tuple(self._media), []
+        texts = tuple(self._texts)
+        self._texts = []
+        hparams = self._hparams
+        self._hparams = {}
+        records = self._records
+        self._records = 0
+        media = tuple(self._media)
+        self._media = []
         return Decoded(self._sink.take(), texts, hparams, self._notes.take(), records, media=media)
 
     def _parse(self, data: bytes, pos: int, more: bool) -> int:
         """Decode as many records as possible from ``pos`` on; returns where it stopped."""
         end = len(data)
-        self._held, self._need = False, HEADER_BYTES
+        self._held = False
+        self._need = HEADER_BYTES
         while True:
             if self._lost:
                 found = next_header(data, pos)
@@ -163,7 +172,8 @@ class TfEventsDecoder(Decoder):
                 continue
             used = self._record(data, pos, length, more)
             if not used:
-                self._held, self._need = True, end - pos + 1
+                self._held = True
+                self._need = end - pos + 1
                 return pos
             pos += used
 
@@ -188,7 +198,9 @@ class TfEventsDecoder(Decoder):
 
     def _by_template(self, data: bytes, span: ScalarSpan, more: bool) -> int | None:
         """Decode rows that equal a known template; None when none match, 0 to wait for more."""
-        key, start, end = span.key, span.start, len(data)
+        key = span.key
+        start = span.start
+        end = len(data)
         for template in (*self._own.get(key), *self._shared.get(key)):
             if template.size > end - start:
                 if more and template.size < _MAX_HELD:
@@ -239,7 +251,8 @@ class TfEventsDecoder(Decoder):
         if spans[0].step_width > 8 or size > _MAX_TEMPLATE:  # a step of more bytes is negative
             return False
         if self._own.get(key) or self._shared.get(key):
-            seen, self._sizes[key] = self._sizes.get(key), size
+            seen = self._sizes.get(key)
+            self._sizes[key] = size
             if torn or seen != size:
                 return False
 
@@ -252,7 +265,9 @@ class TfEventsDecoder(Decoder):
     ) -> tuple[list[ScalarSpan], bool]:
         """The records of scalars from the intact one ``span`` on that belong to its step group and
         have distinct tags, and whether they ended because the data ended."""
-        spans, row, end = [span], (step_group.step, span.step_width), len(data)
+        spans = [span]
+        row = (step_group.step, span.step_width)
+        end = len(data)
         tags = {scalar.tag for scalar in span.scalars}
         while True:
             pos = span.stop

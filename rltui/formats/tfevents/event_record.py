@@ -35,14 +35,23 @@ from rltui.formats.tfevents.framing import (
     varint,
 )
 
-_DT_FLOAT, _DT_DOUBLE = 1, 2
-_F4, _F8, _I8 = Struct("<f"), Struct("<d"), Struct("<q")
+_DT_FLOAT = 1
+_DT_DOUBLE = 2
+_F4 = Struct("<f")
+_F8 = Struct("<d")
+_I8 = Struct("<q")
 _SESSION_START = 1
-_SUMMARY_KEY, _VALUE_KEY, _TAG_KEY, _SIMPLE_KEY = 0x2A, 0x0A, 0x0A, 0x15
+_SUMMARY_KEY = 0x2A
+_VALUE_KEY = 0x0A
+_TAG_KEY = 0x0A
+_SIMPLE_KEY = 0x15
 #: Bytes of the key of simple_value and its float.
 _SIMPLE_BYTES = 5
 #: What a summary value turned out to be.
-FLOAT, DOUBLE, TENSOR, OTHER = "f4", "f8", "tensor", ""
+FLOAT = "f4"
+DOUBLE = "f8"
+TENSOR = "tensor"
+OTHER = ""
 #: Bytes of a number.
 WIDTH = {FLOAT: 4, DOUBLE: 8}
 SCALARS = b"scalars"
@@ -184,7 +193,8 @@ def _value(data: bytes, pos: int, end: int) -> Value:
         if number == 1 and wire == BYTES:
             value.tag = data[start:stop]
         elif number == 2 and wire == FIXED32:
-            value.kind, value.pos = FLOAT, start
+            value.kind = FLOAT
+            value.pos = start
         elif number == 8 and wire == BYTES:
             value.tensor = (start, stop)
         elif number == 9 and wire == BYTES:
@@ -204,7 +214,9 @@ def _value(data: bytes, pos: int, end: int) -> Value:
 
 def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:
     """Find the number of a float or double tensor with one element."""
-    dtype, elements, scalars = 0, 1, []
+    dtype = 0
+    elements = 1
+    scalars = []
     for number, wire, start, stop in fields(data, pos, end):
         if number == 1 and wire == VARINT:
             dtype = varint(data, start, stop)[0]
@@ -219,7 +231,8 @@ def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:
         return
     number, start, size = scalars[0]
     if number in (4, own[0]) and size == WIDTH[own[1]]:
-        value.kind, value.pos = own[1], start
+        value.kind = own[1]
+        value.pos = start
 
 
 class Scalar(NamedTuple):
@@ -296,7 +309,9 @@ def _simple_span(data: bytes, start: int, length: int) -> ScalarSpan | None:
     end = pos + length
     if length < 20 or data[pos] != 0x09:
         return None
-    at, step, unpack = pos + 9, 0, _F4.unpack_from
+    at = pos + 9
+    step = 0
+    unpack = _F4.unpack_from
     found: list[Scalar] = []
     try:
         if data[at] == 0x10:
@@ -310,7 +325,9 @@ def _simple_span(data: bytes, start: int, length: int) -> ScalarSpan | None:
             return None
         while at < end:
             # a value is its tag and its number; lengths of one byte are the rule
-            size, inner, tag = data[at + 1], at + 2, data[at + 3]
+            size = data[at + 1]
+            inner = at + 2
+            tag = data[at + 3]
             begin = at + 4
             if (size | tag) & 0x80:
                 size, inner = varint(data, at + 1, end)

@@ -40,7 +40,10 @@ _SHORT_BYTES = 64
 _LEAST_WINDOW = 1 << 10
 _MOST_WINDOW = 1 << 18
 #: Wire types.
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+VARINT = 0
+FIXED64 = 1
+BYTES = 2
+FIXED32 = 5
 
 
 def _make_table() -> tuple[int, ...]:
@@ -141,7 +144,8 @@ def next_header(data: bytes, start: int) -> int:
         for place in places[crc == stored].tolist():
             if valid_header(data, begin + place) >= 0:
                 return begin + int(place)
-        begin, size = begin + size, min(2 * size, _MOST_WINDOW)
+        begin += size
+        size = min(2 * size, _MOST_WINDOW)
 
     return -1
 

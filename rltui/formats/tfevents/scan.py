@@ -39,7 +39,8 @@ _MAX_LENGTH = 1 << 12
 _WEIGHTS = np.arange(1, _MAX_LENGTH // 8 + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 _WEIGHTS |= np.uint64(1)
 #: Record shapes with few records that are tried, of one length, before they are read one by one.
-_TRIES, _WORTH = 16, 32
+_TRIES = 16
+_WORTH = 32
 
 
 class Scan(NamedTuple):
@@ -76,7 +77,9 @@ class _RecordTable:
 
     def add_one(self, span: ScalarSpan, record: int) -> None:
         """One record with its scalars."""
-        self.step[record], self.bits[record], self.scalars[record] = span.step, span.bits, True
+        self.step[record] = span.step
+        self.bits[record] = span.bits
+        self.scalars[record] = True
         numbers = np.array([scalar.number for scalar in span.scalars])
         records = np.full(len(numbers), record)
         self.points.append((records, np.array(self.members_of(span)), numbers))
@@ -87,7 +90,9 @@ class _RecordTable:
         records, members, numbers = map(np.concatenate, zip(*self.points, strict=True))
         order = np.argsort(members * len(self.step) + records)
         order = order[records[order] < count]
-        members, records, numbers = members[order], records[order], numbers[order]
+        members = members[order]
+        records = records[order]
+        numbers = numbers[order]
         steps = self.step[records]
         times = walls[records]
         ends = np.cumsum(np.bincount(members, minlength=len(self.tags))).tolist()
@@ -161,10 +166,13 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
         stored |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
     fit = lengths < _MAX_LENGTH
     fit &= places + lengths + FRAME_BYTES <= len(window)
-    places, lengths, stored = places[fit], lengths[fit], stored[fit]
+    places = places[fit]
+    lengths = lengths[fit]
+    stored = stored[fit]
     known, which = np.unique(lengths, return_inverse=True)
     fit = np.array([length_crc(n) for n in known.tolist()], np.int64)[which] == stored
-    places, lengths = places[fit], lengths[fit]
+    places = places[fit]
+    lengths = lengths[fit]
     if not len(places) or places[0] != 0:
         return places[:0], lengths[:0]
 
@@ -219,7 +227,9 @@ def _read_length(
 
         same &= (members[:, 0] >= 0)[layout] & intact[chosen]
         if not same.all():
-            part, layout, chosen = part[same], layout[same], chosen[same]
+            part = part[same]
+            layout = layout[same]
+            chosen = chosen[same]
             alike[alike] = same
         records = group[chosen]
         table.step[records] = shape.steps(part)

@@ -32,7 +32,8 @@ from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, checksums_
 #: Bytes of rows compared at a time, so that they stay in the L2 cache.
 _GROUP_BYTES = 1 << 18
 #: First records with templates, and templates of each.
-_MAX_KEYS, _PER_KEY = 512, 6
+_MAX_KEYS = 512
+_PER_KEY = 6
 
 
 class StepTemplate:
@@ -81,7 +82,9 @@ class StepTemplate:
         They end before a row whose last record is not intact, or, with ``verify``, before one
         with a wrong checksum.
         """
-        left, chunk, size = (len(data) - pos) // self.size, 1, self.size
+        left = (len(data) - pos) // self.size
+        chunk = 1
+        size = self.size
         most = max(1, _GROUP_BYTES // size)
         rows = 0
         while left:
@@ -134,7 +137,8 @@ class StepTemplate:
             count = _leading(raw == raw[:, :1])
             if not count:
                 return 0, step_group
-            first, steps = raw[:count, 0].astype(np.int64), steps[:count]
+            first = raw[:count, 0].astype(np.int64)
+            steps = steps[:count]
             for byte in range(self._width):
                 steps |= ((first >> (8 * byte)) & 0x7F) << (7 * byte)
 
@@ -145,7 +149,8 @@ class StepTemplate:
         if not count:
             return 0, step_group
 
-        steps, walls = steps[:count], np.ascontiguousarray(walls[:count])
+        steps = steps[:count]
+        walls = np.ascontiguousarray(walls[:count])
         for layout, places, word in self._values:
             values = self._gather(data, pos, count, places, word).view(layout.dtype)
             sink.rows(layout, steps, walls.view(np.float64), values)

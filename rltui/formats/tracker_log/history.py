@@ -67,7 +67,9 @@ class Axes:
         if not name:
             if (2, BYTES) not in found:
                 return
-            table, name, most = self._globs, glob.removesuffix(b"*"), _MAX_GLOBS
+            table = self._globs
+            name = glob.removesuffix(b"*")
+            most = _MAX_GLOBS
 
         if table.get(name, b"") == axis or not (axis or overwrite) or len(table) >= most:
             return
@@ -122,7 +124,8 @@ class _Batch:
             if not shape.system:
                 fit = np.abs(values[:, shape.column[wandb_row.STEP]]) < STEPS
                 self.dropped += len(fit) - int(np.count_nonzero(fit))
-                index, values = index[fit], values[fit]
+                index = index[fit]
+                values = values[fit]
                 self._steps[index] = values[:, shape.column[wandb_row.STEP]]
             self._tables.append((shape, index, values))
 
@@ -182,7 +185,9 @@ class _Batch:
         self, sink: RowSink, numbers: tuple[int, ...], x: FloatArray, names: list[bytes]
     ) -> None:
         """Add metrics that occur in the same tables."""
-        indexes, walls, rows = [], [], []
+        indexes = []
+        walls = []
+        rows = []
         for shape, index, values in (self._tables[n] for n in numbers):
             column = shape.column
             wall = np.full(len(index), math.nan)  # seconds since the epoch
@@ -194,7 +199,9 @@ class _Batch:
             walls.append(wall)
             rows.append(values[:, [column[n] for n in names]])
 
-        index, wall, values = indexes[0], walls[0], rows[0]
+        index = indexes[0]
+        wall = walls[0]
+        values = rows[0]
         if len(numbers) > 1:
             index = np.concatenate(indexes)
             order = np.argsort(index)
@@ -303,7 +310,9 @@ class History:
         if shape is None:
             if len(self._shapes) >= _MAX_SHAPES:
                 self._flush()
-                self._shapes, self._templates, self._template = {}, {}, None
+                self._shapes = {}
+                self._templates = {}
+                self._template = None
             shape = self._shapes[key] = wandb_row.Shape(list(numbers), system=system)
         shape.texts.append(b",".join([numbers[name] for name in shape.names]))
         self._order.append(shape)
@@ -341,19 +350,24 @@ class History:
     def points(self) -> tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]:
         """Blocks and texts since the last call, in file order."""
         self._flush()
-        texts, self._texts = tuple(self._texts), []
+        texts = tuple(self._texts)
+        self._texts = []
         return self._sink.take(), texts
 
     def media(self) -> tuple[MediaPlace, ...]:
         """The places of histograms and images since the last call; after :meth:`points`."""
-        media, self._media = tuple(self._media), []
+        media = tuple(self._media)
+        self._media = []
         return media
 
     def _flush(self) -> None:
         """Pass the rows to the sink."""
-        order, self._order = self._order, []
-        texts, self._new_texts = self._new_texts, []
-        media, self._new_media = self._new_media, []
+        order = self._order
+        self._order = []
+        texts = self._new_texts
+        self._new_texts = []
+        media = self._new_media
+        self._new_media = []
         if not order:
             return
         batch = _Batch(order, self._axes)

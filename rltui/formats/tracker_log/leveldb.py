@@ -22,7 +22,10 @@ from rltui.formats.base import NoteBook
 BLOCK_BYTES = 1 << 15
 FILE_HEADER = Struct("<4sHB")
 CHUNK_HEADER = Struct("<IHB")
-FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+FULL = 1
+FIRST = 2
+MIDDLE = 3
+LAST = 4
 #: Longer records are skipped: they are not metrics.
 _MAX_RECORD = 1 << 24
 #: Bytes checked at most in one broken block in search of an intact chunk.
@@ -71,7 +74,8 @@ class RecordReader:
         self._begun = False
         self._lost = False
         """Whether the last chunk was broken and an intact one is being searched."""
-        self._block, self._searched = -1, 0
+        self._block = -1
+        self._searched = 0
         """The newest broken block, and the bytes checked in it."""
         self._tried = 0
         """Position in the file up to which chunks have been searched."""
@@ -93,7 +97,9 @@ class RecordReader:
         """The record at ``offset`` of a file, of which ``data`` are the bytes from there on; empty
         when there is none."""
         reader = cls(Framing(b"", 0, 0), NoteBook())
-        reader._begun, reader._base, reader._need = True, offset, 0
+        reader._begun = True
+        reader._base = offset
+        reader._need = 0
         found = reader.feed(data)
         return found[0][1] if found and found[0][0] == offset else b""
 
@@ -130,7 +136,10 @@ class RecordReader:
 
     def _chunks(self, data: bytes, pos: int, found: list[tuple[int, bytes]]) -> int:
         """Decode all complete chunks from ``pos`` on; returns where the rest begins."""
-        unpack, seed, base, end = CHUNK_HEADER.unpack_from, _SEED, self._base, len(data)
+        unpack = CHUNK_HEADER.unpack_from
+        seed = _SEED
+        base = self._base
+        end = len(data)
         while True:
             left = BLOCK_BYTES - (base + pos) % BLOCK_BYTES
             if left < _CHUNK:
@@ -168,11 +177,15 @@ class RecordReader:
             filled = any(data[pos : pos + _CHUNK])
             kind_of_damage = "broken chunk" if filled else "zeros where a record should be"
             self._complain(base + pos, kind_of_damage)
-            self._lost, self._parts, self._gap = True, None, True
+            self._lost = True
+            self._parts = None
+            self._gap = True
             if (base + pos) // BLOCK_BYTES != self._block:
-                self._block, self._searched = (base + pos) // BLOCK_BYTES, 0
+                self._block = (base + pos) // BLOCK_BYTES
+                self._searched = 0
             pos += 1
-            self._tried, self._ends = base + pos, []
+            self._tried = base + pos
+            self._ends = []
 
     def _fragment(
         self, kind: int, offset: int, payload: bytes, found: list[tuple[int, bytes]]
@@ -181,7 +194,10 @@ class RecordReader:
         if kind in (FULL, FIRST):
             if self._parts is not None:
                 self._complain(self._start, "record without its end")
-            self._parts, self._size, self._start, self._gap = [], 0, offset, False
+            self._parts = []
+            self._size = 0
+            self._start = offset
+            self._gap = False
         elif self._parts is None:
             if not self._gap:
                 self._complain(offset, "record without its beginning")
@@ -193,7 +209,8 @@ class RecordReader:
         self._size += len(payload)
         if self._size > _MAX_RECORD:
             self._complain(self._start, "record is too long")
-            self._parts, self._gap = None, True
+            self._parts = None
+            self._gap = True
         elif kind in (FULL, LAST):
             found.append((self._start, b"".join(self._parts)))
             self._parts = None

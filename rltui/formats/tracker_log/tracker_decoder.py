@@ -39,12 +39,23 @@ _MAX_CHARS = 1000
 
 Points = tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]
 WANDB_FRAMING = Framing(b":W&B", 0xBEE1, 0)
-_HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
-_HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
+_HISTORY = 2
+_OUTPUT = 4
+_CONFIG = 5
+_STATS = 7
+_METRIC = 12
+_OUTPUT_RAW = 13
+_RUN = 17
+_EXIT = 18
+_HISTORY_KEY = 0x12
+_SUMMARY_KEY = 0x1A
 #: Texts of the run record that are shown: field -> name.
 _RUN_TEXTS = {3: "wandb.project", 6: "wandb.group", 8: "wandb.name"}
 SWANLAB_FRAMING = Framing(b":SWL", 0xE1D6, 2)
-_START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
+_START = 10
+_FINISH = 11
+_SCALAR = 13
+_LOG = 16
 _FINISHED = 1
 _DOUBLE = Struct("<d")
 #: Prefix of system metrics; their steps count measurements of the machine, not training steps.
@@ -138,7 +149,8 @@ class ConsoleOutput:
     def row(self) -> None:
         """Remember that a row of metrics follows the lines so far."""
         if self.after_row:
-            self.after_row, self._new = 0, True
+            self.after_row = 0
+            self._new = True
 
     def tail(self) -> LogTail | None:
         """The last lines, or None when nothing is new."""
@@ -176,9 +188,12 @@ class TrackerDecoder(Decoder):
         records = self._reader.feed(data)
         self._read_all(records)
         items, texts = self._points()
-        broken, self._reader.broken = self._reader.broken, 0
-        settings, self._settings.new = self._settings.new, {}
-        exit_code, self._exit_code = self._exit_code, None
+        broken = self._reader.broken
+        self._reader.broken = 0
+        settings = self._settings.new
+        self._settings.new = {}
+        exit_code = self._exit_code
+        self._exit_code = None
 
         return Decoded(
             items,
@@ -298,7 +313,9 @@ class SwanLabDecoder(TrackerDecoder):
         """Step of the newest scalar that is not a system metric."""
 
     def _read_all(self, records: list[tuple[int, bytes]]) -> None:
-        heads, steps, times = self._heads, self._steps, self._times
+        heads = self._heads
+        steps = self._steps
+        times = self._times
         for offset, record in records:
             match = _USUAL(record)
             if match is None:

@@ -98,7 +98,8 @@ def is_rest(data: bytes, stop: int, rest: int) -> bool:
 
 def item_of(data: bytes, start: int, stop: int) -> tuple[bytes, bytes]:
     """(head, value as JSON) of one item. Raises MalformedError when it is not one."""
-    head, value = b"", b""
+    head = b""
+    value = b""
     for number, wire, a, b in fields(data, start, stop):
         if number in (1, 2) and wire == BYTES:
             head += bytes((number << 3 | 2,)) + encoded(b - a) + data[a:b]
@@ -174,7 +175,8 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
             row.plain = False
         elif NUMBERS.fullmatch(value) and b"," not in value:
             row.plain = row.plain and whole not in row.numbers
-            row.numbers[whole], row.heads[whole] = value, head
+            row.numbers[whole] = value
+            row.heads[whole] = head
         elif (value[:1] != b"{" and _is_word(value)) or not _other_value(row, whole, value):
             row.words.append(head)
             row.plain = row.plain and not _MEDIA.search(value)
@@ -257,7 +259,8 @@ class Shape:
 
     def values(self) -> FloatArray:
         """The rows since the last call (n, names); a row that is not JSON is all NaN."""
-        texts, self.texts = self.texts, []
+        texts = self.texts
+        self.texts = []
         try:
             flat = np.array(parsed(b"[" + b",".join(texts) + b"]"), np.float64)
             return flat.reshape(len(texts), len(self.names))

@@ -219,7 +219,8 @@ def grown(
         beyond &= np.isfinite(rows.other("second"))
     if "level" in rows.others:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
-        limit, beyond = np.fmax(limit, most), beyond & (x >= most)
+        limit = np.fmax(limit, most)
+        beyond = beyond & (x >= most)
     if stands:  # the last third is certainly no lower than the first, or higher
         upside_down = Rows(-np.abs(np.nan_to_num(rows.other("other"))), rows.steps)
         _, _, spread, size, error, *_ = gains(upside_down)
@@ -251,7 +252,8 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     x = rows.x
     start = rows.once("start", lambda: beginnings(rows.x))
     bottom = np.fmin.accumulate(rows.other("bottom", 0.0))
-    x, start = x - bottom, start - bottom
+    x = x - bottom
+    start = start - bottom
     judged = start > 0
     if unit > 0:
         judged &= start < 3 * unit
@@ -378,7 +380,8 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     limit = factor * usual
     hit = x >= limit
     held, origin = latched(hit, rows.median(FEW), 0.5 * limit)
-    usual, limit = usual[origin], limit[origin]
+    usual = usual[origin]
+    limit = limit[origin]
     part = part_of(x, usual)
     threshold = part_of(limit, usual)
     beyond = held & (x >= limit)

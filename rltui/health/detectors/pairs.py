@@ -178,7 +178,9 @@ def climbs(
     ``end``: the step at which, at the ``pace`` of that half, it is full, without a limit twice as
     much.
     """
-    n, x, steps = rows.count, np.abs(rows.x), rows.steps.astype(np.float64)
+    n = rows.count
+    x = np.abs(rows.x)
+    steps = rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]
     far = (x >= np.maximum(floor, factor * start)) | (risen >= full - x)
@@ -215,23 +217,35 @@ def climbs(
     )  # fmt: skip
 
 
-@detector(facts=("start", "after"))
-def not_continued(rows: Rows, *, times: float, share: float) -> Signal:
+@detector(roles=("length",), facts=("start", "after"))
+def not_continued(rows: Rows, *, times: float, share: float, episodes: bool = False) -> Signal:
     """The first rows after the newest restart are below the last ones before it, by ``times`` the
     usual difference of neighbours and ``share`` of the range until then. It is over where the rows
-    that follow are back; later ones may have learned it once more."""
+    that follow are back; later ones may have learned it once more.
+
+    Of ``episodes`` the first that end are the short ones: not judged until their mean ``length`` is
+    back within ``share``, nor where it is not logged. Where a lost policy ends its episodes early,
+    that looks the same, and is not found here.
+    """
     n = rows.count
     middle = rows.median(EARLY)
     onset = np.arange(n)
     start, limit, after = (constant(n, np.nan) for _ in range(3))
+    lengths = rows.other("length", np.nan if episodes else 0.0)
     for row in rows.restarts:
-        seen = row + EARLY - 1
-        settled = row + 2 * EARLY - 1
-        if row < 2 * EARLY or seen >= n:
+        if row < 2 * EARLY:
             continue
-        known, onset[row:] = rows.x[:row], row
+        usual = np.median(lengths[row - EARLY : row])
+        back = lengths[row:] >= usual - share * usual
+        seen = row + int(back.argmax()) + EARLY - 1
+        settled = seen + EARLY
+        if seen >= n or not back.any():
+            continue
+        known = rows.x[:row]
+        onset[row:] = row
         lost = max(times * usual_change(known), share * float(np.ptp(known)))
-        start[row:], after[row:] = np.median(known[-EARLY:]), middle[seen]
+        start[row:] = np.median(known[-EARLY:])
+        after[row:] = middle[seen]
         limit[row:] = start[row] - lost
         after[row:seen] = np.nan
         if settled < n:

@@ -27,9 +27,12 @@ def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
     rows = np.vstack([parts, total])
     known: BoolArray = np.logical_and.reduce(np.isfinite(rows))
     rows = np.where(known, rows, 0.0)
-    weights, squares, begin = np.ones((k, n)), np.zeros((k + 1, k + 1)), 0
+    weights = np.ones((k, n))
+    squares = np.zeros((k + 1, k + 1))
+    begin = 0
     for look, following in looks(trend.PARTS, n):
-        new, begin = rows[:, begin:look], look
+        new = rows[:, begin:look]
+        begin = look
         squares += new @ new.T
         count = np.count_nonzero(known[:look])
         if count <= 2 * k:
@@ -67,7 +70,9 @@ def takes_over(rows: Rows, *, share: float, spreads: bool = False) -> Signal:
     n = rows.count
     others = _siblings(rows)
     out = constant(n, np.nan)
-    start, certain, grew = out.copy(), out.copy(), np.zeros(n, dtype=bool)
+    start = out.copy()
+    certain = out.copy()
+    grew = np.zeros(n, dtype=bool)
     if others and n:
         x = np.nan_to_num(np.array([rows.x, *(rows.others[r] for r in others)]))
         scatter = x if spreads else np.array([steps_of(part) for part in x])

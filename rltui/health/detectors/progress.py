@@ -11,7 +11,15 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import CERTAIN, NOTHING, Rows, Signal, after_exploring, constant
+from rltui.health.detectors.signal import (
+    CERTAIN,
+    EARLY,
+    NOTHING,
+    Rows,
+    Signal,
+    after_exploring,
+    constant,
+)
 from rltui.health.detectors.trend import (
     EQUAL,
     GAIN,
@@ -47,7 +55,7 @@ def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
 @detector(
     anew=True,
     rising=True,
-    roles=("exploration", "spread", "policy"),
+    roles=("exploration", "spread", "policy", "length"),
     facts=("start", "late", "gain", "count"),
     possible=_may_not_have_risen,
 )
@@ -73,7 +81,8 @@ def never_rose(
     last one at which most actions are random, by the ``exploration`` rate, count only as what a run
     may rise from: what acts at random gains nothing. With ``equal`` only runs of which all rows are
     the same are judged, without it only others; rows that are all equal although a ``spread`` is
-    not zero are no measure: they were normalised. What continues another training, see
+    not zero are no measure: they were normalised; and a return above zero that is the same in
+    episodes of one ``length`` may be the highest there is. What continues another training, see
     :func:`continues`, may have risen in that.
     """
     n = rows.count
@@ -106,6 +115,10 @@ def never_rose(
     spread = rows.others.get("spread")
     if spread is not None and equal:
         beyond &= np.cumsum(np.abs(spread) > 0) == 0
+    length = rows.others.get("length")
+    if length is not None and equal:
+        differ = np.fmin.accumulate(length) != np.fmax.accumulate(length)
+        beyond &= differ | (rows.x <= 0)
     return Signal(
         beyond=beyond,
         statistic=size,
@@ -157,7 +170,7 @@ def is_solved(x: FloatArray, *, share: bool) -> bool:
     most rows of its last third are its maximum, and the first row is not: no mean comes back to
     exactly that unless it can get no higher."""
     late = x[-len(x) // 3 :]
-    if len(x) < PARTS:
+    if len(x) < (EARLY if share else PARTS):
         return False
     if share:
         return bool(is_share(x)[-1]) and float(late.mean()) >= _SOLVED
@@ -234,7 +247,8 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
     first_rows = np.nan_to_num(size, nan=1.0).astype(np.int64)
     first = (sums_of(rows)[0][first_rows] / first_rows + rows.x[:1])[origin]
-    best, least = best[origin], least[origin]
+    best = best[origin]
+    least = least[origin]
     won = best - first
     risen = (won >= needed[origin]) | (won >= first - least)
     part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
@@ -266,7 +280,9 @@ def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]
     """The falls that are large enough, for one window after the other. The first row with such
     means; from there on the share of the range lost, NaN where it is too little, best mean before,
     lowest and newest one, window, and what chance makes of such means, (6, m), and luck, (m,)."""
-    n, window, found = rows.count, shortest, []
+    n = rows.count
+    window = shortest
+    found = []
     wanted = np.zeros(n, dtype=bool)
     while (first := 2 * window if window == shortest else LEAST * window) <= n:
         mean, best, least = _means(rows, window, 2 * PARTS * window)[:, first - 1 :]

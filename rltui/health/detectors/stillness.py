@@ -16,7 +16,8 @@ _SCALING = 16
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
-_DIGITS, _EXACT = 3, 1e-6
+_DIGITS = 3
+_EXACT = 1e-6
 
 
 @detector(roles=("loss",), finite_is_quiet=True, facts=("count",))

@@ -210,7 +210,9 @@ def sums_of(rows: Rows) -> FloatArray:
 def sums_before(x: FloatArray) -> FloatArray:
     """Sums of x, t x, x^2 and the squares of steps over the rows before each: (4, n + 1). Of
     distances from the first row, which no later one changes."""
-    own, steps, out = x - x[:1], steps_of(x), np.zeros((4, len(x) + 1))
+    own = x - x[:1]
+    steps = steps_of(x)
+    out = np.zeros((4, len(x) + 1))
     terms = (own, own * np.arange(len(x)), own * own, steps * steps)
     for term, total in zip(terms, out, strict=True):
         np.cumsum(term, out=total[1:])

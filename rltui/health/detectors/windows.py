@@ -111,5 +111,6 @@ def first_where(holds: np.ufunc, value: FloatArray, level: float, begin: int = 0
         first = int(found.argmax())
         if found[first]:
             return begin + first
-        begin, stretch = begin + stretch, 4 * stretch
+        begin += stretch
+        stretch = 4 * stretch
     return len(value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +38,6 @@ from rltui.draw.line import (
     longest,
     margin_of,
     row_entry,
-    side_by_side,
     slot_look,
     with_ground,
 )
@@ -52,22 +53,25 @@ from rltui.facts.comparison import (
     RunRow,
     ends_words,
     group_words,
-    settings_words,
+    verdict_words,
     window_words,
 )
 from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, against_words, axes_of, axis_of, bundle
+from rltui.session import JudgedRun
 from rltui.store import Series
 
 #: Cells of a metric: the value and the sign of the best; more for a long title.
-_METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 1, 19
+_METRIC = numbers.ALIGNED_WIDTH + 1
+_WIDEST = 19
 #: Cells of the verdict, at most; of sign and badge.
-_VERDICT, _SIGNS = 28, 4
+_VERDICT = 28
+_SIGNS = 4
 #: Right of the chosen metric: cells of the difference, and of what is read at the crosshair, the
 #: average and the step of the point.
-_DIFFERENCE, _AVERAGE, _SEEN = 12, 11, 10
-#: Lines of the sentences on groups, and the width from which two suffice.
-_ON_GROUPS, _WIDE = 3, 100
+_DIFFERENCE = 12
+_AVERAGE = 11
+_SEEN = 10
 
 
 class ShownMetric(NamedTuple):
@@ -82,18 +86,16 @@ class ShownMetric(NamedTuple):
     def axis(self) -> tuple[Axis, Series]:
         """The axis of the runs, and a series on it: those of the first one that has what the axis
         counts."""
-        comparison, metric, here, view = self
-        runs = (*(here.runs if here is not None else ()), *comparison.runs)
-        first: tuple[Axis, Series] | None = None
-        for run in runs:
-            if run.key in metric.tags:
-                series = run.shown(metric.tags[run.key])
-                axis = axis_of(run, series, view.axis)
-                if axis.kind == KINDS.get(view.axis, "number"):
-                    return axis, series
-                first = first or (axis, series)
+        known = [(run, run.shown(tag)) for run, tag in self.tags()]
+        axes = [(axis_of(run, series, self.view.axis), series) for run, series in known]
+        kind = KINDS.get(self.view.axis, "number")
+        first = next(iter(axes), (Axis(), Series.empty("")))
+        return next((found for found in axes if found[0].kind == kind), first)
 
-        return first or (Axis(), Series.empty(""))
+    def tags(self) -> list[tuple[JudgedRun, str]]:
+        """The runs that have the metric, with its tag, that at the cursor first."""
+        runs = (*(self.here.runs if self.here is not None else ()), *self.comparison.runs)
+        return [(run, self.metric.tags[run.key]) for run in runs if run.key in self.metric.tags]
 
 
 class ComparisonTable:
@@ -107,7 +109,7 @@ class ComparisonTable:
         self._view = view
         self._margin = margin_of(width)
         most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
-        words = [*map(comparison.verdict_words, comparison.rows), "verdict"]
+        words = [*map(verdict_words, comparison.rows), "verdict"]
         sizes = {"verdict": min(most, longest(words) + 1), "step": 7 if width >= 80 else 0}
         read = {"apart": _DIFFERENCE} if width >= 60 else {}
         if comparison.cross is not None and width >= 76:
@@ -129,7 +131,8 @@ class ComparisonTable:
 
     def head(self) -> Line:
         """The heads of the columns."""
-        comparison, columns = self._comparison, self._columns
+        comparison = self._comparison
+        columns = self._columns
         grouped = comparison.grouping is not None
         cells: Cells = {
             "verdict": ("verdict", MUTED),
@@ -155,7 +158,8 @@ class ComparisonTable:
     def entries(self, rows: list[RunRow]) -> list[Entry[RowId]]:
         """One entry per row."""
         cut = distinct(tuple(r.name for r in rows), self._columns["name"])
-        cells, margin = self._width - self._margin - 1, self._margin
+        cells = self._width - self._margin - 1
+        margin = self._margin
         best = {name: self._comparison.best(metric) for name, metric in self._visible.items()}
         return [
             row_entry(row.id, partial(self._line, row, name, best), cells, margin)
@@ -164,11 +168,14 @@ class ComparisonTable:
 
     def _line(self, row: RunRow, name: str, best: Mapping[str, float | None], cursor: bool) -> Line:
         """Sign, badge, name, verdict and step of a row, then its metrics."""
-        glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
-        comparison, look = self._comparison, TITLE if cursor else STRONG if alarm else TEXT
+        glyphs = self._view.glyphs
+        level = row.level
+        alarm = row.level >= Level.WATCH
+        comparison = self._comparison
+        look = TITLE if cursor else STRONG if alarm else TEXT
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         steps = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
-        verdict = comparison.verdict_words(row)
+        verdict = verdict_words(row)
         cells: Cells = {
             # the blanks have a look of their own: 16 colours reverse the name at the cursor
             "name": [(fit(name, self._columns["name"]), look)],
@@ -176,7 +183,8 @@ class ComparisonTable:
             "step": (steps, MUTED),
         }
         for column, metric in self._visible.items():
-            value, found = comparison.value(row, metric), best[column]
+            value = comparison.value(row, metric)
+            found = best[column]
             is_best = found is not None and value == found
             # in the row at the cursor bold is the look of the name, which 16 colours reverse
             strong = TITLE if is_best and not cursor else STRONG
@@ -194,7 +202,8 @@ class ComparisonTable:
         of the averages, and how many of its runs go on there, if any."""
         if not self._columns["seen"]:
             return {}
-        cross, weight = self._comparison.cross, weight_of(self._view)
+        cross = self._comparison.cross
+        weight = weight_of(self._view)
         found = [metric.reading(r, cross) for r in row.runs] if cross is not None else []
         known = [r for r in found if r is not None]
         mean = np.mean([smooth(r.recent, weight)[-1] for r in known]) if known else None
@@ -206,30 +215,20 @@ class ComparisonTable:
 
 
 def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
-    """The first metric that is visible and the one after the last: those around the chosen one
-    that fit, with a blank behind each."""
-    first, end = chosen, min(len(widths), chosen + 1)
-    room, grows = room - sum(widths[first:end]) - (end - first), True
-    while grows:
-        to_left = first > 0 and (end - chosen > chosen - first or end == len(widths))
-        grows = to_left and widths[first - 1] < room
-        if grows:
-            first -= 1
-            room -= widths[first] + 1
-        if end < len(widths) and widths[end] < room:
-            grows = True
-            room -= widths[end] + 1
-            end += 1
-
-    return first, end
+    """The first metric that is visible and the one after the last: as many as fit, with a blank
+    behind each, the ``chosen`` one among them."""
+    ends = [0, *accumulate(cells + 1 for cells in widths)]
+    last = min(len(widths), chosen + 1)
+    first = next((n for n in range(chosen) if ends[last] - ends[n] <= room), last and chosen)
+    return first, max(last, bisect_right(ends, ends[first] + room) - 1)
 
 
 def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> str:
     """The spread of a group, or how far a run is from the best or from the reference."""
     if comparison.grouping is not None:
-        found = comparison.numbers_of(row, metric)
-        return f"± {numbers.value(float(found.std(ddof=1)))}" if len(found) > 1 else ""
-    base, value = comparison.base(metric)[0], comparison.value(row, metric)
+        return comparison.spread_words(row, metric)
+    base = comparison.base(metric)[0]
+    value = comparison.value(row, metric)
     if base is None or value is None or not math.isfinite(value - base):
         return ""
     difference = value - base
@@ -239,34 +238,18 @@ def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> st
     return numbers.signed(difference)
 
 
-def comparison_header(comparison: Comparison, total: int, label: str, width: int) -> Line:
-    """Line 1: how many runs, and what they are grouped by."""
+def comparison_header(
+    comparison: Comparison, total: int, label: str, order: str, width: int
+) -> Line:
+    """Line 1: how many runs, what they are grouped and ranked by."""
     shown = len(comparison.runs)
     words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
     line: Line = [(" Compare ", TITLE), (f" {label}  {words}", TEXT)]
-
+    line.append((f"  by {order}, {window_words(comparison.cross)}   * best", MUTED))
     if comparison.grouping is not None:
         groups = counted(len(comparison.grouping.groups), "group")
         line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
-    line.append((f"  {window_words(comparison.cross)}   * best", MUTED))
     return with_ground(fit_line(line, width), Token.RAISED)
-
-
-def comparison_text(comparison: Comparison, rows: list[RunRow]) -> str:
-    """The table with all metrics, for the clipboard: cells parted by tabs."""
-    heads = ["run" if comparison.grouping is None else "group", "verdict"]
-    lines = [[*heads, *(m.title for m in comparison.columns)]]
-    for row in rows:
-        values = [comparison.value(row, m) for m in comparison.columns]
-        lines.append([row.name, comparison.verdict_words(row), *(numbers.value(v) for v in values)])
-    return "\n".join("\t".join(line) for line in lines)
-
-
-def count_of_lines(comparison: Comparison, width: int) -> int:
-    """Lines that :func:`lines_of_words` needs."""
-    if comparison.grouping is not None:
-        return _ON_GROUPS - (width >= _WIDE)
-    return 1 if comparison.sweep.settings or ends_words(comparison) else 0
 
 
 def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
@@ -274,7 +257,6 @@ def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
     comparison, metric, here, _ = shown
     found = (
         group_words(comparison, comparison.ordered("metric", metric), metric, here),
-        settings_words(comparison, here),
         ends_words(comparison),
     )
     text = spaced(*found, by="; ")
@@ -282,10 +264,6 @@ def lines_of_words(shown: ShownMetric, width: int, height: int) -> Block:
     lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
 
     return indented(lines, margin)
-
-
-#: From this width two charts stand side by side.
-_TWO_CHARTS = 150
 
 
 class Curves:
@@ -351,7 +329,8 @@ class Curves:
                 continue
             found = self.of(row, axis, shown)
             if found is not None:
-                sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
+                sign = slot_sign(row.slot)
+                token = RUN_TOKENS[row.slot]
                 name, note = self.labels[row.id]
                 lines.append(replace(found, token=token, label=name, note=note, sign=sign))
         unnamed = (self.of(row, axis, shown) for row in self.banded(here))
@@ -377,23 +356,6 @@ class Curves:
             log=view.log_y,
             clip=view.outliers,
         )
-
-
-def comparison_charts(
-    curves: Curves, chosen: int, here: RunRow | None, view: View, width: int, height: int
-) -> Block:
-    """The chart of the metric ``chosen``, and where there is room that of the next one."""
-    metrics = curves.comparison.columns[chosen : chosen + 2]
-    margin = margin_of(width)
-    if not metrics:
-        return []
-    shown = [ShownMetric(curves.comparison, m, here, view) for m in metrics]
-    if width < _TWO_CHARTS or len(shown) < 2:
-        return indented(curves.chart(shown[0], width - margin - 1, height), margin)
-    half = (width - margin - 4) // 2
-    first, second = (curves.chart(x, half, height) for x in shown)
-
-    return indented(side_by_side(first, second, half, 3, height), margin)
 
 
 def _title(shown: ShownMetric, banded: int, width: int) -> Line:

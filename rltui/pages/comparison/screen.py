@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from textual.app import ComposeResult
 
 from rltui.core.text import spaced
-from rltui.draw.line import Block, indented, margin_of
+from rltui.draw.line import Block, apart, indented, margin_of
 from rltui.draw.metric_chart import WHOLE_RUN
 from rltui.facts.comparison import (
     ORDERS,
@@ -18,34 +19,43 @@ from rltui.facts.comparison import (
     RowId,
     RunRow,
     compared_runs,
+    ends_words,
 )
-from rltui.facts.groups import toggled
+from rltui.facts.groups import is_unread, toggled
 from rltui.facts.runs import runs_matching
+from rltui.output.markdown import comparison_table
 from rltui.pages.comparison.lines import (
     ComparisonTable,
     Curves,
     ShownMetric,
-    comparison_charts,
     comparison_header,
-    comparison_text,
-    count_of_lines,
     lines_of_words,
 )
-from rltui.pages.comparison.scatter import scatter_lines, settings_to_plot
-from rltui.pages.hyperparameters import HyperparametersScreen
+from rltui.pages.comparison.tables import Matrix, matrix_lines, settings_lines, settings_table
+from rltui.pages.hyperparameters import side_files
 from rltui.pages.metric.screen import Left, MetricScreen
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.pages.run_actions import RunActions
 from rltui.session import JudgedRun, Session
+from rltui.sources.side_files.settings_files import FileSettings
 from rltui.tui.crosshair import CrosshairKeys
 from rltui.tui.keys import COMPARISON, next_of
-from rltui.tui.screen import LEAST, ChartOptions, ListScreen
+from rltui.tui.screen import LEAST, ChartOptions, ListScreen, ReadingScreen, Work
 from rltui.tui.shell import ShellApp, kept_screen
 from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
+#: Lines of the curves at least, below a table.
+_LEAST_CHART = 8
+#: Lines of the sentences on groups.
+_ON_GROUPS = 3
+#: What stands above the table of runs, in the order of the key.
+_CURVES, _MATRIX, _SETTINGS = range(3)
 
-class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, places=(COMPARISON,)):
+
+class ComparisonScreen(
+    CrosshairKeys, ChartOptions, ListScreen, ReadingScreen, RunActions, places=(COMPARISON,)
+):
     """The cursor moves over runs and, sideways, over metrics."""
 
     title_words = "Comparison"
@@ -64,8 +74,6 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         """The run and the tag that the cursor begins on."""
         self._by = ""
         """Title of the grouping; empty for none."""
-        self._grouped = False
-        """Whether the first grouping is to be taken."""
         self._order = ORDERS[0]
         self._chosen = 0
         """Index of the metric at the cursor."""
@@ -74,22 +82,25 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
-        self._setting = ""
-        """The hyperparameter of the scatter; empty for curves."""
+        self._kind = _CURVES
+        """The kind of block above the table."""
         self._rows: list[RunRow] = []
         self._table: ComparisonTable | None = None
 
-    def begin(
-        self, opens: Open, at: tuple[JudgedRun, str] | None, text: str, *, grouped: bool = False
-    ) -> None:
+    def begin(self, opens: Open, at: tuple[JudgedRun, str] | None, text: str) -> None:
         """Choose what the screen opens with; see ``open_comparison``. The order of rows stays."""
-        self.opens, self._filter = opens, text
+        self.opens = opens
+        self._filter = text
         for status in self.query(Status):
             status.filter = text
-        if at != self._at or grouped or self._by:
-            self._at, self._by, self._grouped, self._made_for = at, "", grouped, None
+        if at != self._at or self._by:
+            self._at = at
+            self._by = ""
+            self._made_for = None
+            self._kind = _CURVES
         if at is not None:
-            self._chosen, self._followed = 0, None
+            self._chosen = 0
+            self._followed = None
             self._sort()
 
     def compose(self) -> ComposeResult:
@@ -137,13 +148,16 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
     def update(self) -> None:
         self._compare()
         self._read()
-        comparison, view, (width, height) = self._comparison, self.view, self.size
+        comparison = self._comparison
+        view = self.view
+        width, height = self.size
         for run in comparison.runs:
             self.session.memory.shown(run.key)
 
         # the table gets the lines that it needs, up to half
         bare = self.lacks(LEAST)
-        words = 0 if bare or height < 12 else count_of_lines(comparison, width)
+        words = bool(ends_words(comparison)) if comparison.grouping is None else _ON_GROUPS
+        words *= not bare and height >= 12
         gap = 1 if height >= 30 else 0
         room = height - 3 - words - gap
         chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
@@ -151,38 +165,39 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
 
         for name, lines in (("#chart", chart), ("#words", words)):
             part = self.query_one(name)
-            part.styles.height, part.display = lines, lines > 0
+            part.styles.height = lines
+            part.display = lines > 0
         self.status.display = not bare
 
+        self.read_on()
         self._table = ComparisonTable(comparison, self._chosen, width, view)
         self.items.show(self._table.entries(self._rows))
         self.on_line_list_moved()
 
     def _compare(self) -> None:
         """Compare the runs again if one of them, the grouping or a mark has changed."""
-        view, session = self.view, self.session
-        runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
-        key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
+        view = self.view
+        session = self.session
+        reference = session.reference.run
+        runs = compared_runs(session.runs(), view.marked, reference)
+        runs = runs_matching(runs, self.status.filter)
+        key = (tuple((r, r.version) for r in runs), self._by, view.marked, reference)
 
         if key == self._made_for:
             return
         self._made_for = key
-        reference = session.reference.run
         self._comparison = Comparison(
             runs, view.marked, self._by, self._at, reference, self._comparison
         )
         self._curves = Curves(self._comparison)
         self._chosen = self._comparison.index_of(self._followed)
 
-        if self._grouped:
-            self._grouped = False
-            self._by = self._next_grouping()
-            self._compare()
         self._sort()
 
     def _read(self) -> None:
         """Read the runs at the crosshair, which stands at a step of the one at the cursor."""
-        shown, cross = self._charted_metric, None
+        shown = self._charted_metric
+        cross = None
         if self.cross is not None and shown is not None:
             cross = Crosshair.at(self.cross, shown.axis()[0], self.view.axis)
         if cross != self._comparison.cross:
@@ -192,21 +207,30 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
     def _sort(self) -> None:
         self._rows = self._comparison.ordered(self._order, self._metric)
 
-    def on_line_list_moved(self) -> None:
-        self.draw_lines()
+    on_line_list_moved = ListScreen.draw_lines
 
     def _draw_header(self, width: int, _: int) -> Block:
         session = self.session
-        label, total = ", ".join(session.naming.labels), len(session.views)
-        return [comparison_header(self._comparison, total, label, width)]
+        label = ", ".join(session.naming.labels)
+        total = len(session.views)
+        metric = self._metric
+        by = self._order if metric is None or self._order != ORDERS[0] else metric.title
+        return [comparison_header(self._comparison, total, label, by, width)]
 
     def _draw_chart(self, width: int, height: int) -> Block:
+        matrix = self._matrix
         shown = self._charted_metric
-        if self._setting and shown is not None:
-            margin = margin_of(width)
-            lines = scatter_lines(shown, self._setting, width - margin - 1, height)
-            return indented(lines, margin)
-        return comparison_charts(self._curves, self._chosen, self._here, self.view, width, height)
+        margin = margin_of(width)
+        room = width - margin - 1
+        lines = Block()
+        if self._kind == _SETTINGS:
+            lines = settings_lines(self._comparison, self.view, room, height)
+        elif matrix is not None:
+            lines = matrix_lines(matrix, self.view, room, height)
+        rest = height - len(lines) - bool(lines)
+        if shown is not None and (rest >= _LEAST_CHART or not lines):
+            lines = apart(lines, self._curves.chart(shown, room, rest))
+        return indented(lines, margin)
 
     def _draw_words(self, width: int, height: int) -> Block:
         shown = self._charted_metric
@@ -229,10 +253,8 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
 
     def charted(self) -> tuple[JudgedRun, str] | None:
         """The run at the cursor, else the first one that has the metric."""
-        here, metric = self._here, self._metric
-        runs = (*(here.runs if here is not None else ()), *self._comparison.runs)
-        tags = {} if metric is None else metric.tags
-        return next(((r, tags[r.key]) for r in runs if r.key in tags), None)
+        shown = self._charted_metric
+        return None if shown is None else next(iter(shown.tags()), None)
 
     def reported(self) -> tuple[Session, JudgedRun | None]:
         return self.session, None
@@ -252,24 +274,28 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         self._sort()
         self.update()
 
-    def action_scatter(self) -> None:
-        """Plot where the runs got to against a hyperparameter, or their curves again."""
-        names = settings_to_plot(self._comparison)
-        if not names:
-            self.say("the runs differ in no hyperparameter that they log")
-        self._setting = names[0] if names and not self._setting else ""
+    def action_matrix(self) -> None:
+        """Show the next kind: curves, groups as a matrix, settings that differ."""
+        self._show_kind((self._kind + 1) % (_SETTINGS + 1))
+
+    def _show_kind(self, kind: int) -> None:
+        tables = self._comparison.sweep.tables
+        if self._kind == _MATRIX:
+            self._by = ""
+        elif kind == _MATRIX and not self._by and tables:
+            self._by = tables[0].title
+        self._kind = kind if self._by or kind != _MATRIX else _SETTINGS
         self.update()
 
     def action_axis(self) -> None:
-        """Choose the next x axis, or of a scatter the next hyperparameter."""
-        names = settings_to_plot(self._comparison)
-        if not self._setting or not names:
+        """Choose the next x axis, or the hyperparameters of the matrix."""
+        if self._kind != _MATRIX:
             super().action_axis()
             return
-        self._setting = next_of(names, self._setting)
-        if len(names) == 1:
-            self.say("the runs differ in no other hyperparameter")
-        self.update()
+        titles = [g.title for g in self._comparison.sweep.tables]
+        if titles:
+            self._by = next_of(titles, self._by)
+            self.update()
 
     def action_group(self) -> None:
         """Group the runs in the next way, or not at all."""
@@ -294,16 +320,29 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
             self.say("all runs are compared until two are marked")
 
     def action_hyperparameters(self) -> None:
-        """Show in which hyperparameters the runs differ from the one at the cursor."""
-        here, runs = self._here, self._comparison.runs
-        if here is not None:
-            self.shell.push_screen(HyperparametersScreen(self.session, here.runs[0], runs))
+        """Show in which hyperparameters the runs differ, or their curves again."""
+        self._show_kind(_CURVES if self._kind == _SETTINGS else _SETTINGS)
+
+    def wanted(self) -> Work | None:
+        """Read the files beside logs that hold no hyperparameters."""
+        if self._kind == _CURVES:
+            return None
+        session = self.session
+        runs = self._comparison.runs
+        unread = [r for r in runs if is_unread(r) and not r.data.files.reading]
+
+        def take(found: Mapping[JudgedRun, FileSettings]) -> None:
+            for run, settings in found.items():
+                session.learned(run, settings.values)
+
+        return side_files(session, unread, take) if unread else None
 
     # -- in and out ------------------------------------------------------------------------
 
     def action_enter(self) -> None:
         """Open the chosen metric of the run at the cursor; Esc leads back here."""
-        here, metric = self._here, self._metric
+        here = self._here
+        metric = self._metric
         if here is None:
             return
         if len(here.runs) > 1:
@@ -328,6 +367,9 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
 
     def _go_on(self, run: JudgedRun, then: Then) -> None:
         """Leave for the screen of a run."""
+        if run.key not in self.session.views:
+            self.say(f"{run.name} lies outside: rltui PATH opens it")
+            return
         self.dismiss()
         self.opens(run, then)
 
@@ -337,8 +379,20 @@ class ComparisonScreen(CrosshairKeys, ChartOptions, ListScreen, RunActions, plac
         while len(self.shell.screen_stack) > 1:
             self.shell.pop_screen()
 
+    @property
+    def _matrix(self) -> Matrix | None:
+        grouping = self._comparison.grouping
+        metric = self._metric
+        if self._kind != _MATRIX or grouping is None or metric is None:
+            return None
+        return Matrix(self._comparison, grouping, metric)
+
     def copied_text(self) -> str:
-        return comparison_text(self._comparison, self._rows)
+        if self._kind == _SETTINGS:
+            return "\n".join(map("\t".join, settings_table(self._comparison)))
+        if (matrix := self._matrix) is not None:
+            return matrix.text()
+        return comparison_table(self._comparison, self._rows, self._comparison.columns)
 
 
 def open_comparison(
@@ -346,31 +400,22 @@ def open_comparison(
     session: Session,
     opens: Open,
     at: tuple[JudgedRun, str] | None = None,
-    *,
-    grouped: bool = False,
 ) -> None:
-    """Show the marked runs side by side, or all; ``at`` is a run and the tag to begin with.
-    ``grouped``: by the first grouping that there is."""
-    runs = compared_runs(session.runs(), shell.view.marked)
+    """Show the marked runs side by side, or all; ``at`` is a run and the tag to begin with."""
+    runs = compared_runs(session.runs(), shell.view.marked, session.reference.run)
     if len(runs) < 2:
         reading = session.reading() is not None
         shell.say("the runs are being read" if reading else "there is no other run to compare with")
         return
     text = "" if len(shell.view.marked) > 1 else shell.state.runs_filter
     passing = runs_matching(runs, text)
-
-    if at is not None and at[0] not in passing:
+    if len(passing) < 2 or (at is not None and at[0] not in passing):
         text = ""
-    elif len(passing) < 2:
-        shown, total = len(runs_matching(session.runs(), text)), len(session.views)
-        some = f", {len(passing)} with values" if len(passing) < shown else ""
-        shell.say(f"the filter shows {shown} of {total} runs{some}; Esc clears it")
-        return
     screen = kept_screen(shell, "comparison", lambda: ComparisonScreen(session))
 
     if screen in shell.screen_stack:  # below the metric that it opened
         screen.begin(screen.opens, at, screen.status.filter)
         shell.pop_screen()
         return
-    screen.begin(opens, at, text, grouped=grouped)
+    screen.begin(opens, at, text)
     shell.push_screen(screen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit, spaced
+from rltui.core.text import cell_width, spaced
 from rltui.draw.line import (
     LEVEL_BOLD,
     MUTED,
@@ -17,11 +17,11 @@ from rltui.draw.line import (
     alarm_look,
     badge_span,
     column,
-    fit_line,
     longest,
     style,
+    with_end,
 )
-from rltui.draw.prose import distinct, fact_table, paragraph
+from rltui.draw.prose import distinct, ended_lines, fact_table, paragraph
 from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
@@ -51,8 +51,8 @@ from rltui.session import JudgedRun
 
 #: Look of what stands out although its metric is ok.
 _STANDING_OUT = LEVEL_BOLD[Level.WATCH]
-#: Cells of the names of facts, with a blank, and lines for what stands above and below the story.
-_NAMES, _BELOW = 13, 12
+#: Cells of the names of facts, with a blank.
+_NAMES = 13
 
 
 def detail_lines(run: JudgedRun, item: ItemId | None, view: View, width: int, height: int) -> Block:
@@ -76,7 +76,8 @@ class _Detail:
 
     def of(self, item: ItemId | None) -> Block:
         """The lines of any item; none for one that is no longer there."""
-        run, row = self._run, row_of(self._run, item)
+        run = self._run
+        row = row_of(self._run, item)
         if row is not None:
             return self._finding(row)
         if isinstance(item, HeadId):
@@ -112,9 +113,12 @@ class _Detail:
 
     def _judged(self, lines: Block) -> Block:
         """The lines, the rows that rules have judged, with their limits, and a chart."""
-        run, view, width = self._run, self._view, self._width
+        run = self._run
+        view = self._view
+        width = self._width
         judged = (t for t in run.infos if run.verdict.judgement(t).rules)
-        rows, room = fold(run, judged), self._height - len(lines)
+        rows = fold(run, judged)
+        room = self._height - len(lines)
 
         if rows and room >= 4:
             shown = rows if len(rows) <= room - 2 else rows[: room - 3]
@@ -133,18 +137,22 @@ class _Detail:
 
     def _began(self, tag: str) -> Block:
         """The head of a story: the setting that is its cause, or for "" how the run ended."""
-        run, view, width = self._run, self._view, self._width
+        run = self._run
+        view = self._view
+        width = self._width
         ended = next((s for s in stories(run) if s.crash is not None), None)
         story = story_blaming(run, tag) if tag else ended
         if story is None:
             return []
-        look, mark = LEVEL_BOLD[story.level], view.glyphs.badge(story.level)
+        look = LEVEL_BOLD[story.level]
+        mark = view.glyphs.badge(story.level)
         if story.crash is not None:
             lines = self._text(story_words.summary(story), look)
             lines += self._text(story.crash.line, STRONG) if story.crash.line else []
             lines += self._told(story)
             return [*lines, [], [("t shows the end of the log", MUTED)]]
-        setting, top = story.setting, story.top
+        setting = story.setting
+        top = story.top
         if setting is not None and setting.tag == tag and top is not None:
             title = f"{mark} {story_words.title(story, top)}"
             lines = [heading(title, width, view, top.symptom.id, look=look)]
@@ -169,9 +177,12 @@ class _Detail:
         return [*lines, [], *table, *fact_table(below, width, _NAMES)]
 
     def _finding(self, row: findings.FindingRow) -> Block:
-        run, view, finding = self._run, self._view, row.finding
+        run = self._run
+        view = self._view
+        finding = row.finding
         glyph, token, bold = badge_of(finding, view)
-        title, look = f"{glyph} {finding.title}", style(token, bold=bold)
+        title = f"{glyph} {finding.title}"
+        look = style(token, bold=bold)
         lines = [heading(title, self._width, view, finding.rule, look=look)]
         lines += self._text(sentences.summary(finding))
         facts = [*evidence_facts(run, finding, whole=self._height < 1)]
@@ -185,50 +196,44 @@ class _Detail:
         return self._chart(finding.tag, lines)
 
 
-#: Cells before the metric of a check; width below which its question has a line of its own.
-_LEAD, _TWO_LINES_BELOW = 8, 76
+#: Cells before the metric of a check, and of what it was: that may be there in one row and not in
+#: the next, and lines stay where they are.
+_LEAD = 8
+_THEN = 16
 
 
 def check_table(story: Story, view: View, width: int, most: int = 99) -> Block:
     """What to check, under a heading, in at most so many lines: badge, metric, question, value now,
-    sparkline."""
-    run, items = story.run, story.checks
+    sparkline. A question without room has lines of its own."""
+    run = story.run
+    items = story.checks
     lines = [heading("Check", width, view, "now and over the run")]
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
     name = min(19, longest([i.title for i in items])) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
     end = numbers.ALIGNED_WIDTH + (spark + 1 if spark else 0)
-    left = width - end
-    room = left - name - 9  # beside the word, the badge and a blank
 
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
-        line: Line = [(f"{lead:6}", MUTED), badge_span(item.level, view.glyphs)]
-        line.append(column(item.title, name, STRONG))
-        is_narrow = width < _TWO_LINES_BELOW
-        words = "" if is_narrow else spaced(*_said(item, room))
+        begin: Line = [(f"{lead:6}", MUTED), badge_span(item.level, view.glyphs)]
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
-        line.append((fit(words, room), look))
-        own = [[*fit_line(line, left), *_value(run, item, view, spark, end)]]
-        if is_narrow:  # the question has a line of its own
-            asked = spaced(*_said(item, width - _LEAD))
-            own += paragraph(asked, width, look, indent=_LEAD, limit=1)
+        value = _value(run, item, view, spark, end)
+        # what the metric was stands first where the badge is about it
+        asked = item.hint or item.ask
+        told = [asked, then_words(item)]
+        words = spaced(*(told[::-1] if item.level >= Level.WATCH else told))
+        if cell_width(asked) + _THEN < width - end - name - _LEAD:
+            begin += [column(item.title, name, STRONG), (words, look)]
+            own = [with_end(begin, value, width)]
+        else:
+            own = ended_lines(begin, item.title, STRONG, value, width)
+            own += paragraph(words, width, look, indent=_LEAD)
         if len(lines) + len(own) > most:
             break
         lines += own
 
     return lines
-
-
-def _said(item: CheckItem, room: int) -> tuple[str, str]:
-    """Oddity of the value or else the question, and what the metric was; that stands first where
-    the badge is about it, or where it would be cut, and is left out where it has no room at all."""
-    was, ask = then_words(item), item.hint or item.ask
-    if not was or cell_width(was) > room:
-        return ask, ""
-    is_first = item.level >= Level.WATCH or cell_width(f"{ask}  {was}") > room
-    return (was, ask) if is_first else (ask, was)
 
 
 def _value(run: JudgedRun, item: CheckItem, view: View, spark: int, cells: int) -> Line:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.geometry import Size
 
-from rltui.core.text import pad
+from rltui.core.text import cell_width
 from rltui.draw.line import (
     MUTED,
     TEXT,
     Block,
     Entry,
     Line,
-    column,
     fixed,
     indented,
     margin_of,
-    row_entry,
     with_end,
+    with_margin,
 )
 from rltui.draw.prose import note_lines, paragraph, trouble_line
 from rltui.draw.table import heading
@@ -51,7 +50,8 @@ from rltui.session import JudgedRun
 from rltui.tui.widgets.lines import Lines
 
 #: Lines that a heading and two checks need; cells of the title of the timeline.
-_LEAST_CHECKS, _TITLED = 4, 12
+_LEAST_CHECKS = 4
+_TITLED = 12
 
 
 def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
@@ -59,7 +59,8 @@ def findings_layout(width: int, height: int, lines: int, alone: str = "") -> Pan
     the cursor (chart) has all of it."""
     margin = margin_of(width)
     if alone:
-        rows, shown = max(1, width - margin - 1), alone == "list"
+        rows = max(1, width - margin - 1)
+        shown = alone == "list"
         return PaneLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
     if width >= 100:
         rows = 42 if width < 150 else 52
@@ -93,20 +94,22 @@ class _Entries(list[Entry[ItemId]]):
         """Lines that the cursor skips."""
         self.append(fixed(*indented(lines, self._margin)))
 
-    def item(self, item: ItemId, line: Line) -> None:
-        """An item of one line."""
-        self.append(row_entry(item, lambda _: line, self._width, self._margin))
+    def item(self, item: ItemId, *lines: Line) -> None:
+        """An item of these lines."""
+        cells = self._width
+        margin = self._margin
 
-    def ending(self, story: Story) -> None:
-        """How the run ended."""
-        self.head("Ended", "")
-        for item, line in head_lines(story, self._view, self._width):
-            self.item(item, line)
+        def draw(cursor: bool) -> Block:
+            return [with_margin(line, cells, margin, cursor=cursor) for line in lines]
+
+        self.append(Entry(item, draw, len(lines)))
 
     def findings(self) -> None:
         """Findings that fire, each story below what began it; those that are resolved, or muted by
         the user."""
-        run, view, width = self._run, self._view, self._width
+        run = self._run
+        view = self._view
+        width = self._width
         firing = [story for story in stories(run) if any(row.is_firing for row in story.rows)]
         self.head("Firing", counts(run) if firing else "none")
         for story in firing:
@@ -117,34 +120,36 @@ class _Entries(list[Entry[ItemId]]):
             self.lines(judged)
 
         over = [r for story in stories(run) for r in story.rows if not r.is_firing]
-        if over:
-            self.head("Resolved", str(len(over)))
-        for row in over:
-            self.item(row.id, finding_line(run, row, width, view, now=True))
-        if muted := muted_rows(run):
-            self.head("Muted", f"{len(muted)}, M unmutes")
-        for row in muted:
-            line = finding_line(run, row, width, view, now=True)
-            self.item(row.id, [(text, MUTED) for text, _ in line])
+        muted = muted_rows(run)
+        for title, note, rows in (("Resolved", "", over), ("Muted", ", M unmutes", muted)):
+            if rows:
+                self.head(title, f"{len(rows)}{note}")
+            for row in rows:
+                block = finding_line(run, row, width, view, now=True)
+                look = MUTED if note else None
+                self.item(row.id, *([(text, look or own) for text, own in x] for x in block))
 
     def firing(self, story: Story) -> None:
-        """What fires of a story, below what began it."""
+        """What fires of a story, below what began it, or how the run ended."""
         heads = head_lines(story, self._view, self._width)
-        for item, line in heads:
-            self.item(item, line)
+        for item, lines in heads:
+            self.item(item, *lines)
         for place, row in enumerate(row for row in story.rows if row.is_firing):
             depth = 2 * bool(heads or place)
-            line = finding_line(self._run, row, self._width - depth, self._view, now=True)
-            self.item(row.id, [(" " * depth, TEXT), *line])
+            block = finding_line(self._run, row, self._width - depth, self._view, now=True)
+            self.item(row.id, *indented(block, depth))
 
     def rest(self, report: Report) -> None:
         """Projections, files that cannot be read, rules that could not judge."""
-        run, glyphs, width = self._run, self._view.glyphs, self._width
+        run = self._run
+        glyphs = self._view.glyphs
+        width = self._width
         if projected := projections(run):
             self.head("Ahead", "if the trend continues")
 
         for projection in projected:
-            title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
+            title = run.infos[projection.tag].title
+            right = f" {steps_words(projection)}"
             arrow = "↓" if projection.falling else "↑"
             left: Line = [(f"{arrow} ", MUTED), (title, TEXT)]
             self.item(ProjectedId(projection.tag), with_end(left, [(right, MUTED)], width))
@@ -155,18 +160,23 @@ class _Entries(list[Entry[ItemId]]):
             self.head("Not judged", str(len(report.skipped)))
 
         for skipped in report.skipped:
-            name = column(skipped.title, 23, MUTED)
-            why = pad(why_skipped(run, skipped), width - 25, right=True)
-            line = [(f"{glyphs.unknown} ", MUTED), name, (why, MUTED)]
-            self.item(SkippedId(skipped.rule), line)
+            # the item itself says all of it
+            why = why_skipped(run, skipped)
+            short = "not logged" * bool(skipped.missing)
+            room = width - 3 - cell_width(skipped.title)
+            right = next((f" {x}" for x in (why, short) if cell_width(x) < room), "")
+            named: Line = [(f"{glyphs.unknown} ", MUTED), (skipped.title, MUTED)]
+            self.item(SkippedId(skipped.rule), with_end(named, [(right, MUTED)], width))
 
 
 def finding_entries(run: JudgedRun, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The list: how the run ended, what caused what fires, what is resolved or not judged."""
-    entries, report = _Entries(run, view, width, margin), run.report
+    entries = _Entries(run, view, width, margin)
+    report = run.report
     for story in stories(run):
         if story.crash is not None:
-            entries.ending(story)
+            entries.head("Ended", "")
+            entries.firing(story)
     if report is None:
         entries.append(fixed([(f"  {no_verdict(run)}", MUTED)]))
     else:
@@ -188,12 +198,15 @@ def tag_at(run: JudgedRun, item: ItemId | None) -> tuple[str, int | None] | None
     return item.tag, setting.step if setting is not None and setting.tag == item.tag else None
 
 
-def step_at(run: JudgedRun, item: ItemId | None) -> int | None:
-    """The step at which the finding at the cursor was certain, else began, on the run's axis."""
-    row, found = row_of(run, item), tag_at(run, item)
+def steps_at(run: JudgedRun, item: ItemId | None) -> tuple[int | None, int | None]:
+    """Steps at which what the cursor is on began, and was certain, on the run's axis."""
+    row = row_of(run, item)
+    found = tag_at(run, item)
     if row is not None and row.finding.tag not in run.points.off_axis:
-        return row.finding.certain_step or row.finding.since_step
-    return found[1] if found is not None and row is None else None
+        onset = row.finding.since_step
+        return onset, row.finding.certain_step or onset
+    onset = found[1] if found is not None and row is None else None
+    return onset, onset
 
 
 def timeline_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
@@ -205,26 +218,33 @@ def timeline_lines(run: JudgedRun, view: View, width: int, height: int) -> Block
     if story is None or room < 1:
         return troubles[: max(0, height)]
     # the sentence above tells how the run ended
-    heads = [x for each in stories(run) for item, x in head_lines(each, view, width) if item.tag]
+    heads = [
+        line
+        for each in stories(run)
+        for item, block in head_lines(each, view, width)
+        for line in (block if item.tag else ())
+    ]
     known = finding_rows(run)
     if not (heads or known):
         return troubles[: max(0, height)]
-    most = room - len(heads)
-    fewer = most if len(known) <= most else max(0, most - 1)
-    rows = sorted(rows_shown(run, fewer), key=lambda r: r.finding.since_step or 0)
-    spare = most - len(rows) - (len(rows) < len(known))
+    for count in range(max(0, min(room, len(known))), -1, -1):  # as many as have room
+        rows = sorted(rows_shown(run, count), key=lambda r: r.finding.since_step or 0)
+        told = [timeline_line(row, width, view) for row in rows]
+        hidden = len(known) - count
+        spare = room - len(heads) - bool(hidden) - sum(len(block) for block, _ in told)
+        if spare >= 0:
+            break
     note = counts(run)
     note = note if len(note) + _TITLED < width else marks_words(run)
     lines = [heading("Timeline", width, view, note), *heads]
-    for row in rows:
-        line, said = timeline_line(row, width, view)
+    for block, said in told:
         body = paragraph(said, width, TEXT, indent=2)
         body = body if len(body) <= spare else []
         spare -= len(body)
-        lines += [line, *body]
+        lines += [*block, *body]
 
-    if hidden := len(known) - len(rows):
-        lines = [*lines[: room - 1], [(f"  and {hidden} more on Findings", MUTED)]]
+    if hidden:
+        lines = [*lines[:room], [(f"  and {hidden} more on Findings", MUTED)]]
     if story.checks and spare > _LEAST_CHECKS:
         from rltui.pages.findings.findings_detail import check_table  # heavy
 
@@ -264,7 +284,8 @@ class FindingsPane(RunPane):
         lines = sum(e.height for e in entries)
         if not wide:
             layout = findings_layout(size.width, size.height, lines, alone)
-        self._layout, self._room = layout, (lines, *size)
+        self._layout = layout
+        self._room = (lines, *size)
         self.set_class(wide, "-wide")
         self.items.display = layout.left > 0
         self.query_one("#detail").display = alone != "list"

@@ -16,15 +16,16 @@ from rltui.draw.line import (
     TITLE,
     Block,
     Line,
+    Span,
+    Style,
     Token,
     badge_span,
     fit_line,
     indented,
-    line_width,
     style,
     with_end,
 )
-from rltui.draw.prose import fact_table, paragraph, wrap
+from rltui.draw.prose import ended_lines, fact_table, paragraph
 from rltui.draw.table import title_lines
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences, story_words
@@ -72,7 +73,8 @@ def span_words(run: JudgedRun, finding: Finding, *, now: bool = False) -> str:
     where it is milder now. "the whole run" for a finding without an onset."""
     if finding.since_step is None:
         return since_words(run, finding)
-    worst, at = finding.evidence.worst or finding.level, finding.evidence.row.get("at")
+    worst = finding.evidence.worst or finding.level
+    at = finding.evidence.row.get("at")
     eased = f", {worst.word} at {numbers.step(at)}" if worst > finding.level and at else ""
     if finding.state is not FindingState.FIRING:
         tail = "" if now else f", {finding.state.value}"
@@ -112,13 +114,15 @@ def row_of(run: JudgedRun, wanted: ItemId | None) -> FindingRow | None:
     return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
 
-def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]]:
+def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Block]]:
     """Heads of a story that are no findings, in the colour of the story: how the run ended, the
     setting that jumped, settings that are likely causes."""
     glyphs = view.glyphs
-    look, mark = LEVEL_BOLD[story.level], glyphs.badge(story.level)
+    look = LEVEL_BOLD[story.level]
+    mark = glyphs.badge(story.level)
     told = [("", exit_words(story.crash), "")] if story.crash is not None else []
-    setting, top = story.setting, story.top
+    setting = story.setting
+    top = story.top
 
     if setting is not None and top is not None:
         look, mark = (MUTED, glyphs.over) if top.is_over else (look, mark)
@@ -134,8 +138,8 @@ def head_lines(story: Story, view: View, width: int) -> list[tuple[HeadId, Line]
     for tag, title, right in told:
         if 2 + cell_width(title) + cell_width(right) > width:
             right = right[right.rfind("  ") :] if "  " in right else ""
-        line = with_end([(f"{mark} ", look), (title, look)], [(right, look)], width)
-        lines.append((HeadId(tag), fit_line(line, width)))
+        block = ended_lines([(f"{mark} ", look)], title, look, [(right, look)], width)
+        lines.append((HeadId(tag), block))
     return lines
 
 
@@ -146,28 +150,33 @@ def title_words(row: findings.FindingRow) -> str:
 
 def finding_line(
     run: JudgedRun, row: findings.FindingRow, width: int, view: View, *, now: bool = False
-) -> Line:
-    """One line: badge, title, since when at the right end."""
+) -> Block:
+    """Badge, title, since when at the right end: one line, more for a long title."""
+    mark, look = _mark(row, view)
     right = span_words(run, row.finding, now=now)
-    return with_end(_named(row, view), [(f" {right}", MUTED)], width)
+    return ended_lines([mark], title_words(row), look, [(f" {right}", MUTED)], width)
 
 
-def _named(row: findings.FindingRow, view: View) -> Line:
+def _mark(row: findings.FindingRow, view: View) -> tuple[Span, Style]:
+    """The badge of a row, and the look of its title."""
     glyph, token, bold = badge_of(row.finding, view)
     look = style(token, bold=bold)
-    return [(f"{glyph} ", look), (title_words(row), look)]
+    return (f"{glyph} ", look), look
 
 
-def timeline_line(row: findings.FindingRow, width: int, view: View) -> tuple[Line, str]:
-    """One line: badge, title, evidence if it fits, steps at the right end; and the evidence that
-    did not fit."""
-    finding, line = row.finding, _named(row, view)
+def timeline_line(row: findings.FindingRow, width: int, view: View) -> tuple[Block, str]:
+    """Badge, title, evidence if it fits, steps at the right end: one line, more for a long title;
+    and the evidence that did not fit."""
+    finding = row.finding
+    mark, look = _mark(row, view)
     until = "" if finding.fires else f"–{numbers.step(finding.until_step)}"
-    right = "" if finding.since_step is None else numbers.step(finding.since_step) + until
+    right = "" if finding.since_step is None else f"  {numbers.step(finding.since_step)}{until}"
+    title = title_words(row)
     said = sentences.short(finding)
-    fits = cell_width(said) <= width - cell_width(right) - line_width(line) - 3
-    line += [(f"  {said}", TEXT)] if fits else []
-    return with_end(line, [(f" {right}", MUTED)], width), "" if fits else said
+    if cell_width(said) <= width - cell_width(right) - cell_width(title) - 4:
+        line: Line = [mark, (title, look), (f"  {said}", TEXT)]
+        return [with_end(line, [(right, MUTED)], width)], ""
+    return ended_lines([mark], title, look, [(right, MUTED)], width), said
 
 
 def no_verdict(run: JudgedRun) -> str:
@@ -178,17 +187,17 @@ def no_verdict(run: JudgedRun) -> str:
 
 def calm_lines(run: JudgedRun, width: int, view: View) -> Block:
     """The lines for a run without a finding, and how many rules judged."""
-    report, glyphs = run.report, view.glyphs
+    report = run.report
+    glyphs = view.glyphs
     if report is None:
         return []
     is_unknown = report.calm is Level.UNKNOWN
     mark = Level.UNKNOWN if is_unknown or run.verdict.crash is not None else run.verdict.mark
     said = why_unknown(run) if is_unknown else ""
-    first, *more = wrap(said or calm_words(run), width - 2, 2)
-    lines: Block = [[badge_span(mark, glyphs), (first, TEXT)]]
-    lines += ([(f"  {text}", TEXT)] for text in more)
+    lines = ended_lines([badge_span(mark, glyphs)], said or calm_words(run), TEXT, [], width)
 
-    judged, begin = counted(len(report.judged), "rule"), run.data.first_step
+    judged = counted(len(report.judged), "rule")
+    begin = run.data.first_step
     if begin is not None:
         end = numbers.step(run.data.last_step)
         judged += f", {run.step_word}s {numbers.step(begin)} to {end}"
@@ -201,7 +210,7 @@ def finding_block(run: JudgedRun, finding: Finding, view: View, width: int, limi
     text = sentences.summary(finding)
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
     row = findings.FindingRow(findings.FindingId(finding.rule, finding.title, 0), finding)
-    return [finding_line(run, row, width, view), *evidence]
+    return [*finding_line(run, row, width, view), *evidence]
 
 
 def evidence_facts(run: JudgedRun, finding: Finding, *, whole: bool) -> list[tuple[str, str]]:
@@ -241,7 +250,8 @@ def log_head(run: JudgedRun, view: View, width: int) -> Block:
     for story in stories(run):
         if story.crash is not None:
             step = paragraph(story_words.action(story), width, TEXT)
-            return [*head, *(line for _, line in head_lines(story, view, width)), *step, []]
+            ended = [line for _, block in head_lines(story, view, width) for line in block]
+            return [*head, *ended, *step, []]
     return head
 
 

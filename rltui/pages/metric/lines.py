@@ -64,7 +64,9 @@ _COMPARED = 64
 _LEAST = 0.4
 #: Standard errors that a correlation needs: of many candidates one always looks close. Those that
 #: the catalogue names need fewer, and a correlation this high is enough for them.
-_ERRORS, _ERRORS_EXPECTED, _CLEAR = 4.0, 2.5, 0.75
+_ERRORS = 4.0
+_ERRORS_EXPECTED = 2.5
+_CLEAR = 0.75
 #: A correlation above this is that of a copy in another unit.
 _COPY = 0.999
 #: Growth of a series after which it is compared again.
@@ -107,18 +109,21 @@ def metric_lines(
     lines = title_lines(head, [(f" {where}", MUTED)], inner)[: 1 + (height >= 16)]
 
     # the facts stand right of the chart, on a narrow screen below it
-    room, is_wide = height - len(lines), width >= 110 and not alone
+    room = height - len(lines)
+    is_wide = width >= 110 and not alone
     cells = inner - _SIDE - 4 if is_wide else inner
     told = below = told_lines(run, tag, zoom.crosshair, view, cells, room)
     if room >= 14 and not any((told, is_wide, alone)):
         facts = fact_line(statistics_in_line(run, tag, view, zoom), inner)
         below = [*_judgement(run, row, view, inner, 1)[:2], facts]
-    high, named = room - len(below), bool(told)
+    high = room - len(below)
+    named = bool(told)
     chart = chart_lines(
         run, tag, view, cells, high, band=row.band, zoom=zoom, overview=True, told=named
     )
     if is_wide:
-        chart, below = [*chart, *below], []
+        chart = [*chart, *below]
+        below = []
         chart = side_by_side(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
 
     return indented([*lines, *chart, *below], margin)[:height]
@@ -143,7 +148,8 @@ def _side(run: JudgedRun, row: TagRow, view: View, zoom: Zoom, width: int, heigh
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
-        limit, words = max(2, min(10, height - len(lines) - 4)), meaning
+        limit = max(2, min(10, height - len(lines) - 4))
+        words = meaning
         lines += paragraph(words, width, limit=limit)
     related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
 
@@ -156,10 +162,12 @@ def _judgement(run: JudgedRun, row: TagRow, view: View, width: int, limit: int =
     found = [f for f in run.findings if f.is_about(row.tag)]
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
-    judgement, look = row.judgement, LEVEL_LOOK[row.level]
+    judgement = row.judgement
+    look = LEVEL_LOOK[row.level]
 
     if judgement.rules:
-        doubt, level = sentences.no_tick(judgement), row.level
+        doubt = sentences.no_tick(judgement)
+        level = row.level
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
         lines = [x for t in texts if t for x in paragraph(t, width, MUTED)]
         return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
@@ -199,13 +207,16 @@ def explain_tag(run: JudgedRun, tag: str, view: View, width: int) -> Block:
 
 def _facts(run: JudgedRun, tag: str) -> Iterator[tuple[str, str]]:
     """(name, text) pairs; the text is "" where there is nothing to say."""
-    info, verdict, last = run.infos[tag], run.verdict, run.shown(tag).last
+    info = run.infos[tag]
+    verdict = run.verdict
+    last = run.shown(tag).last
     if last is not None:
         yield "now", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}"
     yield "guessed", sentences.GUESSED if info.guessed else ""
     yield "better", {Direction.UP: "higher", Direction.DOWN: "lower"}.get(info.direction, "")
     judgement = verdict.judgement(tag)
-    healthy, bad = sentences.healthy(judgement), sentences.bad_limit(judgement)
+    healthy = sentences.healthy(judgement)
+    bad = sentences.bad_limit(judgement)
     yield "watch limit" if bad else "healthy", sentences.beyond(healthy) if bad else healthy
     yield "bad limit", sentences.beyond(bad) if bad else ""
     found = [f for f in run.firing() if f.is_about(tag)]
@@ -263,7 +274,8 @@ def related(run: JudgedRun, tag: str) -> tuple[Related, ...]:
 def related_lines(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Block:
     """A heading, and a line for each related metric: badge, title, correlation, and by how many
     steps it follows or leads. Empty when nothing is related."""
-    items, series = related(run, tag), run.shown(tag)
+    items = related(run, tag)
+    series = run.shown(tag)
     if not items or height < 2:
         return []
     note = "rank correlation"
@@ -293,9 +305,11 @@ def _movement(item: Related) -> Line:
     if not item.is_linked:
         shares = abs(found.trend) >= _SHARED_TREND
         return [(f"{found.trend:+.2f} shared trend" if shares else "unrelated", MUTED)]
-    word, lag = f"{found.r:+.2f} ", found.lag
+    word = f"{found.r:+.2f} "
+    lag = found.lag
     if item.by_jump:
-        word, lag = "jumps too " if found.jump > 0 else "jumps against ", found.jump_lag
+        word = "jumps too " if found.jump > 0 else "jumps against "
+        lag = found.jump_lag
     by = f"{numbers.step(abs(lag))} {'later' if lag > 0 else 'earlier'}" if lag else ""
 
     return [(word, TITLE), (by, MUTED)]
@@ -304,14 +318,17 @@ def _movement(item: Related) -> Line:
 def _related(run: JudgedRun, tag: str, series: Series) -> tuple[Related, ...]:
     expected, others = _candidates(run, tag)
     tags = (expected + others)[:_COMPARED]
-    linked, unlinked = [], []
+    linked = []
+    unlinked = []
     seen = set()
 
     for other, found in zip(tags, _compared(run, series, tags), strict=True):
         info = run.infos[other]
         name = info.key or other, str(info.labels)
         is_expected = other in expected
-        if name in seen or (found and _is_copy(found, is_expected)):
+        # of one curve, as a perplexity and its logarithm
+        is_copy = found and (found.same or (not is_expected and abs(found.r) > _COPY))
+        if name in seen or is_copy:
             continue
         # the least correlation of as many points that is none by chance
         errors = _ERRORS_EXPECTED if is_expected else _ERRORS
@@ -345,11 +362,6 @@ def _compared(run: JudgedRun, series: Series, tags: Sequence[str]) -> list[Corre
 def _sampled(run: JudgedRun, tag: str, steps: IntArray) -> Sample | None:
     key = "sample", tag, hash(steps.tobytes())
     return kept(run, key, lambda: sample(run.shown(tag), steps))
-
-
-def _is_copy(found: Correlation, expected: bool) -> bool:
-    """Whether both show the same curve, as a perplexity and its logarithm."""
-    return found.same or (not expected and abs(found.r) > _COPY)
 
 
 def _candidates(run: JudgedRun, tag: str) -> tuple[list[str], list[str]]:

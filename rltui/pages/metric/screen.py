@@ -63,8 +63,11 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
     def choose(self, run: JudgedRun, tab: str, tag: str, text: str, zoom: Zoom) -> None:
         """Show a row of a tab after the filter ``text``."""
         self.run = run
-        self._tab, self._tag, self._filter = tab, tag, text
-        self.zoom, self._alone = zoom, False
+        self._tab = tab
+        self._tag = tag
+        self._filter = text
+        self.zoom = zoom
+        self._alone = False
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
@@ -79,7 +82,10 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         return self._tag if self._tag in self.run.infos else None
 
     def state_words(self) -> str:
-        words, view, run, tag = super().state_words(), self.view, self.run, self.tag
+        words = super().state_words()
+        view = self.view
+        run = self.run
+        tag = self.tag
         if view.smooth or self.size.width < _ROOMY or tag is None:
             return words
         grows = axis_of(run, run.shown(tag), view.axis).grows
@@ -94,7 +100,10 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         self.draw_lines()
 
     def _draw_body(self, width: int, height: int) -> list[Line]:
-        run, tab, tag, view = self.run, self._tab, self._tag, self.view
+        run = self.run
+        tab = self._tab
+        tag = self._tag
+        view = self.view
         return metric_lines(run, tab, tag, view, self.zoom, width, height, alone=self._alone)
 
     def action_maximise(self) -> None:
@@ -125,7 +134,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         self.update()
 
     def steps_in_sight(self) -> IntArray | None:
-        steps, window = self.steps(), self.zoom.window
+        steps = self.steps()
+        window = self.zoom.window
         if steps is None or window is None:
             return steps
         inside = steps[(steps >= window[0]) & (steps <= window[1])]
@@ -145,7 +155,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         if self.steps() is None:
             return
         first, last, _ = span_of(self.run, self.tag or "")
-        low, high = float(first), float(last)
+        low = float(first)
+        high = float(last)
         x0, x1 = self.zoom.window or (low, high)
         at = self.zoom.crosshair
         half = (x1 - x0) * 2.0**-by / 2
@@ -157,7 +168,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
             return
         if by < 0 and self.zoom.window is None:
             self.say(_WHOLE)
-        x0, x1 = max(low, centre - half), min(high, centre + half)
+        x0 = max(low, centre - half)
+        x1 = min(high, centre + half)
         self._show_zoom(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
 
     def action_zoom_all(self) -> None:
@@ -173,7 +185,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """It ends: show the steps from one column to the other."""
-        steps, axis = self.steps(), axis_of(self.run, self.run.shown(self._tag), self.view.axis)
+        steps = self.steps()
+        axis = axis_of(self.run, self.run.shown(self._tag), self.view.axis)
         lines = self._draw_body(*self.query_one("#body").size)
         drawn = [m for x in lines if (m := _X_AXIS.search(plain(x)))]
         left, right = sorted((self._pressed, event.screen_x))
@@ -204,7 +217,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def action_explain(self) -> None:
         """Explain the metric."""
-        run, tag = self.run, self.tag
+        run = self.run
+        tag = self.tag
         if tag is not None:
             self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
 

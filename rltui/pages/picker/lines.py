@@ -269,7 +269,8 @@ class SuggestionRows:
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
         words = {"runs": "holds", "age": "newest", "writers": "written by"} if heads else {}
-        columns, width = self._columns, self._width - self._left - 1
+        columns = self._columns
+        width = self._width - self._left - 1
         title = fit_middle(title, columns["path"] if heads else width - 2)
         line = heading(title, width, self._view, heads=columns.heads(words))
         return [(" " * self._left, TEXT), *line]
@@ -281,7 +282,8 @@ class SuggestionRows:
         def draw(cursor: bool) -> Block:
             lines = [self._line(suggestion, name, cursor)]
             lines += [[("    ", TEXT), *writers]] if two else []
-            cells, left = self._width - self._left - 1, self._left
+            cells = self._width - self._left - 1
+            left = self._left
             lines = [fit_line(x, cells) for x in lines]
             return [with_margin(x, cells, left, cursor=cursor) for x in lines]
 

@@ -85,7 +85,8 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
             self.read(lambda: partial(self._show_found, self._search()))
 
     def _show_found(self, found: Suggestions) -> None:
-        before, self._counts = self._counts, sorted((o.path, o.runs) for o in found.items)
+        before = self._counts
+        self._counts = sorted((o.path, o.runs) for o in found.items)
         self.suggestions, self._choices = found, choices_of(found)
         if before != self._counts and any(o.partial for o in found.items):
             self.set_timer(_CONTINUE_S, self.action_rescan)
@@ -93,9 +94,11 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
     # -- what is shown ---------------------------------------------------------------------
 
     def update(self) -> None:
-        (width, height), paths = self.size, self._path_display
+        width, height = self.size
+        paths = self._path_display
         self._shown = self._choices.shown(self.status.filter, paths)
-        now, room = self._clock.now(), max(1, height - 2)
+        now = self._clock.now()
+        room = max(1, height - 2)
         found = self.suggestions, self._choices, self._shown, self.view
         self.items.show(suggestion_entries(*found, paths, now, width, room), self._before)
         self.draw_lines()

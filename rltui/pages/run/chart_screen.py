@@ -64,9 +64,7 @@ class SessionApp(FullShell[bool]):
         """Keep the view as it is for the next start."""
         raise NotImplementedError
 
-    def open_comparison(
-        self, opens: Open, at: tuple[JudgedRun, str] | None = None, *, grouped: bool = False
-    ) -> None:
+    def open_comparison(self, opens: Open, at: tuple[JudgedRun, str] | None = None) -> None:
         """Show the marked runs side by side, or all; see
         :func:`rltui.pages.comparison.screen.open_comparison`."""
         raise NotImplementedError
@@ -101,8 +99,14 @@ class ReplayKeys(CrosshairKeys):
             session_app(self).go_back_to(self.run, step)
             shown = self.run.as_of
             if shown is not None and shown != step:
-                wanted, at = numbers.step(step), numbers.step(shown)
+                wanted = numbers.step(step)
+                at = numbers.step(shown)
                 self.say(f"step {wanted} is not in the log: this is step {at}")
+
+    @property
+    def replayed_step(self) -> int | None:
+        """The step at which a replay begins; None for the newest."""
+        return self.chosen_step
 
     def action_now(self) -> None:
         """Show the run as it is."""
@@ -116,7 +120,7 @@ class ReplayKeys(CrosshairKeys):
         of the crosshair, or of the finding at the cursor."""
         playback = session_app(self).playback
         if self.run.as_of is None:
-            begin = self.chosen_step
+            begin = self.replayed_step
             last = self.run.points.last_step if begin is None else begin
             if by > 0 or last is None:
                 self.say("nothing is newer than this")
@@ -269,31 +273,31 @@ class ChartScreen(ReplayKeys, ChartOptions, RunActions):
         if tag is None or found is None:
             self.say("limit METRIC >= X, or <= X: no such metric here")
             return
-        known, info = self.session.interpreter.config.metrics, self.run.infos[tag]
-        name = tag if tag in known else info.key or tag
-        old, limit = known.get(name, MetricOverride()), float(found[3]) * info.scale
-        if found[2] in ">=≥":
-            self._set_range(name, limit, old.high)
-        else:
-            self._set_range(name, old.low, limit)
-
-    def _set_range(self, name: str, *ends: float | None) -> None:
-        """Write a range of a metric into the config file, and judge by it."""
         from rltui.config.edit import write_range  # seldom needed
 
-        app, config = session_app(self), self.session.interpreter.config
+        config = self.session.interpreter.config
+        info = self.run.infos[tag]
+        name = tag if tag in config.metrics else info.key or tag
+        old = config.metrics.get(name, MetricOverride())
+        limit = float(found[3]) * info.scale
+        ends = (limit, old.high) if found[2] in ">=≥" else (old.low, limit)
+        self._set_range(name, partial(write_range, config, name, *ends))
+
+    def _set_range(self, name: str, edit: Callable[[], Any]) -> None:
+        """Change the range of a metric in the config file, and judge by it."""
+        app = session_app(self)
+        config = self.session.interpreter.config
         try:
-            heeded = write_range(config, name, *ends)
+            heeded, undo = edit()
         except (RltuiError, OSError) as problem:
             self.say(str(problem))
             return
-        metric = config.metrics.get(name, MetricOverride())
-        old = metric.low, metric.high
-        app.undo = lambda screen: screen._set_range(name, *old)
+        app.undo = lambda screen: screen._set_range(name, undo)
         self.session.heed(heeded)
         app.pump.pull()
-        words = f"{heeded.path}: {name} range {[*ends]} (was {[*old]})"
-        self.say(words.replace("None", "null"))
+        known = (x.metrics.get(name, MetricOverride()) for x in (heeded, config))
+        now, was = ([metric.low, metric.high] for metric in known)
+        self.say(f"{heeded.path}: {name} range {now} (was {was})".replace("None", "null"))
 
     def commands(self) -> Commands:
         mine: Commands = {

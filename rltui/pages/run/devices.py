@@ -25,9 +25,11 @@ from rltui.session import JudgedRun
 
 _UNSURE = LEVEL_LOOK[Level.UNSURE]
 #: Cells of a value with its unit, and of a name at most.
-_VALUE, _NAME = 9, 24
+_VALUE = 9
+_NAME = 24
 #: Lines that the metrics below keep, and the share of a tab that devices get.
-_KEPT, _SHARE = 8, 0.4
+_KEPT = 8
+_SHARE = 0.4
 
 
 def device_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:

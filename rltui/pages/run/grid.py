@@ -59,14 +59,17 @@ from rltui.tui.widgets.lines import Lines
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
 _LABELS = 7
 #: Charts that are drawn between two keys; fewer where marked runs are in them.
-_SLICE, _SLICE_MARKED = 4, 1
+_SLICE = 4
+_SLICE_MARKED = 1
 #: Rows of a log less than _STREAM_S seconds apart are a stream. During one each paint draws one of
 #: _PARTS parts of the charts, so that no chart is older than _PARTS paints.
-_STREAM_S, _PARTS = 1.5, 3
+_STREAM_S = 1.5
+_PARTS = 3
 #: Lines that a grid needs to spare one for the names of marked runs.
 _LEGEND_FROM = 12
 #: Lines that it needs for a table of what the runs have at the crosshair, and its rows at most.
-_TABLE_FROM, _MOST_READ = 28, 6
+_TABLE_FROM = 28
+_MOST_READ = 6
 
 
 @record
@@ -147,7 +150,8 @@ def grid_lines(
     queue.choose(run, keys, cursor)
 
     # every line is as wide as its chart: to measure all of them takes as long as a chart
-    margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
+    margin = (" " * MARGIN, TEXT)
+    blank = [(" " * layout.pitch, TEXT)]
     columns: list[Block] = [[] for _ in range(layout.columns)]
     names = _names(run, rows, view, layout.width)
 
@@ -187,7 +191,8 @@ def _chart(
     if cross is None or has_own_axis(run, row.tag):
         return plot.lines
     if plot.x is None:
-        window, left = x_window(plot.chart, prepare(replace(plot.chart, smooth=0.0))), _LABELS + 1
+        window = x_window(plot.chart, prepare(replace(plot.chart, smooth=0.0)))
+        left = _LABELS + 1
         span = PlotSpan(left, max(1, frame.width - left), frame.width, *window)
         plot.x = span, axis_of(run, run.shown(row.tag), view.axis)
     span, axis = plot.x
@@ -196,7 +201,8 @@ def _chart(
         return plot.lines
 
     # the crosshair gives way to the data
-    column, height = span.column(at), frame.height - frame.axis
+    column = span.column(at)
+    height = frame.height - frame.axis
     lines = [
         spliced(line, column, "│", ACCENT, blank_only=y < height)
         for y, line in enumerate(plot.lines[:height])
@@ -211,7 +217,8 @@ def _chart(
 def _names(run: JudgedRun, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
     """The titles, without the unit that follows them, where they fit; else as long as the longest
     unit and value leave room for."""
-    titles, rooms = [], []
+    titles = []
+    rooms = []
     short = short_titles([r.title for r in rows], [r.info.unit for r in rows])
     for row, title in zip(rows, short, strict=True):
         unit = _unit(run, row, title, view, width)
@@ -238,8 +245,10 @@ def _title(
     run: JudgedRun, row: TagRow, name: str, cross: int | None, view: View, width: int
 ) -> Line:
     """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
-    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    value, look = row.value, alarm_look(row.level)
+    glyphs = view.glyphs
+    alarm = row.level >= Level.WATCH
+    value = row.value
+    look = alarm_look(row.level)
     if cross is not None:
         series = run.shown(row.tag)
         at = int(np.searchsorted(series.steps, cross, side="right")) - 1
@@ -271,7 +280,8 @@ class Grid(Lines):
     def __init__(self, run: JudgedRun, cursor: Callable[[], str | None]) -> None:
         super().__init__(self._draw_charts, id="grid")
         self.display = False
-        self._run, self._cursor = run, cursor
+        self._run = run
+        self._cursor = cursor
         self._rows: Sequence[TagRow] = ()
         self.grid_layout: GridLayout = grid_layout(80, 20, 0)
         self._top = 0
@@ -304,7 +314,8 @@ class Grid(Lines):
         view = self.view
         if run is not self._run:
             self.cross = None
-        runs, cross = {run.key, *(m.run.key for m in view.marked)}, self.cross
+        runs = {run.key, *(m.run.key for m in view.marked)}
+        cross = self.cross
         if cross is not None and run.reference is not None:
             runs.add(run.reference.key)
         # where there is room, with the crosshair a table of what the runs have there
@@ -315,14 +326,19 @@ class Grid(Lines):
         if run is not self._run or layout != self.grid_layout:
             self._queue.shown.clear()
             slowly = slowly or bool(view.marked)
-        self._run, self._rows, self.grid_layout, self._view = run, rows, layout, view
+        self._run = run
+        self._rows = rows
+        self.grid_layout = layout
+        self._view = view
 
         # a new verdict alone is no row: only other points of charts that are still in sight are
-        before, first = self._points, self._top * layout.columns
+        before = self._points
+        first = self._top * layout.columns
         series = [run.series(r.tag) for r in rows[first : first + layout.places]]
         self._points = {s.tag: (s.epoch, s.count) for s in series}
         if slowly:
-            self._slice, self._in_turn = 0, False
+            self._slice = 0
+            self._in_turn = False
         elif any(before.get(tag, now) != now for tag, now in self._points.items()):
             self._follow_stream()
         self.update()
@@ -335,10 +351,12 @@ class Grid(Lines):
         self._stream.reset()
         if self.cross is None and (self._in_turn or self._slice == math.inf):
             shown = min(self.grid_layout.places, len(self._rows))
-            self._slice, self._in_turn = -(-shown // _PARTS), True
+            self._slice = -(-shown // _PARTS)
+            self._in_turn = True
 
     def _end_stream(self) -> None:
-        self._stream, self._in_turn = None, False
+        self._stream = None
+        self._in_turn = False
         self._go_on()
 
     def _go_on(self) -> None:
@@ -350,12 +368,14 @@ class Grid(Lines):
 
     def update(self) -> None:
         # after a change of cursor or layout scroll to the chart at the cursor
-        now, columns = (self._cursor(), self.grid_layout), self.grid_layout.columns
+        now = (self._cursor(), self.grid_layout)
+        columns = self.grid_layout.columns
         place = self._top * columns if now == self._revealed else self._place
         self._revealed = now
         self._top = self.grid_layout.scrolled(self._top, place, len(self._rows))
         if self._in_turn and self.cross is not None:  # which is the same in all of them
-            self._slice, self._in_turn = math.inf, False
+            self._slice = math.inf
+            self._in_turn = False
         super().update()
 
     def follow(self) -> None:
@@ -366,7 +386,8 @@ class Grid(Lines):
     @property
     def sight(self) -> str:
         """ "1–20 of 22": which charts are visible, for the footer."""
-        first, count = self._top * self.grid_layout.columns, len(self._rows)
+        first = self._top * self.grid_layout.columns
+        count = len(self._rows)
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:
             return f"{count} charts" if count != 1 else "1 chart"
@@ -382,7 +403,9 @@ class Grid(Lines):
         """The tag ``right`` and ``down`` charts away, or the last one before that."""
         if not self._rows:
             return None
-        columns, last, place = self.grid_layout.columns, len(self._rows) - 1, self._place
+        columns = self.grid_layout.columns
+        last = len(self._rows) - 1
+        place = self._place
         wanted = place + right + down * columns
         if down and not 0 <= wanted <= last:
             edge = place % columns + (last // columns) * columns if down > 0 else place % columns
@@ -390,14 +413,20 @@ class Grid(Lines):
         return self._rows[max(0, min(last, wanted))].tag
 
     def _draw_charts(self, width: int, _height: int) -> Block:
-        first, queue, view = self._top * self.grid_layout.columns, self._queue, self.view
+        first = self._top * self.grid_layout.columns
+        queue = self._queue
+        view = self.view
         if first != self._first:
-            self._first, self._slice, self._in_turn = first, 0, False
+            self._first = first
+            self._slice = 0
+            self._in_turn = False
         queue.most = self._slice
-        rows, cursor = self._rows[first : first + self.grid_layout.places], self._cursor()
+        rows = self._rows[first : first + self.grid_layout.places]
+        cursor = self._cursor()
         lines = grid_lines(self._run, rows, cursor, self.cross, view, self.grid_layout, queue)
         if not queue.waiting:
-            self._slice, self._in_turn = math.inf, False
+            self._slice = math.inf
+            self._in_turn = False
         elif self._in_turn:
             self._slice = 0
         elif not self._scheduled:
@@ -407,7 +436,9 @@ class Grid(Lines):
             return lines
 
         # the names of the runs, with the crosshair what they have there in the chart at the cursor
-        run, legend, room = self._run, Block(), width - MARGIN
+        run = self._run
+        legend = Block()
+        room = width - MARGIN
         if self.cross is not None and cursor in run.infos:
             legend = reading_lines(run, cursor, self.cross, view, room, self._legend)
         if not legend and view.marked:
@@ -431,7 +462,8 @@ class Grid(Lines):
 
     def _scroll(self, event: events.MouseEvent, by: int) -> None:
         event.stop()
-        columns, count = self.grid_layout.columns, len(self._rows)
+        columns = self.grid_layout.columns
+        count = len(self._rows)
         top = max(0, min(self._top + by, -(-count // columns) - self.grid_layout.rows))
         if top != self._top:
             self._top = top

@@ -10,7 +10,8 @@ from rltui.core.record import record
 _COLUMNS = ((150, 4), (110, 3), (60, 2), (0, 1))
 _EXTRA = 40
 #: Lines of a chart with its title: at least, and at least with a blank below it.
-_LOW, _AIRY = 6, 7
+_LOW = 6
+_AIRY = 7
 #: Lines of the x axis below the last row.
 _AXIS = 2
 #: Cells before a chart: blank, cursor bar.
@@ -64,7 +65,8 @@ class GridLayout:
     def scrolled(self, top: int, place: int, count: int) -> int:
         """The first row to show so that ``place`` among ``count`` charts is visible: ``top`` if it
         is already."""
-        row, total = place // self.columns, math.ceil(count / self.columns)
+        row = place // self.columns
+        total = math.ceil(count / self.columns)
         top = min(max(top, row - self.rows + 1), row)
         return max(0, min(top, total - self.rows))
 

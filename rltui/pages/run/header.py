@@ -25,7 +25,7 @@ from rltui.draw.line import (
     style,
     with_ground,
 )
-from rltui.draw.prose import named_lines, wrap
+from rltui.draw.prose import ended_lines, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.findings import marks
@@ -60,7 +60,8 @@ _STATE_COUNTS = {
     "unreachable": 14,
 }
 #: Lines of a window from which on the sentence about a run has two; cells that wrapping loses.
-_TWO_LINES, _RAGGED = 20, 12
+_TWO_LINES = 20
+_RAGGED = 12
 #: The look of what is bad, on the only filled ground of the screen.
 _ALARM = style(Token.BG, bg=Token.BAD, bold=True)
 #: The mark of a run that is shown as it was.
@@ -78,25 +79,35 @@ class _Piece:
 
 def state_spans(run: JudgedRun, view: View) -> Line:
     """Glyph and word of the run state."""
-    progress, crash, word = run.progress, run.verdict.crash, run.verdict.state_word
-    glyph, look, word_look = view.glyphs.unknown, MUTED, MUTED
+    progress = run.progress
+    crash = run.verdict.crash
+    word = run.verdict.state_word
+    glyph = view.glyphs.unknown
+    look = MUTED
+    word_look = MUTED
     if progress is not None:
         state = progress.state
-        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN.get(state, Token.MUTED))
+        glyph = view.glyphs.state(state)
+        look = style(_STATE_TOKEN.get(state, Token.MUTED))
         word_look = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
         if crash is not None:
             token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
-            look, word_look = style(token), style(token, bold=True)
+            look = style(token)
+            word_look = style(token, bold=True)
         elif progress.gone or word == "unreachable":
-            glyph, look, word_look = view.glyphs.stalled, style(Token.WATCH), STRONG
+            glyph = view.glyphs.stalled
+            look = style(Token.WATCH)
+            word_look = STRONG
 
     return [(f"{glyph} ", look), (word, word_look)]
 
 
 def _state_parts(run: JudgedRun, view: View, *, wide: bool) -> list[_Piece]:
     """Glyph and word of the state with the age of the newest write."""
-    line, word = state_spans(run, view), run.verdict.state_word
-    age, tail = age_words(run), state_words(run).removeprefix(word)
+    line = state_spans(run, view)
+    word = run.verdict.state_word
+    age = age_words(run)
+    tail = state_words(run).removeprefix(word)
 
     if not age:
         return [_Piece(line, _STATE)]
@@ -119,11 +130,13 @@ def _state_parts(run: JudgedRun, view: View, *, wide: bool) -> list[_Piece]:
 
 def verdict_spans(run: JudgedRun, view: View, *, words: bool) -> Line:
     """The verdict chip: the only filled block of alarm colour on the screen."""
-    glyphs, report = view.glyphs, run.report
+    glyphs = view.glyphs
+    report = run.report
     if report is None and run.verdict.crash is None:
         what = "judging…" if run.infos else "not judged"
         return [(f"{glyphs.badge(Level.UNKNOWN)} {what}", MUTED)]
-    found, exit_level = marks(run), run.verdict.exit_level
+    found = marks(run)
+    exit_level = run.verdict.exit_level
     bad = found[Level.BAD] - (exit_level is Level.BAD)
 
     if bad or run.verdict.crash is None:
@@ -148,7 +161,8 @@ def _calm(mark: Level, view: View) -> Span:
 
 
 def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
-    glyphs, line = view.glyphs, []
+    glyphs = view.glyphs
+    line = []
     if bad:
         line.append((f" {glyphs.badge(Level.BAD)} {bad} bad ", _ALARM))
     if watch:
@@ -170,7 +184,8 @@ def run_header(run: JudgedRun, view: View, width: int, reading: float | None) ->
     if width < 40:
         mark = [] if run.as_of is None else [_REPLAY, (" ", TEXT)]
         return _between([*mark, (run.name, TITLE)], right, width)
-    parts, room = _run_parts(run, view, width), width - line_width(right) - 3
+    parts = _run_parts(run, view, width)
+    room = width - line_width(right) - 3
     if wide:
         parts.insert(0, _Piece([("rltui", ACCENT_BOLD)], 90, 0))
     else:
@@ -179,7 +194,8 @@ def run_header(run: JudgedRun, view: View, width: int, reading: float | None) ->
 
     # as much of the name as the other parts leave room for
     at = next(i for i, part in enumerate(kept) if part.drop == 0)
-    (shown, look), spare = kept[at].spans[0], room - _width(kept)
+    shown, look = kept[at].spans[0]
+    spare = room - _width(kept)
     if shown != run.name and spare > 0:
         name = fit_middle(run.name, cell_width(shown) + spare)
         kept[at] = _Piece([(name, look)], 0, kept[at].gap)
@@ -188,7 +204,9 @@ def run_header(run: JudgedRun, view: View, width: int, reading: float | None) ->
 
 
 def _run_parts(run: JudgedRun, view: View, width: int) -> list[_Piece]:
-    known, progress, is_wide = run.recognition, run.progress, width >= 110
+    known = run.recognition
+    progress = run.progress
+    is_wide = width >= 110
     name = fit_middle(run.name, max(_NAME_CELLS, width // 3))
     parts = [_Piece([(name, TITLE)], 0)]
     titles = (known.title, known.algorithm) if known else ()
@@ -214,7 +232,8 @@ def _run_parts(run: JudgedRun, view: View, width: int) -> list[_Piece]:
 
 def _replay_parts(run: JudgedRun, width: int) -> list[_Piece]:
     """The mark of a run that is shown as it was, and at which step that is."""
-    is_wide, progress = width >= 110, run.progress
+    is_wide = width >= 110
+    progress = run.progress
     parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
     if progress is not None and progress.last_step is not None:
         words = ("as it was at " if is_wide else "", MUTED)
@@ -228,7 +247,9 @@ def _replay_parts(run: JudgedRun, width: int) -> list[_Piece]:
 
 def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
     """How far a run is: a bar, the share, the time it took, the time it will take."""
-    parts, glyphs, is_wide = list[_Piece](), view.glyphs, width >= 110
+    parts = list[_Piece]()
+    glyphs = view.glyphs
+    is_wide = width >= 110
     if progress.share is not None:
         cells = 18 if width >= 150 else 10
         done = round(progress.share * cells)
@@ -260,7 +281,8 @@ def _width(parts: list[_Piece]) -> int:
 
 def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
     """The parts that have room."""
-    kept, taken = list(parts), _width(parts)
+    kept = list(parts)
+    taken = _width(parts)
     while len(kept) > 1 and taken > room:
         last = max(kept, key=lambda p: p.drop)
         kept.remove(last)
@@ -284,7 +306,8 @@ def _between(left: Line, right: Line, width: int) -> Line:
 def sentence_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """The verdict on a run in one sentence, and what to do: whole, above everything else. A window
     with few lines gets fewer clauses."""
-    said, room = verdict_sentence(run), width - 4
+    said = verdict_sentence(run)
+    room = width - 4
     lines = 3 if width < 80 else 2 if height >= _TWO_LINES else 1
     level, _, rest = said.words(lines * room - _RAGGED).partition(" ")
     look = LEVEL_BOLD[said.level]
@@ -294,14 +317,15 @@ def sentence_lines(run: JudgedRun, view: View, width: int, height: int) -> Block
     block: Block = [[*mark, (word, look), (f" {rest}", STRONG)]]
     block += ([("   ", TEXT), (text, STRONG)] for text in more)
     if said.action:
-        steps = wrap(said.to_do(lines * (room - 4) - _RAGGED), room - 4, lines + 2)
-        block += named_lines(" Do:", steps, 5, TEXT)
+        step = said.to_do(lines * (room - 4) - _RAGGED)
+        block += ended_lines([(" Do: ", MUTED)], step, TEXT, [], width - 3)
     return [fit_line(line, width) for line in block]
 
 
 def runs_header(counts: RunCounts, label: str, view: View, width: int, expected: int = 0) -> Line:
     """Line 1 of the list of runs; ``expected`` is how many there are, read or not."""
-    total, wide = max(expected, counts.runs), width >= 150
+    total = max(expected, counts.runs)
+    wide = width >= 150
     words = f"{total} run{'s' * (total != 1)}"
     if counts.read < total:
         words = f"{counts.read} of {total} read"

@@ -41,7 +41,6 @@ from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Section, TagRow, rows_in
 from rltui.facts.series_stats import episodes, trend_of
 from rltui.facts.x_axis import span_of
-from rltui.health.judgement import is_outside
 from rltui.session import JudgedRun
 from rltui.store import Series
 
@@ -93,6 +92,11 @@ def columns_of(rows: Sequence[TagRow], width: int) -> Table:
     if not columns["healthy"] or not rows:
         return columns
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
+    beside = longest([r.cells[0] for r in rows if r.cells is not None]) - columns["unit"]
+    spare = {"spark": columns["spark"] - _LEAST_SPARK, "name": columns["name"] - longest(titles)}
+    giving = next((name for name, cells in spare.items() if 0 < beside <= cells), "")
+    if giving and columns["unit"]:
+        columns = columns.moved(beside, giving, "unit")
     wanted = longest(titles) - columns["name"]
     if wanted <= 0:
         return columns
@@ -127,23 +131,15 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-#: Sign of a limit -> of what was beyond it.
-_PAST = str.maketrans("≥≤><±", "<>≤≥>")
-
-
 def healthy_words(row: TagRow, columns: Table) -> str:
     """The limit in words; narrow columns take the short form."""
     if row.cells is not None and row.cells[1]:
         return row.cells[1]
-    judgement, room = row.judgement, columns.cells.get("healthy", 0)
-    if not judgement.limits:
-        return ""
+    judgement = row.judgement
+    room = columns.cells.get("healthy", 0)
+    if past := sentences.was(judgement, row.value):
+        return past
     said = sentences.healthy(judgement)
-    limit = judgement.limits[0]
-    inside = row.value is not None and not is_outside(row.value, *limit.shown)
-    if row.level >= Level.WATCH and inside and limit.shown != (None, None):
-        short = sentences.limit_short(limit)
-        return f"was {short.translate(_PAST)}" if short[0] in "≥≤><±" else "was outside"
     if room >= 16 and cell_width(said) <= room:
         return said
     return sentences.healthy_short(judgement) or said
@@ -152,8 +148,8 @@ def healthy_words(row: TagRow, columns: Table) -> str:
 def unit_words(row: TagRow, columns: Table) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit if row.cells is None else row.cells[0]
-    if unit and cell_width(unit) > columns.cells.get("unit", 0):
-        unit = _SHORT_UNITS.get(unit, unit)
+    if cell_width(unit) > columns["unit"]:
+        unit = _SHORT_UNITS.get(unit, unit) if row.cells is None else ""
     return unit
 
 
@@ -174,19 +170,24 @@ def row_line(
 
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
-    glyphs, level, room = view.glyphs, row.judgement.level, columns.cells
+    glyphs = view.glyphs
+    level = row.judgement.level
+    room = columns.cells
     name = name or row.title
-    unit, healthy = unit_words(row, columns), healthy_words(row, columns)
+    unit = unit_words(row, columns)
+    healthy = healthy_words(row, columns)
     judged = bool(row.judgement.rules) or level is not Level.UNKNOWN
     course = _course_of(run, row.tag)
 
     def draw(series: Series) -> Line:
         badge = badge_span(level, glyphs)
         title_look = TITLE if cursor else STRONG if level >= Level.WATCH else TEXT
-        value, unit_shown = numbers.aligned(row.value), unit
+        value = numbers.aligned(row.value)
+        unit_shown = unit
         number = value.rstrip()
         if "unit" in room and unit in ("B", "B/s") and number[-1] in "kMGT":
-            value, unit_shown = number[:-1].ljust(len(value)), number[-1] + unit
+            value = number[:-1].ljust(len(value))
+            unit_shown = number[-1] + unit
         nonfinite = "NaN" in value or "Inf" in value
         value_look = alarm_look(level, LEVEL_BOLD[Level.BAD] if nonfinite else STRONG)
         cells: Cells = {
@@ -235,7 +236,8 @@ def _change(run: JudgedRun, series: Series, cells: int, *, is_old: bool) -> str:
 
 def spark_line(run: JudgedRun, tag: str, width: int, view: View, *, judged: bool) -> Line:
     """The sparkline of a tag over the steps of the run, kept until its points change."""
-    course, glyphs = _course_of(run, tag), view.glyphs
+    course = _course_of(run, tag)
+    glyphs = view.glyphs
     return _SPARKS.of(run).get(
         run.shown(tag),
         lambda series: _spark(run, series, course, width, glyphs, judged),
@@ -321,7 +323,8 @@ def fitted(
     Rows that matter least are left out so that every section shows: first what is not judged,
     then what is ok; that of the tag ``kept`` stays.
     """
-    rows, gaps = [list(s.rows) for s in sections], len(sections) - 1
+    rows = [list(s.rows) for s in sections]
+    gaps = len(sections) - 1
 
     def needed() -> int:
         return len(rows) + sum(map(len, rows))
@@ -352,7 +355,8 @@ def list_head(
     sections it is that of the first visible row."""
     first, last = visible
     ends = list(accumulate(len(s.rows) for s in sections))
-    section, count = sections[min(bisect_right(ends, first), len(sections) - 1)], ends[-1]
+    section = sections[min(bisect_right(ends, first), len(sections) - 1)]
+    count = ends[-1]
     title = section.title if len(sections) > 1 else f"{section.title} {count}"
     if last - first < count:
         title = f"{section.title} {first + 1}–{last} of {count}"

@@ -140,13 +140,16 @@ class MetricsPane(RunPane):
 
     def show(self, tab: str, text: str, size: Size, arrangement: Arrangement) -> None:
         """Show a tab after the filter ``text``, in a pane of ``size``."""
-        run, rows, view = self._run, self.items, self.view
+        run = self._run
+        rows = self.items
+        view = self.view
         if other := (tab, arrangement) != (self._tab, self._arrangement):
             if self._tab:
                 self._chosen[self._tab] = rows.chosen
             rows.chosen = self._chosen.get(tab)
             rows.repaint_all()
-        self._tab, self._arrangement = tab, arrangement
+        self._tab = tab
+        self._arrangement = arrangement
         # the charts out of sight need no values: a live run would read all of its new points
         self._sections = tab_sections(run, tab, text, valued=not arrangement.is_grid)
 
@@ -177,17 +180,22 @@ class MetricsPane(RunPane):
 
     def _show_list(self, text: str, size: Size, count: int, hidden: Block) -> None:
         """Show the ``count`` rows as a list, and below them the lines ``hidden``."""
-        run, tab, view = self._run, self._tab, self.view
+        run = self._run
+        tab = self._tab
+        view = self.view
         cells = tab_layout(tab, size.width, size.height, 0).rows
         self._top = top_lines(run, tab, view, cells, size.height)
-        width, height, alone = size.width, size.height - len(self._top), self._arrangement.alone
+        width = size.width
+        height = size.height - len(self._top)
+        alone = self._arrangement.alone
         keys = run.data.media.keys if tab == ALL else []
         needed = count + max(0, 2 * (len(self._sections) - 1)) + len(hidden)
         needed += len(keys) and len(keys) + 2
         layout = tab_layout(tab, width, height, needed, alone=alone)
 
         if not count:  # what stands in place of the list has all the width
-            rows, left = max(1, width - layout.margin - 1), width
+            rows = max(1, width - layout.margin - 1)
+            left = width
             layout = replace(layout, rows=rows, left=left, side=0, below=0)
             layout = replace(layout, list_height=max(1, height))
         entries = self._entries(text, layout, count)
@@ -216,7 +224,8 @@ class MetricsPane(RunPane):
 
     def _entries(self, text: str, layout: PaneLayout, count: int) -> list[Entry[str]]:
         """The ``count`` rows as entries, or what stands in their place."""
-        run, view = self._run, self.view
+        run = self._run
+        view = self.view
         if not count:
             return [fixed(x) for x in empty_lines(run, bool(text), layout)]
         if self._tab != OVERVIEW:
@@ -240,7 +249,8 @@ class MetricsPane(RunPane):
 
     def _show_media(self) -> None:
         """Show the histogram or picture at the cursor where a chart would be."""
-        run, cursor = self._run, self.items.cursor
+        run = self._run
+        cursor = self.items.cursor
         keys = run.data.media.keys if self._tab == ALL else ()
         key = next((k for k in keys if k.id == cursor), None)
         beside = self._layout.side > 0 and not self.grid.display
@@ -268,7 +278,8 @@ class MetricsPane(RunPane):
     # -- drawing ---------------------------------------------------------------------------
 
     def _draw_head(self, _width: int, _height: int) -> Block:
-        layout, view = self._layout, self.view
+        layout = self._layout
+        view = self.view
         if not self._sections:
             return []
         columns = columns_of(self._rows, layout.rows)
@@ -279,11 +290,14 @@ class MetricsPane(RunPane):
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> Block:
-        cursor, layout = self.items.cursor, self._layout
+        cursor = self.items.cursor
+        layout = self._layout
         return below_lines(self._run, cursor, self.view, layout, height, self._rows)
 
     def _draw_side(self, _width: int, height: int) -> Block:
-        width, view, rows = self._layout.side - 1, self.view, self.items
+        width = self._layout.side - 1
+        view = self.view
+        rows = self.items
         tag = tag_to_chart(self._run, self._tab, rows.chosen, rows.cursor)
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None
@@ -293,7 +307,8 @@ class MetricsPane(RunPane):
 
 
 #: Lines about the row at the cursor when charts stand below them, and the least for these.
-_ABOUT, _CHARTS_BELOW = 11, 14
+_ABOUT = 11
+_CHARTS_BELOW = 14
 #: Lines of the chart under a list, at most.
 _LOW_CHART = 20
 BALANCE = "balance"
@@ -342,7 +357,8 @@ def below_lines(
 
 def _about(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Block:
     """Findings, statistics and meaning of a row, in at most ``height`` lines."""
-    info, inner = run.infos[tag], width - 2
+    info = run.infos[tag]
+    inner = width - 2
     lines: Block = [[("  ", TEXT), *heading(info.title, width, view, tag)]]
     for finding in run.findings:
         if finding.is_about(tag):
@@ -398,7 +414,8 @@ def _load_line(load: Load, scale: tuple[float, float], width: int) -> Line:
     """Title, least and largest value of a load, and between them a bar on the ``scale`` of all
     loads in the same unit."""
     columns = table_for(_LOADS, width, 0)
-    cells, size = columns["bar"], scale[1] - scale[0]
+    cells = columns["bar"]
+    size = scale[1] - scale[0]
     begin, middle, end = (
         round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
         for value in (load.low, min(load.mean, load.high), load.high)

@@ -22,7 +22,8 @@ from rltui.pages.run.metric_table import spark_head, spark_line
 from rltui.session import JudgedRun
 
 #: Lines of the tab, and cells, that leave room for it.
-_LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
+_LEAST_HEIGHT = 16
+_LEAST_WIDTH = 58
 #: Part of the lines that it may take.
 _SHARE = 3
 _LAYOUTS = """
@@ -88,7 +89,8 @@ def _percent(share: float) -> str:
 def _part_line(
     run: JudgedRun, part: Part, name: str, level: Level, columns: Table, view: View
 ) -> Line:
-    glyphs, alarm = view.glyphs, level >= Level.WATCH
+    glyphs = view.glyphs
+    alarm = level >= Level.WATCH
     change = "" if part.moves else "no move"
     if part.moves and part.change:
         change = numbers.change(0, part.change)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.geometry import Size
 
+from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.text import spaced
 from rltui.draw.line import Block
@@ -18,7 +19,7 @@ from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
-from rltui.pages.findings.findings_pane import FindingsPane, step_at, tag_at
+from rltui.pages.findings.findings_pane import FindingsPane, steps_at, tag_at
 from rltui.pages.findings.lines import row_of
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then, session_app
 from rltui.pages.run.grid import Grid
@@ -79,7 +80,8 @@ class GridKeys(ChartScreen, ListScreen):
 
     def leave_part(self) -> bool:
         """Remove the crosshair of the grid, else show all panes. Returns whether it did either."""
-        grid, arrangement = self.metrics.grid, self.arrangement
+        grid = self.metrics.grid
+        arrangement = self.arrangement
         if self._shows_grid and grid.cross is not None:
             grid.cross = None
             self.update()
@@ -137,7 +139,12 @@ class GridKeys(ChartScreen, ListScreen):
     def chosen_step(self) -> int | None:
         if self.place == GRID:
             return self.metrics.grid.cross
-        return step_at(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
+        return steps_at(self.run, self.items.cursor)[0] if self.tab == FINDINGS_TAB else None
+
+    @property
+    def replayed_step(self) -> int | None:
+        is_finding = self.place != GRID and self.tab == FINDINGS_TAB
+        return steps_at(self.run, self.items.cursor)[1] if is_finding else self.chosen_step
 
     def show_step(self, step: int | None) -> None:
         self.metrics.grid.cross = step
@@ -239,7 +246,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         return spaced(self.metrics.grid.sight, words)
 
     def update(self) -> None:
-        state, (width, height) = self.shell.state, self.size
+        state = self.shell.state
+        width, height = self.size
         state.filter = self.status.filter
         state.tabs.pop(self.run.key.name, None)
         if self._chosen != OVERVIEW:
@@ -254,7 +262,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         said = len(self._said)
         sentence.display = said > 0
         sentence.styles.height = said or 1
-        bar, is_findings = self.query_one(TabBar), self.tab == FINDINGS_TAB
+        bar = self.query_one(TabBar)
+        is_findings = self.tab == FINDINGS_TAB
         bar.display = tabs > 0
         bar.styles.height = tabs or 1
         self.status.display = not bare
@@ -281,6 +290,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def select_tab(self, tab: str) -> None:
         """Show a tab; says so when the run has nothing for it."""
+        if TAB_BY_ID[tab].category is Category.HYPER:
+            self.action_hyperparameters()
+            return
         if TAB_BY_ID[tab] not in tabs_of(self.run):
             self.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
             return
@@ -383,7 +395,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_share_chart(self) -> None:
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
-        tag, view = self.tag, self.view
+        tag = self.tag
+        view = self.view
         if tag is None:
             self.say(NO_METRIC)
             return
@@ -423,7 +436,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         from rltui.pages.metric.lines import explain_tag  # heavy
         from rltui.tui.overlay import ExplainScreen  # heavy
 
-        run, tag = self.run, self.tag
+        run = self.run
+        tag = self.tag
         if tag is None and self.tab == FINDINGS_TAB:
             row = row_of(run, self.items.cursor)
             if row is not None:

@@ -48,7 +48,9 @@ from rltui.pages.timing.pane import step_line
 from rltui.session import JudgedRun
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
-_LIST_WIDE, _LIST_MEDIUM, _LIST_NARROW = 92, 69, 44
+_LIST_WIDE = 92
+_LIST_MEDIUM = 69
+_LIST_NARROW = 44
 #: From this width on Overview has a pane at the right.
 _SPLIT = 76
 #: Blank, scroll bar, blank between the rows and the pane at the right.
@@ -58,7 +60,8 @@ _TWO_CHARTS = 80
 #: From this height on there are two rows of them.
 _TWO_ROWS = 36
 #: Lines of a chart on Overview with its heading, at least and at most.
-_LEAST_CHART, _MOST_CHART = 6, 18
+_LEAST_CHART = 6
+_MOST_CHART = 18
 #: Lines of a chart of a companion, with its heading.
 _SMALL_CHART = 7
 #: From this height on Overview has a line more than its rows.
@@ -71,7 +74,8 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
     headed = tab != metrics.OVERVIEW
-    room, margin = max(1, height - headed), margin_of(width)
+    room = max(1, height - headed)
+    margin = margin_of(width)
     if alone == "list":
         return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
@@ -79,14 +83,18 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     if width >= 110 or (width >= _SPLIT and not headed):
         cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM if width >= 110 else _LIST_NARROW
         below = room - rows if headed and room - rows >= 6 else 0
-        left, side = cells + 4, width - 2 - cells - _GAP
+        left = cells + 4
+        side = width - 2 - cells - _GAP
     else:
-        cells, left, side = max(10, width - 2), width, 0
+        cells = max(10, width - 2)
+        left = width
+        side = 0
         if headed and width >= 60 and height >= 15:
             least = 7 if height < 17 else 10 if height < 30 else 15
             below = max(least, room - max(rows, 1))
     if alone == "chart":
-        left, side = 0, width - 1
+        left = 0
+        side = width - 1
 
     return PaneLayout(margin, cells, left, side, max(1, room - below), below, headed=headed)
 
@@ -95,8 +103,10 @@ def chart_alone(
     run: JudgedRun, tag: str, cross: int | None, view: View, width: int, height: int
 ) -> Block:
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
-    told, zoom = told_lines(run, tag, cross, view, width, height), Zoom(cross)
-    room, is_told = height - len(told), bool(told)
+    told = told_lines(run, tag, cross, view, width, height)
+    zoom = Zoom(cross)
+    room = height - len(told)
+    is_told = bool(told)
     return [*titled_chart(run, tag, view, width, room, zoom=zoom, told=is_told), *told]
 
 
@@ -109,7 +119,8 @@ def overview_entries(
 ) -> list[Entry[str]]:
     """The whole list of Overview: its questions with the rows that answer them, the parts of a
     step. The row of the tag ``wanted`` is shown in any case."""
-    height, width = layout.list_height, layout.rows
+    height = layout.list_height
+    width = layout.rows
     step = step_line(run, view, width) if height >= _ONE_MORE else None
     top = [] if layout.side else file_lines(run, width, view)
     chosen, blanks = fitted(sections, height - len(top), wanted)
@@ -228,7 +239,8 @@ def side_lines(
     if linked:
         lines += [[], heading("moves with it", width, view, "same steps")]
     for tag in linked:  # the last one has the axis of all
-        row, last = metrics.make_row(run, tag), tag == linked[-1]
+        row = metrics.make_row(run, tag)
+        last = tag == linked[-1]
         badge = (f"{view.glyphs.badge(row.level)} ", LEVEL_BOLD[row.level])
         lines.append([badge, (row.title, STRONG)])
         rows = _SMALL_CHART - 1 + 2 * last
@@ -321,7 +333,8 @@ def tab_line(run: JudgedRun, active: str, view: View, width: int) -> tuple[Line,
     Tabs are shown whole or not at all: the active one, then bad and watch ones and All, then those
     with a key stay longest. An ellipsis at the end stands for those left out.
     """
-    tabs, left = metrics.tabs_of(run), 2 if width >= 110 else 0
+    tabs = metrics.tabs_of(run)
+    left = 2 if width >= 110 else 0
     for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
         if gap == 3 and width < 150:
             continue
@@ -331,14 +344,16 @@ def tab_line(run: JudgedRun, active: str, view: View, width: int) -> tuple[Line,
         if left + sum(needed) - gap + _MORE <= width:
             break
 
-    shown, x = list(tabs), left + sum(cells.values()) + gap * (len(cells) - 1)
+    shown = list(tabs)
+    x = left + sum(cells.values()) + gap * (len(cells) - 1)
     while len(shown) > 1 and x + _MORE * (len(shown) < len(tabs)) > width:
         least = min(reversed(shown), key=lambda tab: _weight(run, tab, active))
         shown.remove(least)
         x -= cells[least.id] + gap
 
     line: Line = [(" " * left, TEXT)] if left else []
-    spots, x = list[TabSpot](), left
+    spots = list[TabSpot]()
+    x = left
     for tab in shown:
         if spots:
             line.append((" " * gap, TEXT))
@@ -370,7 +385,8 @@ def _tab_label(run: JudgedRun, tab: metrics.Tab, active: bool, view: View, form:
     if tab.id == metrics.FINDINGS:
         found = sum(marks(run).values())  # in brackets where the next key is a number
         return [*line, (f"({found})" if is_short else f" {found}", MUTED)]
-    level, gap = _level(run, tab), "" if is_short else " "
+    level = _level(run, tab)
+    gap = "" if is_short else " "
     if level is Level.UNKNOWN:
         return line
 
@@ -392,6 +408,7 @@ def _level(run: JudgedRun, tab: metrics.Tab) -> Level:
 def tab_rule(spots: list[TabSpot], active: str, width: int) -> Line:
     """Line 3: a rule with the active tab underlined."""
     start, end = next(((s.start, s.end) for s in spots if s.id == active), (0, 0))
-    start, end = max(0, start), min(width, end)
+    start = max(0, start)
+    end = min(width, end)
     rest = "─" * (width - end)
     return [("─" * start, RULE), ("━" * (end - start), ACCENT), (rest, RULE)]

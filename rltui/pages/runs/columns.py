@@ -25,7 +25,8 @@ _LEAST_SPARK = 12
 #: Fewest and most cells for the worst finding in the line of a run, behind its sparkline.
 _SAYS = (26, 46)
 #: Most cells of a column that the user chose, and of the name where something else needs room.
-_WIDEST, _NAME = 22, 22
+_WIDEST = 22
+_NAME = 22
 
 
 class RunColumns:
@@ -33,7 +34,8 @@ class RunColumns:
 
     def __init__(self, width: int, names: Names, view: View, sorted_by: str) -> None:
         """``sorted_by``: the column that stays."""
-        longest, own = names.cells, names.own_cells
+        longest = names.cells
+        own = names.own_cells
         fitting = next(cells for least, *cells in _WIDTHS if width >= least)
         self.left, self.framework, self.step, self.age, self.title, self.value = fitting
         self.mark = 2 * bool(view.marked)

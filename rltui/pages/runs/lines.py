@@ -68,9 +68,11 @@ _MOST_HEIGHT = 34
 #: Cells between the findings and the charts, and between two charts.
 _GAP = 4
 #: Most cells of the findings, and fewest of a chart.
-_FINDINGS, _CHART = 70, 50
-#: On a narrow screen: lines that the preview needs, and most lines of the findings above the chart.
-_LOW, _LEAST_CELLS, _FEW = 9, 60, 7
+_FINDINGS = 70
+_CHART = 50
+#: Lines of a chart, and cells of the screen, that the preview needs.
+_LOW = 7
+_LEAST_CELLS = 60
 
 
 class RunRows:
@@ -99,6 +101,12 @@ class RunRows:
         self._order = order
         self._columns = RunColumns(width, all_of, view, order.removeprefix("-"))
         self._names = _short_names(all_of.names, self._columns.name - 1)
+
+    def is_verdict(self, x: int) -> bool:
+        """Whether a column of the screen shows the badges, or the worst findings."""
+        columns = self._columns
+        first = columns.left + columns.mark + 2
+        return x < first or x >= self._width - 1 - columns.says
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
@@ -136,8 +144,10 @@ class RunRows:
     ) -> Sequence[Entry[RunKey]]:
         """One entry per run, below the ``notes`` that concern no single run and the first searches
         under way; ``hidden``: number of runs that did not pass the filter."""
-        margin, room = (" " * self._columns.left, TEXT), self._width - self._columns.left - 1
-        glyphs, troubles = self._view.glyphs, troubles_in(notes)
+        margin = (" " * self._columns.left, TEXT)
+        room = self._width - self._columns.left - 1
+        glyphs = self._view.glyphs
+        troubles = troubles_in(notes)
         shown = [[note] for note in troubles[: _MOST_TROUBLES - 1]]
         shown += [rest] if (rest := troubles[_MOST_TROUBLES - 1 :]) else []
         above: list[Entry[RunKey]] = [
@@ -149,7 +159,8 @@ class RunRows:
         below = list[Entry[RunKey]]()
         if hidden:
             below.append(fixed([margin, (f"{hidden} hidden by the filter", MUTED)]))
-        first, last = len(above), len(above) + len(self._listed)
+        first = len(above)
+        last = len(above) + len(self._listed)
 
         def make(at: int) -> Entry[RunKey]:
             if at < first:
@@ -164,8 +175,10 @@ class RunRows:
         return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
 
     def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
-        columns, view = self._columns, self._view
-        cells, left = self._width - columns.left - 1, columns.left
+        columns = self._columns
+        view = self._view
+        cells = self._width - columns.left - 1
+        left = columns.left
 
         def draw(cursor: bool) -> Block:
             lines = [_line(listed.run, self._names[listed.name], columns, view, cursor)]
@@ -173,7 +186,8 @@ class RunRows:
                 said = said_more(listed.run, view, columns.says, self._reading)
                 lines[0] = [*fit_line(lines[0], cells - columns.says), *said]
             if height > 1:
-                room, said = cells - columns.mark - 5, list[Span]()
+                room = cells - columns.mark - 5
+                said = list[Span]()
                 if note := note_on(listed.run):
                     said = [(fit(note, room // 2), STRONG)]
                     room -= line_width(said) + 3
@@ -198,14 +212,18 @@ def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
 
 def _line(run: JudgedRun, name: str, columns: RunColumns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
-    glyphs, level, progress = view.glyphs, run.verdict.mark, run.progress
+    glyphs = view.glyphs
+    level = run.verdict.mark
+    progress = run.progress
     alarm = level >= Level.WATCH
-    slot, signs = slot_of(view.marked, run), list[Span]()
+    slot = slot_of(view.marked, run)
+    signs = list[Span]()
 
     if columns.mark:
         signs.append(("  ", TEXT) if slot is None else (f"{slot_sign(slot)} ", slot_look(slot)))
     signs.append(badge_span(level, glyphs))
-    known, last = run.recognition, progress.last_step if progress else None
+    known = run.recognition
+    last = progress.last_step if progress else None
     kinds = [word for word in (known.title, known.algorithm) if word] if known else ["–"]
     step = numbers.step(last)
     if last is not None and run.step_word != "step" and len(step) + 4 <= columns.step:
@@ -227,13 +245,15 @@ def _line(run: JudgedRun, name: str, columns: RunColumns, view: View, here: bool
 
 def _headline(run: JudgedRun, columns: RunColumns, view: View) -> Cells:
     """Title and value of the headline, if they have a column, and its sparkline."""
-    tag, cells = run.headline(), Cells()
+    tag = run.headline()
+    cells = Cells()
     if tag is None:
         return cells
     before: Line = [(" ", TEXT)]
     if columns.value:
         value = numbers.aligned(newest_of(run, run.shown(tag)))
-        title, number = run.infos[tag].title, value.lstrip()
+        title = run.infos[tag].title
+        number = value.lstrip()
         if columns.title:  # a long title reaches up to the value
             before.append(column(title, columns.title + len(value) - len(number), MUTED))
         cells["headline"] = [*before, (number if columns.title else value, STRONG)]
@@ -283,8 +303,10 @@ def waiting_lines(
     found, where rltui searches, and which troubles there are. ``unmatched`` says that the chosen
     runs are not among those that were found; ``searching``: logdirs whose first search is under
     way; ``awaited``: logdirs that do not exist yet -> a path of nearly the same name."""
-    troubles, below = [note for note in troubles if note.path not in awaited], Block()
-    failed, refused = troubles_in(troubles), [n for n in troubles if n.level < Level.WATCH]
+    troubles = [note for note in troubles if note.path not in awaited]
+    below = Block()
+    failed = troubles_in(troubles)
+    refused = [n for n in troubles if n.level < Level.WATCH]
     for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
         if notes:
             below += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
@@ -315,7 +337,8 @@ def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEAR
     last of ``most`` lines counts the others."""
     waits = {}
     for search in searching:
-        path, verb = search.logdir, "connecting to" if search.connecting else "searching"
+        path = search.logdir
+        verb = "connecting to" if search.connecting else "searching"
         where = clean(str(path))
         if isinstance(path, RemotePath) and path.scheme == RAY:
             host = "" if path.authority == AUTO else f" at {clean(path.authority)}"
@@ -346,28 +369,26 @@ def tiny_lines(
 
 def preview_height(width: int, room: int) -> int:
     """Lines of the preview on a screen ``width`` cells wide with ``room`` lines under the list."""
-    least = _LEAST_HEIGHT if width >= WIDE else _LOW
-    return min(room, _MOST_HEIGHT) if width >= _LEAST_CELLS and room >= least else 1
+    return max(1, min(room, _MOST_HEIGHT)) if width >= _LEAST_CELLS else 1
 
 
 def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     """The preview of a run in ``width`` x ``height`` cells: a blank line, its name, then findings
-    beside one or two charts; on a narrow screen above one. A single line says what the row of the
-    run may have no room for."""
-    if height == 1:
-        return indented([said_more(run, view, width - 3, None)], 2)
-    if width < WIDE:
-        width, height = width - 2, height - 1
-        tag = tag_to_chart(run, OVERVIEW, None, run.headline())
-        drawn = tag is not None and tag in run.infos
-        most = max(1, min(_FEW, height - _LOW)) if drawn else height - 1
+    beside one or two charts; where there is less room the verdict, and above one chart. Where not
+    even the verdict has room, a line says what the row of the run may have no room for."""
+    if width < WIDE or height < _LEAST_HEIGHT:
         # the head of the findings says no more than the header of the screen
-        said = sentence_lines(run, view, width, height)
-        lines = [_preview_title(run, view, width), *said][: most + 1]
-        lines += file_lines(run, width, view)
-        if drawn and tag is not None and (room := height - len(lines)) >= _LOW - 2:
-            lines += titled_chart(run, tag, view, width, room)
-        return [[], *indented(lines, 1)]
+        lines = sentence_lines(run, view, width - 2, height)
+        lines += file_lines(run, width - 2, view)
+        if len(lines) > height:
+            return indented([said_more(run, view, width - 3, None)], 2)
+        if len(lines) + 2 <= height:
+            lines = [[], _preview_title(run, view, width - 2), *lines]
+        tag = tag_to_chart(run, OVERVIEW, None, run.headline())
+        room = height - len(lines)
+        if room >= _LOW and tag is not None and tag in run.infos:
+            lines += titled_chart(run, tag, view, width - 2, room)
+        return indented(lines, 1)
 
     body = height - 3
     left = min(_FINDINGS, (width - _GAP - 3) // 2)
@@ -375,7 +396,8 @@ def preview_lines(run: JudgedRun, view: View, width: int, height: int) -> Block:
     count = 2 if space >= 2 * _CHART + _GAP else 1
     cells = (space - (count - 1) * _GAP) // count
     # what the worst finding is about, the headline, and further vital signs
-    headline, tags = run.headline(), list[str]()
+    headline = run.headline()
+    tags = list[str]()
     first = tag_to_chart(run, OVERVIEW, None, headline)
 
     if first is not None and first in run.infos:

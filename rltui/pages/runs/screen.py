@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from textual import events
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
@@ -90,11 +91,13 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         self._listed.refresh(self.session.runs())
 
     def update(self) -> None:
-        session, (width, height) = self.session, self.size
+        session = self.session
+        width, height = self.size
         text = self.status.filter
         if self._order.removeprefix("-") not in self._orders:
             self._order = _ORDERS[0]
-        self.shell.state.order, self.shell.state.runs_filter = self._order, text
+        self.shell.state.order = self._order
+        self.shell.state.runs_filter = text
         self._shown = self._listed.shown(self._order, text)
         bare = self.lacks(LEAST)
         listed = bool(session.views) and not bare
@@ -105,17 +108,21 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         self.query_one("#head").styles.margin = (1 if height > 22 else 0, 0, 0, 0)
         self.status.display = not bare
         entries: Sequence[Entry[RunKey]] = ()
-        lines, share = 0, session.reading()
+        lines = 0
+        share = session.reading()
 
         if listed:
             hidden = len(self._listed) - len(self._shown)
-            view, reference, everyone = self.view, session.reference.run, self._listed.names
+            view = self.view
+            reference = session.reference.run
+            everyone = self._listed.names
             self._rows = RunRows(self._shown, view, width, share, reference, everyone, self._order)
             entries = self._rows.entries(hidden, session.reach.notes, session.reach.searching)
             room = height - 4 - sum(heights_of(entries))
             lines = preview_height(width, room) if share is None and height >= TINY[1] else 0
         preview = self.query_one("#preview", Lines)
-        preview.styles.height, preview.display = lines or 1, lines > 0
+        preview.styles.height = lines or 1
+        preview.display = lines > 0
 
         if listed:
             self.items.show(entries)
@@ -142,8 +149,13 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
     @property
     def chosen_run(self) -> JudgedRun | None:
         """The run at the cursor."""
-        """The run at the cursor."""
         return self.session.views.get(self.items.cursor) if self.items.cursor else None
+
+    async def _on_click(self, event: events.Click) -> None:
+        """A click on the verdict of a run opens it at its findings."""
+        is_row = self.items.region.contains_point(event.screen_offset)
+        if is_row and self._rows is not None and self._rows.is_verdict(event.screen_x):
+            self.action_next_finding()
 
     def on_line_list_moved(self) -> None:
         self._update_preview()
@@ -162,7 +174,8 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         """The screen before there is a run, or too small for the list."""
         session = self.session
         if not self.lacks(LEAST):
-            found, troubles = session.run_count, session.troubles()
+            found = session.run_count
+            troubles = session.troubles()
             more = session.naming.missed, session.reach.searching, session.reach.awaited
             return waiting_lines(session.logdirs, found, troubles, width, height, *more)
         return tiny_lines(session.runs(), session.reading(), self.view, width, height)
@@ -245,13 +258,15 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
             self.set_view(marked=toggled(self.view.marked, run))
             self.items.move(1)
 
-    def action_comparison(self, *, grouped: bool = False) -> None:
+    def action_comparison(self) -> None:
         """Show the marked runs side by side, or all."""
-        session_app(self).open_comparison(self._open_and, grouped=grouped)
+        session_app(self).open_comparison(self._open_and)
 
-    def action_group(self) -> None:
+    async def action_group(self) -> None:
         """Show groups of the marked runs side by side, or of all."""
-        self.action_comparison(grouped=True)
+        self.action_comparison()
+        if (opened := self.shell.screen) is not self:
+            opened.call_after_refresh(opened.run_action, "group")
 
     def _open_and(self, run: JudgedRun, then: Then) -> None:
         self.open_run(run.key)

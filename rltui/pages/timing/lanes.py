@@ -39,7 +39,8 @@ _LANES = """
 def lane_columns(run: JudgedRun, width: int) -> Table:
     """The columns of a table ``width`` cells wide; one that no timer fills leaves its cells to the
     sparklines, or to the names."""
-    columns, tail = table_for(_LANES, width, LEAD), tail_name(run)
+    columns = table_for(_LANES, width, LEAD)
+    tail = tail_name(run)
     spreads = [_spread(t, tail) for lane in lanes(run) for t in lane.timers]
     wide = "spark" if columns["spark"] else "name"
     for at, name in enumerate(SPREAD):
@@ -61,16 +62,19 @@ def _colour(lane: Lane) -> int:
 
 def lane_rows(run: JudgedRun, found: Anatomy, text: str = "") -> list[StageRow]:
     """Each lane, its timers below it, and the whole step; those that pass the filter ``text``."""
-    rows, tail = [], tail_name(run)
+    rows = []
+    tail = tail_name(run)
     for lane in lanes(run):
         busy = Cost(lane.busy * found.length, math.nan)
         colour = _colour(lane)
         rows.append(StageRow(None, lane.name, busy, lane.busy, colour))
         for timer in lane.timers:
-            tag, share = timer.tag, timer.share
+            tag = timer.tag
+            share = timer.share
             every = cost_of(run, tag, len(found.steps)).every if share >= 0 else 1.0
             title = title_of(run, tag) + (f", 1 in {every:,.0f}" if every > 1 else "")
-            cost, level = Cost(timer.now, math.nan, every), run.verdict.tag_level(tag)
+            cost = Cost(timer.now, math.nan, every)
+            level = run.verdict.tag_level(tag)
             spread = _spread(timer, tail)
             rows.append(StageRow(tag, title, cost, share, colour, level, depth=1, spread=spread))
     return with_whole(run, found, rows, text)
@@ -83,7 +87,8 @@ def _spread(timer: Timer, tail: str) -> tuple[float, float, float]:
 def lane_shares(run: JudgedRun) -> list[tuple[str, float, int]]:
     """Label, share and colour of what the trainer does in a step: it works, waits, or else."""
     found = [lane for lane in lanes(run) if lane.name in (TRAINER, WAITING)]
-    left, shares = 1.0, []
+    left = 1.0
+    shares = []
     for lane in found:  # waits that overlap with work are in the table only
         if (share := min(lane.busy, left)) > 0:
             shares.append((lane.name, share, _colour(lane)))
@@ -98,10 +103,12 @@ def lane_strips(
     """A strip for each lane, as high as a step is long: what it does in each step."""
     note = f"{'% of the step' if shares else 'seconds'}, each column its slowest step"
     lines = [heading("Every step", width, view, note)]
-    frame, shown = frame_of(run, found, view, width, height, _LABELS), lanes(run)
+    frame = frame_of(run, found, view, width, height, _LABELS)
+    shown = lanes(run)
     if frame is None or frame.rows < len(shown):
         return lines
-    rows, known = np.maximum(frame.columns, 0), frame.columns >= 0
+    rows = np.maximum(frame.columns, 0)
+    known = frame.columns >= 0
     steps = np.where(known, found.heights[rows], np.nan)
     top = 100.0 if shares else top_of(steps)
     ceiling = "100 %" if shares else numbers.duration(top, tenths=True)

@@ -121,7 +121,9 @@ def _shares(run: JudgedRun, found: Anatomy) -> list[tuple[str, float, int]]:
     """Label, share and colour of the named stages, then of all others together."""
     if lanes(run):
         return lane_shares(run)
-    colours, parts, rest = colours_of(found), [], found.other / (found.length or 1.0)
+    colours = colours_of(found)
+    parts = []
+    rest = found.other / (found.length or 1.0)
     for stage in by_cost(found):
         share = found.share(stage)
         if stage.depth or math.isnan(share):
@@ -212,7 +214,8 @@ class TimingPane(RunPane):
     @property
     def note(self) -> str:
         """ "Timing 4 of 22": what the filter left."""
-        run, found = self._run, anatomy(self._run)
+        run = self._run
+        found = anatomy(self._run)
         if found is None:
             return ""
 
@@ -224,11 +227,13 @@ class TimingPane(RunPane):
 
     def show(self, text: str, size: Size) -> None:
         """Show the stages after the filter ``text``, in a pane of ``size``."""
-        run, found = self._run, anatomy(self._run)
+        run = self._run
+        found = anatomy(self._run)
         if found is None:
             return
         self._text = text
-        strips, rows = bool(lanes(run)), len(rows_of(run, found))
+        strips = bool(lanes(run))
+        rows = len(rows_of(run, found))
         layout = timing_layout(size.width, size.height, rows, strips=strips)
         self._layout = layout
         entries = timing_entries(run, found, self.view, layout.rows, layout.margin, text)
@@ -236,7 +241,8 @@ class TimingPane(RunPane):
 
         for name, height in (("#step", layout.top), ("#plot", layout.below)):
             part = self.query_one(name)
-            part.styles.height, part.display = height or 1, height > 0
+            part.styles.height = height or 1
+            part.display = height > 0
         self.items.styles.height = layout.list_height
         self.items.show(entries)
 
@@ -246,7 +252,8 @@ class TimingPane(RunPane):
     # -- drawing ---------------------------------------------------------------------------
 
     def _draw_step(self, _width: int, height: int) -> Block:
-        found, layout = anatomy(self._run), self._layout
+        found = anatomy(self._run)
+        layout = self._layout
         if found is None:
             return []
         lines = step_lines(self._run, found, self.view, layout.rows)
@@ -254,7 +261,9 @@ class TimingPane(RunPane):
 
     def _draw_head(self, _width: int, _height: int) -> Block:
         layout = self._layout
-        run, width, view = self._run, layout.rows, self.view
+        run = self._run
+        width = layout.rows
+        view = self.view
         if lanes(run):
             head = stages_head(run, lane_columns(run, width), width, view, "Lanes", tail_name(run))
         else:
@@ -262,10 +271,15 @@ class TimingPane(RunPane):
         return indented([head], layout.margin)
 
     def _draw_plot(self, _width: int, height: int) -> Block:
-        found, layout, view = anatomy(self._run), self._layout, self.view
+        found = anatomy(self._run)
+        layout = self._layout
+        view = self.view
         if found is None:
             return []
-        run, width, height, shares = self._run, layout.rows, height - 1, self.shares
+        run = self._run
+        width = layout.rows
+        height -= 1
+        shares = self.shares
         draw = lane_strips if lanes(run) else stacked_lines
         key = draw.__name__, width, height, view.glyphs, view.axis, shares, span_of(run)[2]
         lines = kept(run, key, lambda: draw(run, found, view, width, height, shares=shares))

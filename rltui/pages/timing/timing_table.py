@@ -60,9 +60,11 @@ SPREAD = "middle", "tail", "most"
 #: Cells of the swatch and the badge before a row.
 LEAD = 4
 #: The plot ends at this quantile of its columns if higher ones would squeeze the rest.
-_QUANTILE, _SQUEEZED = 0.95, 1.5
+_QUANTILE = 0.95
+_SQUEEZED = 1.5
 #: Cells of the y labels, at least; of the heading without its note.
-_LABELS, _HEADING = 7, 14
+_LABELS = 7
+_HEADING = 14
 
 
 def stage_columns(width: int) -> Table:
@@ -120,11 +122,14 @@ def by_cost(anatomy: Anatomy) -> list[Stage]:
 
 def stage_rows(run: JudgedRun, anatomy: Anatomy, text: str = "") -> list[StageRow]:
     """The rows whose title or tag passes the filter ``text``."""
-    colours, rows = colours_of(anatomy), []
+    colours = colours_of(anatomy)
+    rows = []
     for stage in by_cost(anatomy):
-        tag, cost = stage.tag, anatomy.costs[stage.tag]
+        tag = stage.tag
+        cost = anatomy.costs[stage.tag]
         title = run.infos[tag].title + (f", 1 in {cost.every:,.0f}" if cost.every > 1 else "")
-        level, per_token = run.verdict.tag_level(tag), anatomy.per_token(stage)
+        level = run.verdict.tag_level(tag)
+        per_token = anatomy.per_token(stage)
         share = anatomy.share(stage)
         rows.append(StageRow(tag, title, cost, share, colours[tag], level, per_token, stage.depth))
     if anatomy.total and anatomy.other > 0:
@@ -155,7 +160,9 @@ def stage_entries(
 
 def stage_line(run: JudgedRun, row: StageRow, columns: Table, view: View, cursor: bool) -> Line:
     """One row, without the margin that holds the cursor bar."""
-    glyphs, cost, level = view.glyphs, row.cost, row.level
+    glyphs = view.glyphs
+    cost = row.cost
+    level = row.level
     badge = ("  ", TEXT) if row.tag is None else badge_span(level, glyphs)
     swatch = "  ", TEXT
     if row.colour is not None:
@@ -257,16 +264,19 @@ def frame_of(
     Labels have at least ``least`` cells."""
     # where the steps lie on the x axis, its beginning, newest place and end
     tag = found.total or found.parts[0].tag
-    axis, (first_step, last_step, end) = axis_of(run, run.shown(tag), view.axis), span_of(run)
+    axis = axis_of(run, run.shown(tag), view.axis)
+    (first_step, last_step, end) = span_of(run)
     if not axis.grows:
         return frame_of(run, found, view._replace(axis="step"), width, height, least)
-    first, last = axis.place(first_step), axis.place(last_step)
+    first = axis.place(first_step)
+    last = axis.place(last_step)
     if axis.kind != "step":
         end = padded_end(first, last) if run.is_live else last
     end = end if end > first else first + 1.0
 
     chart = chart_of(run, tag, view)
-    below, labels = max(0, min(3, height - 9)), least
+    below = max(0, min(3, height - 9))
+    labels = least
     if below:
         labels = label_width(chart, (first, end), width, view.glyphs, least=least)
     cells = width - labels - 1
@@ -286,7 +296,8 @@ def top_of(heights: FloatArray) -> float:
     known = heights[heights > 0]
     if not len(known):
         return 1.0
-    most, usual = float(known.max()), float(np.quantile(known, _QUANTILE))
+    most = float(known.max())
+    usual = float(np.quantile(known, _QUANTILE))
     return usual * 1.05 if most > _SQUEEZED * usual else most
 
 
@@ -305,7 +316,8 @@ def _columns(
     at = -1
 
     for cell in range(cells):
-        begin, stop = int(edges[cell]), int(edges[cell + 1])
+        begin = int(edges[cell])
+        stop = int(edges[cell + 1])
         x = first + (end - first) * cell / cells
         if stop > begin:
             at = out[cell] = begin + int(np.argmax(heights[begin:stop]))

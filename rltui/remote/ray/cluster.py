@@ -82,7 +82,8 @@ class Cluster:
             raise ClusterError(f"the cluster does not answer: {_text(error)}") from error
         found = {}
         for node in alive:
-            name, address = str(node.get("NodeName") or ""), str(node["NodeManagerAddress"])
+            name = str(node.get("NodeName") or "")
+            address = str(node["NodeManagerAddress"])
             if name in ("", address):  # Ray's default
                 name = str(node.get("NodeManagerHostname") or address)
             found[node["NodeID"]] = Node(node["NodeID"], clean(name))

@@ -63,7 +63,8 @@ class NodePaths(Paths):
         return Path("/", *path.parts[2:]) if path.parts[1] in labels else path
 
     def key(self, key: RunKey) -> RunKey:
-        root, name = self._roots[key.logdir], key.name
+        root = self._roots[key.logdir]
+        name = key.name
         front = root.front
         if front and (name in (".", "") or name.startswith(".#")):
             return RunKey(root.root.logdir, front + name[1:])
@@ -73,7 +74,8 @@ class NodePaths(Paths):
         """The node's key of a run, of which one file is known; None for a run of no root of it."""
         for number, root in enumerate(self._roots):
             place = self.translated(root.root.path)
-            front, name = root.front, key.name
+            front = root.front
+            name = key.name
             if key.logdir != root.root.logdir or not (place == path or place in path.parents):
                 continue
             if front and not name.startswith(front):
@@ -183,7 +185,8 @@ class ClusterReader(ThreadedReader):
         )
         reader.resume(paths.known(self._known), paths)
         reader.on_batch = self._came.set
-        self._readers[label], self._roots[label] = reader, roots
+        self._readers[label] = reader
+        self._roots[label] = roots
         if self._follows:
             reader.start()
 

@@ -36,7 +36,8 @@ _WORKER_LOGS = "worker-"
 _DEPTH = 8
 #: Bytes of a log per batch, and of a stream that wait for a call: a full queue of a reader and
 #: what is on its way stay far below the memory that a node should spare.
-_BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
+_BUDGET_BYTES = 1 << 18
+_MOST_WAITING = 1 << 20
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 #: File systems that other hosts see, too.
@@ -169,7 +170,8 @@ class Channel:
             gather = self._fetched + _GATHER_S - time.monotonic()
             if gather > 0:
                 self._lock.wait_for(lambda: self._ended, gather)
-            data, self._waiting = self._waiting, b""
+            data = self._waiting
+            self._waiting = b""
             self._fetched = time.monotonic()
             self._lock.notify_all()
             return None if self._ended and not data else data
@@ -240,7 +242,8 @@ def root_at(logdir: int, path: Path, inside: str = "", prefix: str = "") -> LogR
     path = path.resolve(strict=True)
     status = path.stat()
     mounts = Mounts()
-    kind, (source, within) = mounts.kind_of(path), mounts.origin_of(path)
+    kind = mounts.kind_of(path)
+    source, within = mounts.origin_of(path)
     if kind in _SHARED or (kind.startswith("fuse.") and not mounts.reports_writes(path)):
         return LogRoot(logdir, path, f"{kind} {source} {within}", True, inside, prefix)
     try:

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from rltui.remote.ray.cluster import Cluster
 
 #: Seconds between two looks at the nodes of the cluster, and at the roots of a node.
-NODES_S, _ROOTS_S = 2.0, 10.0
+NODES_S = 2.0
+_ROOTS_S = 10.0
 #: Seconds for a node to say what it has: at first Ray starts a process.
 _LOOK_S = 60.0
 #: Seconds for which a node waits for news in one call, and for any other answer.
-_PATIENCE_S, _ANSWER_S = 2.0, 30.0
+_PATIENCE_S = 2.0
+_ANSWER_S = 30.0
 #: Nodes that are asked at once.
 _TOGETHER = 32
 _LEFT = "has left the cluster"
@@ -135,7 +137,8 @@ class Nodes:
         state.look_at = self._clock.monotonic() + _ROOTS_S
         new = {root.key: root for root in found.roots}
         state.roots = state.roots | new  # another thread may go through the old one
-        state.looked, state.trouble = True, ""
+        state.looked = True
+        state.trouble = ""
 
     def _ask(self, state: NodeState, method: str, *values: object, timeout_s: float) -> Any:
         """Call a method of a node's actor, which is dropped if that fails. Raises
@@ -150,7 +153,8 @@ class Nodes:
         except ClusterError:
             with state.lock:
                 if state.actor is actor:
-                    state.actor, state.look_at = None, 0.0
+                    state.actor = None
+                    state.look_at = 0.0
             self.cluster.end([actor])
             raise
 

@@ -77,6 +77,7 @@ class RayReader(StreamReader):
 
     def _end_helper(self, *, at_once: bool = False) -> None:
         with self._dialing:
-            helper, self._helper = self._helper, None
+            helper = self._helper
+            self._helper = None
         if helper is not None:
             helper.end(at_once=at_once)

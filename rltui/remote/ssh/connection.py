@@ -24,7 +24,8 @@ SILENCE_S = 45.0
 _PIECE = 1 << 18
 _MOST_SAID = 1 << 12
 _GRACE_S = 2.0
-_NO_COMMAND, _NO_VERB = 127, 2
+_NO_COMMAND = 127
+_NO_VERB = 2
 #: No password is asked for, no terminal and no forwarding is wanted, and a dead connection is
 #: noticed.
 _OPTIONS = (
@@ -59,7 +60,9 @@ class CommandProcess:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
+        self._in = process.stdin
+        self._out = process.stdout
+        self._err = process.stderr
         self._said = b""
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._out, selectors.EVENT_READ)
@@ -171,7 +174,8 @@ class HostPaths(Paths):
         """``there``: the paths of the logdirs on that host."""
         super().__init__()
         self._pairs = list(zip(logdirs, there, strict=True))
-        self._scheme, self._authority = logdirs[0].parts[0], logdirs[0].authority
+        self._scheme = logdirs[0].parts[0]
+        self._authority = logdirs[0].authority
 
     def translated(self, path: Path) -> Path:
         """The address of a path of the host."""

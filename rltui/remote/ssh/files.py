@@ -43,7 +43,8 @@ _TOGETHER = 100
 #: Bytes of a file that is read whole.
 MOST_WHOLE = 64 << 20
 #: Most seconds between two listings of a directory that changes, and of one that is quiet.
-_PACE_S, _MOST_PAUSE_S = 0.1, 1.0
+_PACE_S = 0.1
+_MOST_PAUSE_S = 1.0
 _NEITHER = (
     "{host} has no python3 ({why}) and no rltui like the one here: copy its logs (scp -r), "
     "mount them (sshfs), or name one of the two where ssh does not find it "
@@ -185,7 +186,8 @@ class SshFiles:
             now = self._clock.monotonic()
             if self._backoff.waits(now):
                 raise OSError(errno.EHOSTUNREACH, self._why)
-            closes, found = self._closes, None
+            closes = self._closes
+            found = None
             try:
                 if self._talk is not None:
                     try:
@@ -204,7 +206,8 @@ class SshFiles:
             except StreamError as error:
                 self._hang_up()
                 self._backoff.failed(now)
-                self._why, self.missing = str(error), error.missing
+                self._why = str(error)
+                self.missing = error.missing
                 raise OSError(errno.EHOSTUNREACH, self._why) from None
             self._backoff.succeeded()
             self._why = ""
@@ -228,7 +231,8 @@ class SshFiles:
                 raise StreamError("it does not answer")
 
     def _hang_up(self) -> None:
-        talk, self._talk = self._talk, None
+        talk = self._talk
+        self._talk = None
         if talk is not None:
             talk.hang_up()
 
@@ -286,7 +290,8 @@ class HostServer(RemoteServer):
         if method == "cat_file":
             ranges = []
             for path, how in asked:
-                begin, end = how.get("start", 0), how.get("end")
+                begin = how.get("start", 0)
+                end = how.get("end")
                 if end is None:
                     end = min(self._files.end_of(path, begin), begin + MOST_WHOLE)
                 ranges.append((path, begin, end))
@@ -310,7 +315,8 @@ class HostServer(RemoteServer):
 
 def _info(name: str, found: Answer | Name) -> Info:
     """Description of a file or directory as fsspec gives it."""
-    kind, modified = found.sort.value, found.modified_ns / 1e9
+    kind = found.sort.value
+    modified = found.modified_ns / 1e9
     return {"name": name, "type": kind, "size": found.size, "mtime": modified}
 
 

@@ -38,7 +38,9 @@ _MOST_WAITING = 1 << 30
 ITEM_BYTES = 512
 #: Most lists of tags that get numbers, and most bytes that these take in memory; overhead of each
 #: tag.
-_MOST_TABLES, _MOST_TABLE_BYTES, _TEXT_BYTES = 1 << 16, 1 << 29, 64
+_MOST_TABLES = 1 << 16
+_MOST_TABLE_BYTES = 1 << 29
+_TEXT_BYTES = 64
 MOST_TAGS = 1 << 17
 #: Numbers of decimals that are tried; few, so that consecutive blocks mostly use the same.
 _DIGITS = (0, 3, 6, 9, 12)
@@ -124,7 +126,8 @@ class BatchEncoder:
                     yield "items", codec.dump_json({"restart": piece.step}), b""
                     continue
                 about, columns = pack_columns(piece)
-                tags, number = piece.tags, self._tables.get(piece.tags)
+                tags = piece.tags
+                number = self._tables.get(piece.tags)
                 if number is not None:
                     yield "items", codec.dump_json({**about, "table": number}), columns
                     continue
@@ -207,8 +210,11 @@ class BatchDecoder:
         if frame.kind == Kind.PART:
             return None
 
-        items, texts = tuple(self._items), tuple(self._texts)
-        self._items, self._texts, self._waiting = [], [], 0
+        items = tuple(self._items)
+        texts = tuple(self._texts)
+        self._items = []
+        self._texts = []
+        self._waiting = 0
         batch = codec.message_of(Batch, {n: v for n, v in record.items() if n not in _CONTENT})
         if batch.run.logdir >= self._logdirs:
             raise codec.WireError("a run is of no logdir")
@@ -250,7 +256,8 @@ class Room:
         size = self._bytes + sum(map(len, tags)) + _TEXT_BYTES * len(tags)
         if self._lists >= _MOST_TABLES or size > _MOST_TABLE_BYTES:
             return False
-        self._lists, self._bytes = self._lists + 1, size
+        self._lists = self._lists + 1
+        self._bytes = size
         return True
 
 

@@ -34,8 +34,10 @@ class Bounds(NamedTuple):
 
 
 #: A text of a field, and one that a run logged, perhaps of several lines.
-_TEXT, _LONG_TEXT = Bounds(0, 1 << 16), Bounds(0, 1 << 24)
-_WHOLE, _ENTRIES = Bounds(0, 1 << 62), Bounds(0, 1 << 20)
+_TEXT = Bounds(0, 1 << 16)
+_LONG_TEXT = Bounds(0, 1 << 24)
+_WHOLE = Bounds(0, 1 << 62)
+_ENTRIES = Bounds(0, 1 << 20)
 MOST_SETTINGS = 1 << 16
 MOST_WHOLE_SETTING = 1 << 64
 Int64 = Annotated[int, Bounds(-(1 << 63), (1 << 63) - 1)]
@@ -144,7 +146,8 @@ def _reader(hint: Any) -> _Read:  # noqa: PLR0911 - one for each sort of type
     bounds: Bounds | None = None
     if get_origin(hint) is Annotated:
         hint, bounds = get_args(hint)
-    origin, inner = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    inner = get_args(hint)
     if hint is object:
         return lambda value: value
     if origin in (Union, UnionType):

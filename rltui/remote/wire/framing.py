@@ -96,7 +96,8 @@ class FrameWriter:
             self._send()
 
     def _send(self) -> None:
-        data, self._held = self._held, b""
+        data = self._held
+        self._held = b""
         if not self._begun:
             self._begun = True
             data = b"rltui-stream %d\n%b" % (VERSION, data)
@@ -125,7 +126,8 @@ class FrameReader:
                 return
             if int(found[1]) != VERSION:
                 raise VersionError(int(found[1]))
-            data, self.begun = self._before[found.end() :], True
+            data = self._before[found.end() :]
+            self.begun = True
 
         full = True
         while data or full:
@@ -134,8 +136,10 @@ class FrameReader:
             except zlib.error:
                 raise WireError("the stream is damaged") from None
             self._buffer += piece
-            data, full = self._inflate.unconsumed_tail, len(piece) == _PIECE
-            buffer, begin = self._buffer, 0
+            data = self._inflate.unconsumed_tail
+            full = len(piece) == _PIECE
+            buffer = self._buffer
+            begin = 0
             while len(buffer) - begin >= _HEADER.size:
                 size, kind, record_size = _HEADER.unpack_from(buffer, begin)
                 if size > MOST_PAYLOAD or record_size > size:

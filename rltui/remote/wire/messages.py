@@ -98,7 +98,8 @@ def _first(notes: Sequence[Note]) -> tuple[Note, ...]:
     """The first :data:`MOST_NOTES` notes, and one that counts the others."""
     first = tuple(notes[:MOST_NOTES])
     if len(notes) > MOST_NOTES:
-        last, more = notes[MOST_NOTES], len(notes) - MOST_NOTES
+        last = notes[MOST_NOTES]
+        more = len(notes) - MOST_NOTES
         first += (last._replace(offset=None, message=f"and {more:,} more such notes"),)
     return first
 

@@ -49,7 +49,8 @@ _LEVELS = 4
 _MANY = 4
 
 #: A job that dies ends its log at most this long after the last row, and hardly before it, seconds.
-_SAME_END_S, _LATE_S = 900.0, 60.0
+_SAME_END_S = 900.0
+_LATE_S = 60.0
 
 #: Suffix of what a job printed as errors, beside its output.
 _ERRORS = re.compile(r"\.(?:err|stderr|e\d{3,})")
@@ -120,7 +121,8 @@ def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
     errors: list[Unit] = []
     outputs: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for file in files:
-        where, order = file.directory, rank[file.kind]
+        where = file.directory
+        order = rank[file.kind]
         if file.belonging is Belonging.DIRECTORY:
             # the title that a tracker gives stands for what the tracker calls its directories
             above = where
@@ -363,7 +365,8 @@ class EventFileOwners:
             if isinstance(role, str):
                 for prefix in (role.replace("/", "_") + "_", role + "/"):
                     if relative.startswith(prefix) and len(relative) > len(prefix):
-                        main, series = clean(role), clean(relative[len(prefix) :])
+                        main = clean(role)
+                        series = clean(relative[len(prefix) :])
                         return {"directory": parent, "renamed": ((main, f"{main}/{series}"),)}
             if role is _Role.EMPTY and all(self._role(f) is not _Role.RUN for f in events[name]):
                 return None  # no file of its directory shows that this is a run

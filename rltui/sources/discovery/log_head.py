@@ -333,7 +333,8 @@ class HeadReader:
     def _died(self, form: Format, path: Path, data: bytes, end: bytes, named: bool) -> bool:
         """Whether a log without rows is that of a job that died; ``data``: its last bytes, which
         hold the text ``end``."""
-        ends, name = self._ends, path.name.removesuffix(".gz")
+        ends = self._ends
+        name = path.name.removesuffix(".gz")
         if ends is None or not end or not (named or ends.may_show(name, end)):
             return False
         tail = form.decoder(self._options, path).feed(data).tail
@@ -353,7 +354,8 @@ class HeadReader:
         self, form: Format, path: Path, searched: _Searched, size: int, *, named: bool
     ) -> bool:
         """Whether a file holds a row in what has not been searched yet. Raises OSError."""
-        begin, most = searched.size, NAMED_BYTES if named else FILE_BYTES
+        begin = searched.size
+        most = NAMED_BYTES if named else FILE_BYTES
         if size > begin:
             searched.size = size
             if size - begin <= most:
@@ -368,11 +370,13 @@ class HeadReader:
         if not searched.waiting:
             return False
 
-        rows, searched.rows = searched.rows, None
+        rows = searched.rows
+        searched.rows = None
         if rows is not None:
             self._kept.remove(searched)
 
-        rows, before = rows or form.row_search(), self._left
+        rows = rows or form.row_search()
+        before = self._left
         if self._search(path, rows, searched, named=named):
             self._left = before  # only what is searched in vain is bounded
             return True

@@ -72,7 +72,9 @@ class RunFinder:
         bad logdir is no error while another one is good; ``absent``: nor is one that does not exist
         yet; ``stopped``: whether a search is to end by SearchStoppedError."""
         self._logdirs = tuple(logdirs)
-        self._waits, self._partial, self._absent = waits, partial or waits, absent
+        self._waits = waits
+        self._partial = partial or waits
+        self._absent = absent
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
         kinds = [*naming, *(t.name for t in trackers), *(f.name for f in formats)]
@@ -100,7 +102,8 @@ class RunFinder:
         identities = [str(path)]
         for file in sorted(files, key=lambda f: f.order):
             key = file.path / file.part if file.part else file.path
-            self._owners[key], orders[key] = run, file.order
+            self._owners[key] = run
+            orders[key] = file.order
             if file.joined is not Joined.OWN:
                 self._joins[key] = file.joined, file.alone
             identities.append(str(key))
@@ -292,26 +295,32 @@ class RunFinder:
                     continue
                 # it appeared beside a run that was there: it must show that it is of that run,
                 # also where it would have made the run had it been there first
-                path, name = file.path, grouping.name_of(file)
+                path = file.path
+                name = grouping.name_of(file)
                 if file.belonging is Belonging.DIRECTORY:
-                    path, name = logdir / file.directory, file.directory
+                    path = logdir / file.directory
+                    name = file.directory
                 if path != self._paths.get(key):
                     self._joins[file.key] = Joined.SURELY, grouping.shown_name(name, file)
         return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
-        first, wanted = unit.files[0], unit.shown_name
+        first = unit.files[0]
+        wanted = unit.shown_name
         if first.belonging is Belonging.DIRECTORY and first.title:
-            path, names = logdir / first.directory, [wanted, clean(first.directory)]
+            path = logdir / first.directory
+            names = [wanted, clean(first.directory)]
             identity = str(path)
         elif first.belonging is Belonging.DIRECTORY:
-            path, names = logdir / unit.name, [wanted, f"{wanted}/"]
+            path = logdir / unit.name
+            names = [wanted, f"{wanted}/"]
             identity = str(path)
         else:
             whole = wanted
             if not first.title:
                 whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
-            path, names = first.path, [wanted, whole] if alone else [whole]
+            path = first.path
+            names = [wanted, whole] if alone else [whole]
             identity = str(first.key)
 
         key = RunKey(number, self._name(number, identity, *names))
@@ -339,7 +348,8 @@ class RunFinder:
 
         An order that was given stays: change times move while files are being written.
         """
-        known, found = self._orders.setdefault(key, {}), []
+        known = self._orders.setdefault(key, {})
+        found = []
         for file in sorted(files, key=_age):
             order = _number_of(known, file.key)
             why_here, alone = self._joins.get(file.key, (Joined.OWN, ""))

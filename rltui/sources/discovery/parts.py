@@ -25,11 +25,13 @@ from rltui.sources.discovery.run_files import LogFile
 
 #: With more logs of one format in a directory, or more directories, their rows are not compared,
 #: but for those of some ranks.
-_CROWD, _DIRECTORIES = 8, 32
+_CROWD = 8
+_DIRECTORIES = 32
 #: Letters that the names of two logs of one training have in common at the beginning.
 _ALIKE = 4
 #: Different values by which two logs have the same rows: of ranks, and of any other names.
-_OF_RANKS, _OF_ANY = 2, 6
+_OF_RANKS = 2
+_OF_ANY = 6
 #: The end of what two names have in common: a part of a word, and a part of a date.
 _WORD = re.compile(r"[^\W_]+$")
 _DATE = re.compile(r"(?:^|[._-]+)\d{4}(?:[._-]?\d\d?)?[._-]*$")
@@ -50,7 +52,8 @@ class _Part(NamedTuple):
 
     def rename(self, stem: str) -> None:
         """Call the unit by the part of its name that is not that of one of its logs."""
-        unit, file = self.unit, self.file
+        unit = self.unit
+        file = self.file
         if unit.names_directory:
             return
         name = stem + file.path.suffix
@@ -72,7 +75,8 @@ def whole(found: list[Unit], opening: Open) -> list[Unit]:
             first.go_on(other, number, surely=True)
 
     found = [unit for unit in found if unit.files]
-    crowds, ranks = _crowds(found, lambda u: u.directory), _crowds(found, _above_ranks)
+    crowds = _crowds(found, lambda u: u.directory)
+    ranks = _crowds(found, _above_ranks)
 
     joins = (_with_the_same_rows, _with_other_roles, _continuing)
     for join, groups in ((joins[0], ranks), *((join, crowds) for join in joins)):
@@ -146,7 +150,8 @@ def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> None:
     one that holds less of the training."""
     groups: dict[tuple[str, str], list[_Part]] = defaultdict(list)
     for part in crowd:
-        base, name = without_parts(part.stem, "roles"), stem_of(part.file)
+        base = without_parts(part.stem, "roles")
+        name = stem_of(part.file)
         if base != part.stem or (not part.stem and without_parts(name, "roles") != name):
             groups[part.unit.directory, base].append(part)
 
@@ -165,10 +170,12 @@ def _with_other_roles(crowd: Sequence[_Part], opening: Open) -> None:
 def _fits(first: _Part, other: _Part, opening: Open) -> bool:
     """Whether a log holds something else than another one. What is held out does, and so does what
     has few tags in common; those get a prefix."""
-    mine, theirs = opening(first.file), opening(other.file)
+    mine = opening(first.file)
+    theirs = opening(other.file)
     if mine is None or theirs is None:
         return False
-    shared, held_out = mine.tags & theirs.tags, _is_held_out(other)
+    shared = mine.tags & theirs.tags
+    held_out = _is_held_out(other)
     few = 2 * len(shared) <= len(theirs.tags)
     if not held_out and (other.unit is first.unit or not few):
         return False
@@ -246,7 +253,8 @@ def _chained(crowd: Sequence[_Part], opening: Open) -> None:
 def _akin(part: _Part, other: _Part) -> bool:
     """Whether two names begin alike: ``train_v2``, ``train_v2_resume_from100``; those of
     directories say nothing."""
-    mine, theirs = part.unit.stem, other.unit.stem
+    mine = part.unit.stem
+    theirs = other.unit.stem
     needed = min(_ALIKE, len(mine), len(theirs))
     return part.unit.names_directory or mine[:needed] == theirs[:needed]
 

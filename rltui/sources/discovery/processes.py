@@ -415,7 +415,9 @@ class _Unheld:
 
     def __init__(self, proc: Path, boot: float, hidden: Container[int]) -> None:
         """``hidden``: users of whom some process cannot be looked into."""
-        self._proc, self._boot, self._hidden = proc, boot, hidden
+        self._proc = proc
+        self._boot = boot
+        self._hidden = hidden
         self._host = socket.gethostname()
         self._possible: dict[int, list[_Possible]] = {}
         """The processes of a user that may write logs."""
@@ -427,7 +429,8 @@ class _Unheld:
         if os.geteuid() not in (0, status.st_uid) or status.st_uid in self._hidden:
             return FileHold(None, False)
 
-        named, keeps_open = _EVENT_NAME.fullmatch(path.name), kind in _KEPT_OPEN
+        named = _EVENT_NAME.fullmatch(path.name)
+        keeps_open = kind in _KEPT_OPEN
         host = _host_in_metadata(path) if named is None and keeps_open else None
         if named is not None:
             host = named["host"] or named["host_alone"]
@@ -455,7 +458,8 @@ class _Unheld:
         """Whether some process may be the writer of a file: one that was there before its newest
         write, and has an accelerator, or is at work in the file's directory. What writes a copy
         is elsewhere."""
-        if _is_copy(status):
+        written = status.st_mtime + _SLACK_S
+        if status.st_ctime > written:  # it was set, as programs that copy files do
             return True
         if status.st_uid not in self._possible:
             # the Python processes of the user, but for rltui itself
@@ -472,17 +476,12 @@ class _Unheld:
             self._possible[status.st_uid] = [
                 _Possible(p.started, places[pid], pid in computing) for pid, p in known if p
             ]
-        written, directory = status.st_mtime + _SLACK_S, path.parent.resolve()
+        directory = path.parent.resolve()
 
         return any(
             possible.started <= written and possible.works_in(directory)
             for possible in self._possible[status.st_uid]
         )
-
-
-def _is_copy(status: os.stat_result) -> bool:
-    """Whether the modification time of a file was set, as programs that copy files do."""
-    return status.st_ctime > status.st_mtime + _SLACK_S
 
 
 class _Possible(NamedTuple):

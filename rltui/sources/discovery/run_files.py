@@ -24,7 +24,9 @@ from rltui.sources.discovery.places import places, unrotated
 from rltui.trackers import TRACKERS, TrackedRun, Tracker
 
 #: Bytes of a file that is not understood whose lines are counted, and of one piece of them.
-_MOST_BYTES, _MOST_REMOTE_BYTES, _PIECE = 64 << 20, 1 << 20, 1 << 20
+_MOST_BYTES = 64 << 20
+_MOST_REMOTE_BYTES = 1 << 20
+_PIECE = 1 << 20
 #: Bytes at the end of what a tracker printed of itself that are searched.
 _OWN_BYTES = 1 << 20
 #: Files that are not read are named up to this number; the rest is counted.
@@ -242,14 +244,17 @@ class FoundStores(Recent[Path, _Store]):
 
     def runs_of(self, path: Path, tracker: Tracker) -> tuple[TrackedRun, ...]:
         """The runs of a store, read again when there are new ones. Raises OSError."""
-        stamp, known = _stamp(path), self.get(path)
+        stamp = _stamp(path)
+        known = self.get(path)
         if known is None or not known.stamp or known.tracker is not tracker:
             known = self[path] = _Store(tracker)
         if known.stamp != stamp:
             parts = tracker.parts(path)
             if parts != known.parts or not known.stamp:
                 known.runs = tuple(tracker.runs(path))
-            known.stamp, known.parts, known.settled = stamp, parts, False
+            known.stamp = stamp
+            known.parts = parts
+            known.settled = False
         return known.runs
 
     def changed(self) -> bool:
@@ -275,7 +280,8 @@ def _has_news(path: Path, store: _Store) -> bool:
         return False
 
     changed = not parts <= store.parts
-    store.stamp, store.settled = () if changed else stamp, same
+    store.stamp = () if changed else stamp
+    store.settled = same
     return changed
 
 
@@ -291,14 +297,19 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 def content_of(path: Path) -> str:
     """Describe the content of a file, for people; "" when it holds nothing."""
-    lines, size, ended, blank = 0, 0, True, True
+    lines = 0
+    size = 0
+    ended = True
+    blank = True
     most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
     with opened(path) as read:
         while size < most and (piece := read(_PIECE, size)):
             if b"\0" in piece:
                 return "holds bytes that are no text"
             blank = blank and not piece.strip()
-            lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
+            lines += piece.count(b"\n")
+            size += len(piece)
+            ended = piece[-1:] == b"\n"
         more = "more than " if size >= most and read(1, size) else ""
 
     lines += not ended

@@ -31,7 +31,9 @@ from rltui.sources.discovery.walk import Directory, Found, Walk, Walker
 from rltui.trackers import TRACKERS, Tracker
 
 #: Seconds for everything, for what processes write, and for the first scan of one place.
-_TOTAL_S, _PROCESSES_S, _PLACE_S = 0.25, 0.08, 0.015
+_TOTAL_S = 0.25
+_PROCESSES_S = 0.08
+_PLACE_S = 0.015
 #: Variables that name a directory (or a file) of logs.
 VARIABLES = (
     *("TENSORBOARD_DIR", "VERL_FILE_LOGGER_PATH", "VERL_FILE_LOGGER_ROOT", "SWANLAB_LOG_DIR"),
@@ -60,7 +62,8 @@ _PACE = 64
 #: Newest files and stores that are kept.
 _NEWEST = 500
 #: Entries of directories, all in all, and files whose beginning is read, in one scan.
-MOST_ENTRIES, MOST_OPENED = 4000, 100
+MOST_ENTRIES = 4000
+MOST_OPENED = 100
 
 
 class Suggestion(NamedTuple):
@@ -144,7 +147,8 @@ class LogdirFinder:
 
     def candidates(self) -> Iterator[tuple[Path, str]]:
         """(path, why, for people) of each place where logs may be, whether or not it exists."""
-        here, environment = self._directory, self._environment
+        here = self._directory
+        environment = self._environment
         base = here or Path("/")
         for name in VARIABLES:
             if value := environment.get(name):
@@ -274,12 +278,15 @@ def quick_scan(
 
     ``clock`` returns seconds from any origin.
     """
-    found, partial, end = [], False, clock() + seconds
+    found = []
+    partial = False
+    end = clock() + seconds
     with suppress(LogdirError, OSError, ValueError):
         if path.is_dir():
             walk = _QuickWalk(walker, path, lambda: clock() >= end)
             walk.run()
-            found, partial = walk.files, walk.partial
+            found = walk.files
+            partial = walk.partial
         else:
             found = walker.single(path, path.stat(), named=False)
 
@@ -354,7 +361,8 @@ class _QuickWalk(Walk):
 
     def _search(self, directory: Directory) -> None:
         super()._search(directory)
-        costly, self._costly = self._costly, []
+        costly = self._costly
+        self._costly = []
         for found in () if directory.logs else costly:
             super()._file(found)
 
@@ -366,7 +374,9 @@ class _QuickWalk(Walk):
             super()._file(found)
 
     def _claim(self, found: Found) -> Format | None:
-        directory, suffix, forms = found.directory, found.path.suffix, found.forms
+        directory = found.directory
+        suffix = found.path.suffix
+        forms = found.forms
         if directory.opened[suffix] >= self.most_alike:
             return forms[0] if suffix in directory.claimed else None
         if self._walker.heads.opens >= self._most_opens:

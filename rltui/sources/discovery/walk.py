@@ -45,7 +45,8 @@ from rltui.trackers import TrackedRun, Tracker
 
 #: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened
 #: without being logs.
-MOST_ALIKE_STRANGERS, MOST_STRANGERS = 40, 200
+MOST_ALIKE_STRANGERS = 40
+MOST_STRANGERS = 200
 #: Directories that a server may be asked for at once.
 _EXPECTED = 100
 _ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
@@ -261,7 +262,8 @@ class Walk:
 
     def _search(self, directory: Directory) -> None:
         self._walker.go_on()
-        path, entries = directory.path, self._listed(directory)
+        path = directory.path
+        entries = self._listed(directory)
         if entries is None:
             return
 
@@ -293,7 +295,8 @@ class Walk:
 
     def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
-        path, within = directory.path, directory.depth > 0
+        path = directory.path
+        within = directory.depth > 0
         if is_remote(path):
             following = (d.path for d in islice(self._pending, _EXPECTED))
             formats = [f for f in self._walker.formats if not f.name_decides]
@@ -324,7 +327,8 @@ class Walk:
     def _visit(self, directory: Directory, entry: Entry) -> None:
         """Sort one entry of a directory into the tree, or note why it cannot be read."""
         self._walker.go_on()
-        path, name = directory.path / entry.name, directory.name
+        path = directory.path / entry.name
+        name = directory.name
         try:
             if not entry.is_dir():
                 if entry.is_symlink() and not self._follows_files:
@@ -347,7 +351,8 @@ class Walk:
                 self.tree.trouble(path, reason_of(error))
 
     def _sort(self, directory: Directory, path: Path, entry: Entry) -> None:
-        name, walker = unrotated(path)[0].name, self._walker
+        name = unrotated(path)[0].name
+        walker = self._walker
         forms = [f for f in walker.formats if f.claims_name(name)]
         trackers = [t for t in walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
@@ -369,7 +374,8 @@ class Walk:
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
         """Add a regular file whose name fits some formats or ``trackers``."""
-        path, walker = found.path, self._walker
+        path = found.path
+        walker = self._walker
         here = () if is_remote(path) else trackers
         tracker = next((t for t in here if walker.stores.claims(t, path)), None)
         if tracker is not None:
@@ -412,7 +418,9 @@ class Walk:
 
     def _judged(self, found: Found, form: Format | None) -> None:
         """Sort a file into the tree that ``form`` claims, or no format."""
-        directory, path, status = found.directory, found.path, found.status
+        directory = found.directory
+        path = found.path
+        status = found.status
         if form is not None:
             self._note_seen(status)
             directory.logs += 1

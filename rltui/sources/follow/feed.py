@@ -84,7 +84,8 @@ class Feed(ABC):
 
     def _advance(self, *, more: bool) -> None:
         """Note that a read has succeeded; ``more``: it has not come to the end."""
-        self._begun, self._more = True, more
+        self._begun = True
+        self._more = more
         self.read_once = self.read_once or not more
 
     def _contained(self, decode: Callable[[], Decoded], position: int) -> Decoded:
@@ -110,7 +111,8 @@ class Feed(ABC):
 
     def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
         """The batch of what was decoded; ``notes`` concern the source as a whole."""
-        owner, file = self.owner, self.file
+        owner = self.owner
+        file = self.file
         source = SourceInfo(
             file.path,
             "" if owner is None else owner.name,
@@ -176,7 +178,8 @@ class TrackerFeed(Feed):
         self._advance(more=followed.more)
         decoded = self._numbers.of(followed.decoded)
         self._count(decoded)
-        self.offset, self.size = follower.offset, follower.size
+        self.offset = follower.offset
+        self.size = follower.size
         self.modified = follower.modified or self.modified
         replacing = decoded.replaces or (self._replacing and bool(decoded.items))
         self._replacing = self._replacing and not replacing
@@ -247,7 +250,9 @@ class Feeds:
 
     def poll(self, feed: Feed, budget_bytes: int) -> Batch | None:
         """One budgeted read, counted."""
-        size, offset, again = feed.size, feed.offset, feed.read_once
+        size = feed.size
+        offset = feed.offset
+        again = feed.read_once
         batch = feed.read(budget_bytes)
         read, known = self.progress
         self.progress = (read + feed.offset - offset, known + feed.size - size)

@@ -48,9 +48,12 @@ _HALF_ROW = "last row is not complete yet, left out"
 
 #: What sampling one file may cost: bytes that are read in total, windows, and bytes of a window;
 #: more of them where a step is longer, and fewer windows then.
-_MOST_BYTES, _WINDOWS, _WINDOW_BYTES = 16 << 20, 100, 1 << 16
+_MOST_BYTES = 16 << 20
+_WINDOWS = 100
+_WINDOW_BYTES = 1 << 16
 #: Bytes read to learn how long a step is, and steps that a window should hold.
-_HEAD_BYTES, _STEPS = 1 << 20, 3
+_HEAD_BYTES = 1 << 20
+_STEPS = 3
 
 
 class FileFeed(Feed):
@@ -88,7 +91,8 @@ class FileFeed(Feed):
         """Whether what is read next replaces what was read before."""
 
     def _new_tail(self, *, summed: bool) -> FollowedFile:
-        whole, rewritten = self._whole, self._rewritten
+        whole = self._whole
+        rewritten = self._rewritten
         return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
 
     def still(self) -> bool:
@@ -121,7 +125,8 @@ class FileFeed(Feed):
         if self.given_up:
             return None
 
-        begin, polled = self.offset, self._tail.poll(budget_bytes)
+        begin = self.offset
+        polled = self._tail.poll(budget_bytes)
         if polled.changed:
             self._grows |= self.finished and self._decoder.open_line
             self.finished = self._left_out = False
@@ -167,7 +172,8 @@ class FileFeed(Feed):
 
     def _news(self, polled: Polled, decoded: Decoded, *, more: bool) -> Batch | None:
         """The batch of what was read, if anything is new."""
-        tail, news = self._tail, polled.changed or decoded.items or decoded.notes
+        tail = self._tail
+        news = polled.changed or decoded.items or decoded.notes
         if not (news or more or self.behind):
             return None
 
@@ -224,7 +230,8 @@ class FileFeed(Feed):
         """Whether the points of a batch take the place of all older ones of the file."""
         if self._whole:
             return bool(decoded.items)
-        anew, self._anew = self._anew, False
+        anew = self._anew
+        self._anew = False
         return anew or decoded.replaces or (self._rewritten and polled.restarted)
 
     def _items(self, items: tuple[Block | Restart, ...]) -> tuple[Block | Restart, ...]:
@@ -233,7 +240,8 @@ class FileFeed(Feed):
             return ()
         if not self.file.renamed:
             return items
-        names, own = dict(self.file.renamed), list[Block | Restart]()
+        names = dict(self.file.renamed)
+        own = list[Block | Restart]()
         for item in items:
             if isinstance(item, Block):
                 tags = tuple(names.get(tag, tag) for tag in item.tags)
@@ -285,7 +293,8 @@ class _Prefix(Tail):
 
     def __init__(self, path: Path, known: SourceInfo) -> None:
         super().__init__(path)
-        self.size, self.modified = known.offset, known.modified
+        self.size = known.offset
+        self.modified = known.modified
 
     def poll(self, budget_bytes: int) -> Polled:
         """The next piece."""
@@ -332,7 +341,8 @@ def overview(path: Path, form: Format, options: Options) -> tuple[tuple[Block, .
         sampler = make(head, options)
         wide = max(_WINDOW_BYTES, _STEPS * sampler.step_bytes)
         count = min(_WINDOWS, max(1, (_MOST_BYTES - len(head)) // wide))
-        first, last = len(head[:wide]), size - wide
+        first = len(head[:wide])
+        last = size - wide
         starts = [max(first, last)]
         if last > first and count > 1:  # evenly, none overlapping
             stride = max(wide, (last - first) // (count - 1))

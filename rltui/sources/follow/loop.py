@@ -60,7 +60,8 @@ class WakeUps:
         """Set what may wake the reader: ``feeds`` (file -> keys of the feeds that read it), files
         that may become logs, and the directories that were searched."""
         with self._lock:
-            self._feeds, self._unclaimed = feeds, unclaimed
+            self._feeds = feeds
+            self._unclaimed = unclaimed
             self._directories = directories
 
     def notify(self, path: str, structural: bool = False, directory: bool = False) -> None:
@@ -101,13 +102,15 @@ class WakeUps:
             )
             if self.stopped:
                 raise SearchStoppedError
-            changed, self.changed = self.changed, set()
+            changed = self.changed
+            self.changed = set()
             return changed
 
     def take_names_changed(self) -> bool:
         """Whether there may be new logs, since the last call."""
         with self._lock:
-            changed, self.names_changed = self.names_changed, False
+            changed = self.names_changed
+            self.names_changed = False
             return changed
 
     def stop(self) -> None:
@@ -176,7 +179,8 @@ class FollowLoop:
                 if not self._backlog:
                     self.listening.set()
                 # wait until something is due
-                now, names = self._clock.monotonic(), self._wake_ups.names_changed
+                now = self._clock.monotonic()
+                names = self._wake_ups.names_changed
                 due = min(self._schedule.next_due(now), self._search.pause(now, reported=names))
                 self._step(self._wake_ups.wait(0 if self._backlog else due, names_changed=names))
         finally:
@@ -217,7 +221,8 @@ class FollowLoop:
 
     def _poll(self, feed: Feed) -> None:
         """Read what is new in a source, if it is not too much."""
-        batch, rotated = self._feeds.poll(feed, self._budget), False
+        batch = self._feeds.poll(feed, self._budget)
+        rotated = False
         if batch is not None and batch.gone and feed.rotates:
             if not self._feeds.has_successor(feed) and self._search.may_walk():
                 self._follow_found(self._search.walk())  # one may be newer than the last search
@@ -238,7 +243,8 @@ class FollowLoop:
         spent = 0
         while self._backlog and spent < TURN_BYTES:
             feed = self._backlog[0]
-            before, again = feed.offset, feed.read_once
+            before = feed.offset
+            again = feed.read_once
             if feed.size >= _SAMPLED_BYTES and not (before or again):
                 sample = feed.sample()
                 # the first one leaves the processor to the first paint, but never for long

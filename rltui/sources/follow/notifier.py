@@ -23,16 +23,28 @@ from rltui.files.disk import Mounts
 
 #: Directories that are watched: this part of what all programs of a user may have, which is 8,192
 #: on old systems and grows with the memory on newer ones. A watch takes about 1 KB there.
-_SHARE, _USUAL_LIMIT, _MOST_WATCHES = 4, 8192, 100_000
+_SHARE = 4
+_USUAL_LIMIT = 8192
+_MOST_WATCHES = 100_000
 _LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 #: The same for watchdog, which takes a thread or two for each.
 _MOST_OBSERVED = 64
 
 # bits of inotify(7)
-_MODIFY, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
-_DELETE_SELF, _MOVE_SELF, _UNMOUNT = 0x400, 0x800, 0x2000
-_OVERFLOW, _IGNORED, _IS_DIR = 0x4000, 0x8000, 0x40000000
-_ONLY_DIRECTORIES, _NOT_UNLINKED = 0x1000000, 0x4000000
+_MODIFY = 0x2
+_ATTRIBUTES = 0x4
+_MOVED_FROM = 0x40
+_MOVED_TO = 0x80
+_CREATE = 0x100
+_DELETE = 0x200
+_DELETE_SELF = 0x400
+_MOVE_SELF = 0x800
+_UNMOUNT = 0x2000
+_OVERFLOW = 0x4000
+_IGNORED = 0x8000
+_IS_DIR = 0x40000000
+_ONLY_DIRECTORIES = 0x1000000
+_NOT_UNLINKED = 0x4000000
 _OF_ITSELF = _DELETE_SELF | _MOVE_SELF | _UNMOUNT
 _NAMES = _ATTRIBUTES | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _OF_ITSELF
 _WANTED = (_NAMES & ~_UNMOUNT) | _MODIFY | _ONLY_DIRECTORIES | _NOT_UNLINKED
@@ -104,7 +116,8 @@ class Notifier:
         """``lost()`` is called when there were more events than the system keeps: any file may
         have changed."""
         self.mounts = Mounts()
-        self._wake, self._lost = wake, lost
+        self._wake = wake
+        self._lost = lost
         self._library: Any = None
         self._descriptor = self._stop_read = self._stop_write = -1
         self._lock = threading.RLock()
@@ -169,11 +182,13 @@ class Notifier:
 
     def stop(self) -> None:
         """Stop listening and wait for the thread."""
-        observer, self._observer = self._observer, None
+        observer = self._observer
+        self._observer = None
         if observer is not None:
             observer.stop()
             self._watches = {}
-        thread, self._thread = self._thread, None
+        thread = self._thread
+        self._thread = None
         if thread is None:
             return
 
@@ -182,7 +197,8 @@ class Notifier:
             thread.join()
 
         with self._lock:
-            self._watches, self._paths = {}, {}
+            self._watches = {}
+            self._paths = {}
             os.close(self._stop_read)
             os.close(self._descriptor)
 
@@ -212,7 +228,8 @@ class Notifier:
 
     def _listen(self) -> None:
         """The body of the thread."""
-        events, gap = select.poll(), select.poll()
+        events = select.poll()
+        gap = select.poll()
         events.register(self._descriptor, select.POLLIN)
         for waiting in (events, gap):
             waiting.register(self._stop_read, select.POLLIN | select.POLLHUP)

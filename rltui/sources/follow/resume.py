@@ -110,7 +110,8 @@ class ResumedFile(FileFeed):
         if known is None:
             return super().read(budget_bytes)
 
-        tail, end = self._tail, known.source.offset
+        tail = self._tail
+        end = known.source.offset
         polled = tail.poll(min(budget_bytes, end - tail.offset))
         if polled.restarted:
             return self._read_anew(known, budget_bytes)
@@ -118,7 +119,8 @@ class ResumedFile(FileFeed):
             return self._wait(known, polled, budget_bytes)
 
         self._fruitless = 0
-        self.offset, self.size = tail.offset, tail.size
+        self.offset = tail.offset
+        self.size = tail.size
         self._count(self._contained(lambda: self._decoder.feed(polled.data), 0))
         # a row that the decoder holds back in the hope of its rest would come again
         while self._decoder.holds_row and not self.given_up:
@@ -157,12 +159,15 @@ class ResumedFile(FileFeed):
 
     def _read_anew(self, known: Batch, budget_bytes: int) -> Batch | None:
         """Read from its start a file whose content is another one."""
-        path, self._known = self.file.path, None
+        path = self.file.path
+        self._known = None
         self._replacing = self._rewritten
         self._tail = Tail(path, whole=self._whole, rewritten=self._rewritten, summed=True)
         self._tail.generation = known.generation + 1
         self._decoder = self._format.decoder(self._options, path)
-        self._records, self.offset, self.given_up = 0, 0, False
+        self._records = 0
+        self.offset = 0
+        self.given_up = False
         self._begun = False
         batch = super().read(budget_bytes)
         if batch is None or self._rewritten:

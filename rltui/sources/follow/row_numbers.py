@@ -19,9 +19,12 @@ from rltui.formats.base import Decoded
 
 Item = Block | Restart
 #: Points of one tag at step 0 that show that there is no step, and after which that stands.
-_LEAST, _SETTLED = 4, 200
+_LEAST = 4
+_SETTLED = 200
 #: Seconds of the years 2014 to 2039, and by how much steps may be off the times of their rows.
-_FROM, _TO, _NEAR_S = 1.4e9, 2.2e9, 2 * 86400.0
+_FROM = 1.4e9
+_TO = 2.2e9
+_NEAR_S = 2 * 86400.0
 _UNITS = (1.0, 1e3, 1e6, 1e9)
 
 
@@ -37,7 +40,8 @@ class RowNumbers:
     def of(self, decoded: Decoded) -> Decoded:
         """Add row numbers to what was decoded where there are no steps."""
         if decoded.replaces:
-            self._kept, self._numbering = [], False
+            self._kept = []
+            self._numbering = False
             self._counts.clear()
         items = decoded.items
         if not items or decoded.lanes.tags or (self._kept is None and not self._numbering):
@@ -47,12 +51,16 @@ class RowNumbers:
             before = self._numbering
             self._kept += items
             if not all(map(_is_stepless, blocks)):
-                items, self._kept, self._numbering = tuple(self._kept), None, False
+                items = tuple(self._kept)
+                self._kept = None
+                self._numbering = False
                 return replace(decoded, items=items, replaces=True) if before else decoded
             self._numbering = before or self._is_plain(blocks)
             if self._numbering and not before:
-                items, self._counts = tuple(self._kept), Counter()
-        returned, self._returned = self._returned, True
+                items = tuple(self._kept)
+                self._counts = Counter()
+        returned = self._returned
+        self._returned = True
         if not self._numbering:
             return decoded
         numbered = tuple(part for item in items for part in self._numbered(item))
@@ -85,7 +93,8 @@ class RowNumbers:
         else:
             parts = [_column(item, number) for number in range(len(item.tags))]
         for part in parts:
-            begin, size = self._counts[part.tags[0]] + 1, len(part.steps)
+            begin = self._counts[part.tags[0]] + 1
+            size = len(part.steps)
             self._counts.update(dict.fromkeys(part.tags, size))
             walls = part.wall_times
             if item.steps.any():

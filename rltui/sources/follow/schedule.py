@@ -116,15 +116,18 @@ class Schedule:
             watched.grew = now
             watched.unreported = not watched.woken
 
-        watched.woken, watched.polled = False, now
+        watched.woken = False
+        watched.polled = now
         watched.reported = not watched.unreported and self._reports_writes(path)
         limit = min(_MOST_HOT_S, max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap))
         hot = not watched.reported and watched.newest and now - watched.grew <= limit
-        before, watched.hot = watched.hot, hot
+        before = watched.hot
+        watched.hot = hot
         self._hot += watched.hot - before
 
         # short while the file is being written, long when it is quiet or superseded
-        fast_s, pause = self._watching.fast_s, self._watching.slow_s
+        fast_s = self._watching.fast_s
+        pause = self._watching.slow_s
         if watched.reported:
             pause *= min(_COLD_FACTOR, max(1.0, len(self._files) / _REPORTED_FILES))
         if now - watched.grew > _MOST_HOT_S or not watched.newest:
@@ -269,7 +272,8 @@ class LogSearch:
             times = {path: _status_of(path, "st_mtime_ns") for path in self._times}
             sizes = {path: _status_of(path, "st_size") for path in self._sizes}
             changed = (times, sizes) != (self._times, self._sizes)
-            self._times, self._sizes = times, sizes
+            self._times = times
+            self._sizes = sizes
             changed = self._finder.stores_changed() or changed or self._finder.unfinished
             self._check_s = self._clock.monotonic() - begin
 

@@ -57,7 +57,8 @@ class PipeReader:
                 self._lock.wait_for(lambda: bool(self._bytes) or self._ended)
             taken = bytes(self._bytes[:budget_bytes])
             del self._bytes[:budget_bytes]
-            dropped, self._dropped = self._dropped, 0
+            dropped = self._dropped
+            self._dropped = 0
             return taken, bool(self._bytes), self._ended and not self._bytes, dropped
 
     def _run(self) -> None:
@@ -150,7 +151,8 @@ class StdinFeed(Feed):
 
     def _decode(self, data: bytes) -> Decoded:
         if self._decoder is None:
-            waited, self._unclaimed = self._unclaimed, b""
+            waited = self._unclaimed
+            self._unclaimed = b""
             form = self._claiming(waited, data) if data else None
             data = waited + data
             if form is None:

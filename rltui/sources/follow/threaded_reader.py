@@ -80,7 +80,8 @@ class BatchQueue:
             batches = [self._batches.popleft() for _ in range(count)]
             error = None
             if not batches:
-                error, self._error = self._error, None
+                error = self._error
+                self._error = None
             self._lock.notify_all()
 
         if error is not None:
@@ -215,7 +216,8 @@ class ThreadedReader(ABC):
         self._stopping.set()
         self._queue.close()
         self._interrupt()
-        thread, self._thread = self._thread, None
+        thread = self._thread
+        self._thread = None
         if thread is not None:
             thread.join(_STOP_TIMEOUT_S)
 

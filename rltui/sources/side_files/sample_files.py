@@ -1,6 +1,7 @@
 """Finds the files of samples below a directory, and reads them on demand, one record at a time.
 
-They are JSON lines, tables of W&B, or Parquet; what a record says is read in ``trajectory``.
+They are JSON lines, tables of W&B, Parquet, or console logs that print samples (``printed``); what
+a record says is read in ``trajectory``.
 
 TRL writes ``completions/completions_00012.parquet``, verl ``<rollout_data_dir>/12.jsonl``, prime-rl
 ``rollouts/step_12/<kind>/<subset>/traces.jsonl``, NeMo-RL ``train_data_step12.jsonl``, W&B
@@ -13,22 +14,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from rltui.core.address import is_remote
 from rltui.core.installation import to_add
-from rltui.core.text import clean
+from rltui.core.text import clean, counted
 from rltui.files.disk import expect, listing, opened, read_all
 from rltui.files.disk import status as status_of
 from rltui.formats.json_value import parsed
 from rltui.formats.words import words
+from rltui.sources.side_files.printed import PRINTED, printed
 from rltui.sources.side_files.trajectory import (
     Sample,
     SampleRow,
@@ -39,10 +41,12 @@ from rltui.sources.side_files.trajectory import (
 )
 
 #: Directories below the root, entries of all of them, rows of one file.
-_MAX_DEPTH, _MAX_ENTRIES, _MAX_ROWS = 6, 50_000, 50_000
+_MAX_DEPTH = 6
+_MAX_ENTRIES = 50_000
+_MAX_ROWS = 50_000
 #: Directories that a server is asked about at once.
 _TOGETHER = 100
-_SUFFIXES = (".jsonl", ".parquet", ".table.json")
+_SUFFIXES = _ROWS, _PARQUET, _TABLE = (".jsonl", ".parquet", ".table.json")
 #: Directories of checkpoints hold no samples and many files.
 _SKIPPED = re.compile(r"\..*|checkpoint.*|global_step_\d+|__pycache__|weights?|models?")
 #: The step at the end of a file's name, or in W&B's before a hash; and that of a directory.
@@ -50,10 +54,15 @@ _STEP = re.compile(r"(?:^|[_-]|step)(\d{1,12})(?:_[0-9a-f]{20})?$")
 _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: Bytes of a file of lines that are read, from its end; of one record; of a table; of a Parquet
 #: file elsewhere, which must be read whole.
-MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
-_MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
-#: Rows between two looks at the clock, and bytes of lines that are read at once.
-_BATCH, _BUFFER = 256, 1 << 18
+MOST_BYTES = 1 << 28
+_MOST_REMOTE_BYTES = 1 << 25
+_MAX_RECORD = 1 << 25
+_MAX_TABLE = 1 << 26
+_MAX_REMOTE_PARQUET = 1 << 26
+#: Rows between two looks at the clock, and bytes of lines that are read at once, first and later.
+_BATCH = 256
+_BUFFER = 1 << 16
+_MOST_BUFFER = 1 << 22
 #: Rows of a Parquet file that are read at once: each may unpack to megabytes.
 _FEW = 8
 #: Why a table is not whole yet.
@@ -120,7 +129,10 @@ class SampleSet(NamedTuple):
             return
 
         rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
-        note, count, broken, end = "", 0, 0, monotonic() + seconds
+        note = ""
+        count = 0
+        broken = 0
+        end = monotonic() + seconds
         try:
             for position, record in records(path):
                 found = _rows_in(record, position)
@@ -183,12 +195,37 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
     return sorted(sets, key=lambda s: (bool(re.search(r"val|eval|test", s.name)), s.name))
 
 
+def printed_in(logs: Iterable[Path]) -> list[SampleSet]:
+    """A set for each console log that prints samples; those elsewhere are not searched."""
+    found = []
+    for path in logs:
+        with suppress(OSError), opened(path) as read:
+            size = 0 if is_remote(path) else status_of(path).st_size
+            pieces = range(max(0, size - MOST_BYTES), size, _BUFFER)
+            if any(PRINTED.search(read(_BUFFER, at)) for at in pieces):
+                found.append(SampleSet(clean(path.name), str(path), (), path))
+    return found
+
+
+def without_parquet(sets: Sequence[SampleSet]) -> tuple[Sequence[SampleSet], str]:
+    """The sets that can be read, and what the others hold and how to read it; "" where they all
+    can be."""
+    packed = [s for s in sets if s.pattern.endswith(_PARQUET)]
+    if not packed or find_spec("pyarrow") is not None:
+        return sets, ""
+    names = [f"{s.name} of {counted(len(s.steps), 'step')}" if s.steps else s.name for s in packed]
+    words = f"Parquet files hold {', '.join(names)}. To read them: {to_add('pyarrow')}"
+    return [s for s in sets if s not in packed], words
+
+
 def files_below(
     root: Path, suffixes: tuple[str, ...], wanted: Callable[[Path], bool]
 ) -> Iterator[Path]:
     """The files below a directory with one of some endings whose path from there is ``wanted``;
     of very many directories the nearest ones. Never raises."""
-    waiting, left, expected = deque([(root, 0)]), _MAX_ENTRIES, 0
+    waiting = deque([(root, 0)])
+    left = _MAX_ENTRIES
+    expected = 0
     while waiting and left > 0:
         if not expected:
             next_ones = [folder for folder, _ in islice(waiting, _TOGETHER)]
@@ -223,7 +260,7 @@ def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
 
 def _name_of(path: Path) -> tuple[str, int | None, str]:
     """The set that a file belongs to, its step, and its path with ``*`` for the step."""
-    ending = ".table.json" if path.name.endswith(".table.json") else path.suffix
+    ending = _TABLE if path.name.endswith(_TABLE) else path.suffix
     stem = path.name.removesuffix(ending)
     at = _STEP.search(stem)
     step = int(at[1]) if at else None
@@ -248,59 +285,58 @@ def _name_of(path: Path) -> tuple[str, int | None, str]:
 # -- records ------------------------------------------------------------------------------------
 
 
-def records(path: Path) -> Iterator[tuple[int, Record | None]]:
-    """(position, record) of each record in the newest part of a file; None for a line that is no
-    record. Raises OSError when it cannot be read, ValueError when it is not what its name says."""
-    if path.suffix == ".parquet":
-        with _parquet_file(path) as file:
-            yield from enumerate(
-                record for rows in _unpacked(file, most=MOST_BYTES) for record in rows.to_pylist()
-            )
-    elif path.name.endswith(".table.json"):
+def records(path: Path, start: int = 0) -> Iterator[tuple[int, Record | None]]:
+    """(position, record) of each record in the newest part of a file, or from a position on; None
+    for a line that is no record. Raises OSError when it cannot be read, ValueError when it is not
+    what its name says."""
+    if path.suffix == _PARQUET:
+        yield from _unpacked(path, start)
+    elif path.name.endswith(_TABLE):
         yield from enumerate(_table(path))
+    elif path.suffix == _ROWS:
+        # the last line may still be being written
+        for at, line in _lines(path, start):
+            found = _record(line)
+            if found is not None or (line.endswith(b"\n") and not line.isspace()):
+                yield at, found
     else:
-        yield from _lines(path)
+        yield from printed(_lines(path, start))
 
 
 def record_at(path: Path, position: int) -> Record:
     """The record at a position that :func:`records` gave. Raises OSError or ValueError."""
-    found: Record | None = None
-    if path.suffix == ".parquet":
-        with _parquet_file(path) as file:
-            for group in range(file.num_row_groups):
-                count = file.metadata.row_group(group).num_rows
-                if position < count:
-                    batches = _unpacked(file, [group])
-                    rows = next(islice(batches, position // _FEW, None), None)
-                    found = None if rows is None else rows.slice(position % _FEW, 1).to_pylist()[0]
-                    break
-                position -= count
-    elif path.name.endswith(".table.json"):
-        rows = _table(path)
-        found = rows[position] if position < len(rows) else None
-    else:
-        line, wanted = b"", 1 << 16  # in pieces: most lines are short
-        with opened(path) as read:
-            while len(line) < _MAX_RECORD and (piece := read(wanted, position + len(line))):
-                line += piece.partition(b"\n")[0]
-                if b"\n" in piece:
-                    break
-                wanted *= 4
-        found = _record(line)
-
+    found = next((record for at, record in records(path, position) if at >= position), None)
     if found is None:
         raise ValueError("the file was rewritten")
     return found
 
 
-def _unpacked(file: Any, groups: list[int] | None = None, most: float = math.inf) -> Iterator[Any]:
-    """A few rows of a Parquet file at a time. Raises ValueError once more than ``most`` bytes are
-    unpacked."""
-    for rows in file.iter_batches(batch_size=_FEW, row_groups=groups, use_threads=False):
-        most -= rows.nbytes
-        if most < 0:
-            raise ValueError("the rest unpacks to more than can be shown")
-        yield rows
+def _unpacked(path: Path, start: int) -> Iterator[tuple[int, Record]]:
+    """(number, row) of a Parquet file from a row on, a few at a time. Raises ValueError once it
+    unpacks to too much."""
+    from pyarrow import ArrowException  # an extra, and heavy
+    from pyarrow.parquet import ParquetFile  # as above
+
+    if is_remote(path) and status_of(path).st_size > _MAX_REMOTE_PARQUET:
+        raise ValueError("the file is too large to be read from elsewhere")
+
+    row = 0
+    left = MOST_BYTES
+    try:
+        with ParquetFile(BytesIO(read_all(path)) if is_remote(path) else path) as file:
+            groups = list(range(file.num_row_groups))
+            while groups and row + (count := file.metadata.row_group(groups[0]).num_rows) <= start:
+                row += count
+                del groups[0]
+            for rows in file.iter_batches(_FEW, groups, use_threads=False):
+                left -= rows.nbytes
+                if left < 0 and not start:
+                    raise ValueError("the rest unpacks to more than can be shown")
+                if row + len(rows) > start:
+                    yield from enumerate(rows.to_pylist(), row)
+                row += len(rows)
+    except ArrowException as error:
+        raise ValueError(str(error)) from error
 
 
 def _record(line: bytes) -> Record | None:
@@ -311,26 +347,25 @@ def _record(line: bytes) -> Record | None:
     return found if isinstance(found, dict) else None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
-    """The lines of the newest part of a file."""
-    size = status_of(path).st_size
-    if is_remote(path):
-        start = max(0, size - _MOST_REMOTE_BYTES)
-        with opened(path) as read:
-            source: BinaryIO = BytesIO(read(size - start, start))
-    else:
-        start, source = max(0, size - MOST_BYTES), path.open("rb", _BUFFER)
-        source.seek(start)
-
-    with source as file:
-        if start:
-            start += len(file.readline(MOST_BYTES))
-        while line := file.readline(_MAX_RECORD):
-            found = _record(line)
-            # the last line may still be being written
-            if found is not None or (line.endswith(b"\n") and not line.isspace()):
-                yield start, found
-            start += len(line)
+def _lines(path: Path, start: int) -> Iterator[tuple[int, bytes]]:
+    """(offset, line) of the newest part of a file, or from the line at ``start`` on."""
+    most = _MOST_REMOTE_BYTES if is_remote(path) else MOST_BYTES
+    at = begin = start or max(0, status_of(path).st_size - most)
+    rest = b""
+    size = _BUFFER
+    with opened(path) as read:
+        while piece := read(size, at + len(rest)):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if at > begin or begin == start:  # else it began before
+                    yield at, line + b"\n"
+                at += len(line) + 1
+            if len(rest) > _MAX_RECORD:
+                at += len(rest)
+                rest = b""
+            size = min(2 * size, _MOST_BUFFER)
+    if rest:
+        yield at, rest
 
 
 def _table(path: Path) -> list[Record]:
@@ -344,23 +379,6 @@ def _table(path: Path) -> list[Record]:
     if not isinstance(names, list) or not isinstance(rows, list):
         raise ValueError("not a table")
     return [dict(zip(map(str, names), r, strict=False)) for r in rows if isinstance(r, list)]
-
-
-@contextmanager
-def _parquet_file(path: Path) -> Iterator[Any]:
-    if find_spec("pyarrow") is None:
-        raise ValueError(f"Parquet needs pyarrow: {to_add('pyarrow')}")
-    from pyarrow import ArrowException  # an extra, and heavy
-    from pyarrow.parquet import ParquetFile  # as above
-
-    if is_remote(path) and status_of(path).st_size > _MAX_REMOTE_PARQUET:
-        raise ValueError("the file is too large to be read from elsewhere")
-
-    try:
-        with ParquetFile(BytesIO(read_all(path)) if is_remote(path) else path) as file:
-            yield file
-    except ArrowException as error:
-        raise ValueError(str(error)) from error
 
 
 def _rows_in(record: Record | None, position: int) -> list[SampleRow] | None:
@@ -391,7 +409,8 @@ def samples_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A trace of verifiers, or its list of steps, as a record with messages; others as they are."""
-    steps, nodes = record.get("trajectory"), record.get("nodes")
+    steps = record.get("trajectory")
+    nodes = record.get("nodes")
     if isinstance(nodes, list) and nodes:
         return _of_nodes(record, nodes)
     if not isinstance(steps, list) or not steps or not all(isinstance(s, dict) for s in steps):
@@ -403,7 +422,9 @@ def _with_messages(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
-    spent, tokens, path = dict[Any, float | None](), 0, list[Mapping[str, Any]]()
+    spent = dict[Any, float | None]()
+    tokens = 0
+    path = list[Mapping[str, Any]]()
     elsewhere = words().samples["trace"]
     made = {k: v for k, v in record.items() if k not in elsewhere}
     for call in filter(lambda c: isinstance(c, dict), record.get("calls") or ()):
@@ -413,7 +434,8 @@ def _of_nodes(record: Mapping[str, Any], nodes: list[Any]) -> Mapping[str, Any]:
             made["finish_reason"] = call.get("finish_reason")
     at = len(nodes) - 1
     while isinstance(at, int) and 0 <= at < len(nodes) and len(path) < len(nodes):
-        node, took = nodes[at], spent.get(at)
+        node = nodes[at]
+        took = spent.get(at)
         path.append(node["message"] if took is None else {**node["message"], "seconds": took})
         at = node.get("parent")  # from the last one back
 

@@ -258,16 +258,19 @@ def _meaning(names: _Names) -> tuple[_Names, _Names, _Names, str, str, str]:
 
 def sample_of(record: Record) -> Sample:
     """All texts and figures of a sample, prompt and completion first."""
-    prompt, main = first_of(record, "prompts"), first_of(record, "completions")
+    prompt = first_of(record, "prompts")
+    main = first_of(record, "completions")
     first = [n for n in dict.fromkeys((prompt, main)) if n]
     names = list(dict.fromkeys([*first, *text_names(record)]))
-    turns, room = list[Turn](), _MAX_CHARS
+    turns = list[Turn]()
+    room = _MAX_CHARS
     for turn in _turns_of(record, prompt, main):
         if room <= 0 or len(turns) == _MAX_TURNS:
             turns.append(Turn("…", "further turns are not shown"))
             break
         room -= len(turn.text)
-        role, name = clean(turn.role[:_MAX_END]), clean_tag(turn.name)
+        role = clean(turn.role[:_MAX_END])
+        name = clean_tag(turn.name)
         turns.append(turn._replace(role=role, name=name, text=_cut(turn.text)))
     is_simple = all(t.role in ("system", "user") for t in turns[:-1])
 
@@ -315,10 +318,12 @@ def _turns(value: object, role: str, depth: int = 0) -> Iterator[Turn]:
 
 def _message(message: Record, role: str) -> Iterator[Turn]:
     """A message of OpenAI's chat completions, or an item of its Responses."""
-    kind, name = message.get("type"), message.get("name")
+    kind = message.get("type")
+    name = message.get("name")
     role = who if isinstance(who := message.get("role"), str) else role
     text = next((_text_of(message[k]) for k in ("content", "output", "text") if message.get(k)), "")
-    seconds, reward = _or_nan(message.get("seconds")), _or_nan(message.get("reward"))
+    seconds = _or_nan(message.get("seconds"))
+    reward = _or_nan(message.get("reward"))
     turn = Turn(role, text, name if isinstance(name, str) else "", False, seconds, reward)
 
     calls = message.get("tool_calls")
@@ -354,7 +359,8 @@ def _call(call: object) -> Turn:
 
 def _split(text: str, role: str) -> Iterator[Turn]:
     """The turns of a text, by its chat template, then by tags of tools."""
-    samples, forms = words().samples, _patterns()
+    samples = words().samples
+    forms = _patterns()
     has_names = text.startswith(("system\n", "user\n")) or any(
         m in text for m in (*_MARKUP, *samples["answers"])
     )
@@ -364,11 +370,14 @@ def _split(text: str, role: str) -> Iterator[Turn]:
     spoken = ((m[m.lastindex or 0], text[m.end() : end]) for m, end in bounds)
 
     for who, part in ((role, text[: ends[0]]), *spoken):
-        part, at = forms["turn_ends"].sub("", part), 0
+        part = forms["turn_ends"].sub("", part)
+        at = 0
         for found in forms["tags"].finditer(part) if who != "system" else ():
             if said := part[at : found.start()].strip():
                 yield Turn(who, said)
-            tag, inner, at = found[1], found[2].strip(), found.end()
+            tag = found[1]
+            inner = found[2].strip()
+            at = found.end()
             if tag in samples["results"]:
                 yield Turn(TOOL, inner, failed=_is_failure(inner))
             else:
@@ -436,7 +445,8 @@ def _figures(record: Record) -> dict[str, float]:
     """The numbers of a record and of its groups; a list of rewards is summed, one of tokens
     counted."""
     found: dict[str, float] = {}
-    rewards, tokens = words().samples["rewards"], words().samples["tokens"]
+    rewards = words().samples["rewards"]
+    tokens = words().samples["tokens"]
     for name, value in record.items():
         if isinstance(value, list):
             if name in rewards:

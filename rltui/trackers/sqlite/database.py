@@ -117,7 +117,8 @@ def _read(path: Path, action: Callable[[sqlite3.Connection], T], stack: ExitStac
         reason = "is no SQLite database" if header else "is empty"
         raise UnreadableError(errno.EINVAL, reason, str(path))
 
-    wal, shm = _size(f"{path}-wal"), _size(f"{path}-shm")
+    wal = _size(f"{path}-wal")
+    shm = _size(f"{path}-shm")
     source, options, before = os.path.abspath(path), "mode=ro", None  # noqa: PTH100 - keep links
     if 2 in header[18:20]:  # file format numbers: 2 is WAL (sqlite.org/fileformat.html)
         if wal is not None and shm is not None:
@@ -125,7 +126,8 @@ def _read(path: Path, action: Callable[[sqlite3.Connection], T], stack: ExitStac
         elif wal:
             source = _copy(path, stack)
         else:
-            options, before = "mode=ro&immutable=1", stamp_of(path)
+            options = "mode=ro&immutable=1"
+            before = stamp_of(path)
 
     uri = f"file:{quote(os.fsencode(source))}?{options}"
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None)

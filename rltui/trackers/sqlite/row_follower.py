@@ -356,7 +356,8 @@ class RowFollower:
             )
         except OSError as error:
             notes, gone = store.fail(error), store.trouble.gone
-            vanished, self._there = gone and self._there, self._there and not gone
+            vanished = gone and self._there
+            self._there = self._there and not gone
             return Followed(gone=gone, notes=notes, changed=vanished or bool(notes))
 
         self.progress = progress
@@ -367,7 +368,8 @@ class RowFollower:
     def _taken(self, known: RunFacts, rows: list[Row], notes: Notes) -> Followed:
         """Report what a connection has found, with the facts that are not ``known``."""
         progress, store, facts = self.progress, self._store, self.progress.facts
-        there, self._there = self._there, facts.exists
+        there = self._there
+        self._there = facts.exists
         self.touched = self.rewritten = False
         if not self._there:
             notes += ((Level.WATCH, _REMOVED),) if there else ()
@@ -396,7 +398,8 @@ class RowFollower:
         """The state of the store, how far the run has been read then, and its next rows."""
         state = self._store.examined(connection) if examine else self._store.state
         assert state is not None
-        progress, table = replace(self.progress, restarted=False, damaged=0), state.table
+        progress = replace(self.progress, restarted=False, damaged=0)
+        table = state.table
         if self.touched or (examine and self.run in state.touched):
             rewritten = self.rewritten or (examine and state.rewritten)
             self._renew(connection, table, progress, rewritten)
@@ -429,11 +432,15 @@ class RowFollower:
         if not progress.facts.exists:
             progress.ids = _NO_IDS
         elif anchor and (found is None or found[:-1] != anchor or raw_of(found[-1]) != self.run):
-            progress.restarted, progress.anchor = True, None
-            progress.ids, progress.last, progress.taken = _NO_IDS, 0, 0
+            progress.restarted = True
+            progress.anchor = None
+            progress.ids = _NO_IDS
+            progress.last = 0
+            progress.taken = 0
         elif rewritten:
             # ids beyond the anchor may have been given again to other rows
-            progress.ids, progress.last = _NO_IDS, anchor[0] if anchor else 0
+            progress.ids = _NO_IDS
+            progress.last = anchor[0] if anchor else 0
 
     def _search(
         self, connection: Connection, table: Table, after: int, last: int
@@ -457,7 +464,8 @@ class RowFollower:
         size = len(ids) if dense else MOST_VALUES
         pending = [ids[begin : begin + size] for begin in range(0, len(ids), size)][::-1]
         rows: list[Row] = []
-        damaged, left = 0, budget
+        damaged = 0
+        left = budget
 
         while pending:
             piece = pending.pop()

@@ -58,7 +58,8 @@ class TrackioTables(RunTables):
         self._system = _SystemTable()
 
     def follow(self, path: Path, part: str, clock: Clock) -> Follower:
-        rows, system = super().follow, self._system.follow
+        rows = super().follow
+        system = self._system.follow
         return _WithSystem(partial(rows, path, part, clock), partial(system, path, part, clock))
 
     def table(self, connection: Connection) -> Table | None:
@@ -100,7 +101,8 @@ class TrackioTables(RunTables):
         query = f"SELECT 1 FROM metrics WHERE {table.run} = CAST(? AS TEXT) LIMIT 1"
         if connection.execute(query, (run,)).fetchone() is None:
             return RunFacts(exists=False)
-        key, config = _settings_key(connection), None
+        key = _settings_key(connection)
+        config = None
         if key:
             query = (
                 f"SELECT CASE WHEN length(config) <= {_MOST_BYTES} THEN config END FROM configs"
@@ -243,7 +245,8 @@ class _Rows:
 
     def _flush(self) -> None:
         """Pass rows with the same keys to the sink."""
-        points, self._points = self._points, []
+        points = self._points
+        self._points = []
         if points:
             steps, walls, values = zip(*points, strict=True)
             layout = layout_of(tuple(self._prefix + key for key in self._keys), np.float64)
@@ -275,8 +278,10 @@ class _WithSystem:
     def poll(self, budget_bytes: int) -> Followed:
         """Poll the rows, and the system metrics once all rows before them were read."""
         followed = self._poll(budget_bytes)
-        rows, system = self._rows, self._system
-        self.offset, self.size = rows.offset + system.offset, rows.size + system.size
+        rows = self._rows
+        system = self._system
+        self.offset = rows.offset + system.offset
+        self.size = rows.size + system.size
         self.modified = max(rows.modified, system.modified)
         return followed
 

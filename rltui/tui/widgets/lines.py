@@ -99,7 +99,8 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        top, changed = self.top, list[Region]()
+        top = self.top
+        changed = list[Region]()
         frame: tuple[bool, int, int] | None = None
         for y, (drawn, old, _) in list(self._painted.items()):
             line = self.line_of(top + y)
@@ -137,7 +138,10 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         if palette is not self._palette:
             self._palette = palette
             self._painted.clear()
-        top, frame, width, found = self.top, self._frame, self.size.width, []
+        top = self.top
+        frame = self._frame
+        width = self.size.width
+        found = []
         if crop.width >= width:
             self._rows_seen.update(range(crop.y, crop.bottom))
         for y in range(crop.y, crop.bottom):
@@ -211,7 +215,8 @@ class Lines(LinePainter):
 
 def _span(before: Line, after: Line, width: int) -> tuple[int, int]:
     """First and one-past-last cell in which two lines of ``width`` cells differ."""
-    first, last = 0, 0
+    first = 0
+    last = 0
     limit = min(len(before), len(after))
     while first < limit and before[first] == after[first]:
         first += 1
@@ -292,7 +297,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def show(self, entries: Sequence[Entry[Id]], prefer: Id | None = None) -> None:
         """Show other entries, or the same with other lines."""
-        lines, top = self._cursor_lines(), self.top
+        lines = self._cursor_lines()
+        top = self.top
         in_sight = lines is None or (lines[0] < top + self.size.height and lines[1] > top)
         self._entries = entries
         self._starts = [0, *accumulate(heights_of(entries))]
@@ -306,9 +312,11 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         self.virtual_size = Size(1, total)
         # the bar comes or goes in the layout that follows: Textual would find out after that, and
         # lay out and paint once more
-        bar, height = self.vertical_scrollbar, self._height
+        bar = self.vertical_scrollbar
+        height = self._height
         self.show_vertical_scrollbar = bar.display = total > height > 0
-        bar.window_virtual_size, bar.window_size = total, height
+        bar.window_virtual_size = total
+        bar.window_size = height
         if in_sight:
             self._reveal()
         self.repaint()
@@ -340,7 +348,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def put(self, item: Id) -> None:
         """The user puts the cursor on an item."""
-        moved, self.chosen = item != self.cursor, item
+        moved = item != self.cursor
+        self.chosen = item
         if item in self._places:
             self.cursor = item
             self._reveal()
@@ -391,7 +400,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def _reveal(self) -> None:
         """Scroll so that the item at the cursor is visible."""
-        lines, at = self._cursor_lines(), self.top
+        lines = self._cursor_lines()
+        at = self.top
         if lines is None or not self.size.height:
             return
         least = lines[1] - self.size.height
@@ -426,8 +436,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         found = self._entry_at(event.y + self.top)
         item = found[1].id if found else None
         if item is None:
-            return
-        if item == self.cursor:
+            event.stop()
+        elif item == self.cursor:
             self.chosen = item
             self.post_message(self.Opened())
         else:

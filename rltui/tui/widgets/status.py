@@ -158,8 +158,10 @@ class Status(Horizontal):
         """Ask for a command, with ``text`` as its beginning. Tab completes it to one of
         ``candidates``; in place of ``text`` it puts the next of the commands ``offered``, of which
         the hint says what each is for."""
-        self._completion, self._candidates = Completion(offered), candidates
-        self._history, self._offered = history, offered
+        self._completion = Completion(offered)
+        self._candidates = candidates
+        self._history = history
+        self._offered = offered
         history.begin()
         await self.edit("command", text)
 
@@ -193,7 +195,8 @@ class Status(Horizontal):
     def leave(self, *, keep: bool = False) -> bool:
         """End the input, and without ``keep`` clear the filter. Returns whether it did either."""
         active = bool(self.editing or self.filter)
-        kind, self.editing = self.editing, ""
+        kind = self.editing
+        self.editing = ""
         if not keep and kind != "command" and self.filter:
             self._set_filter("")
         self._lay_out()

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import sys
 from pathlib import Path
 
@@ -71,8 +72,14 @@ def test_who_came_after_the_last_row_did_not_write_it(
 ) -> None:
     path = tmp_path / "a.jsonl"
     path.touch()
-    monkeypatch.setattr(holders, "_SLACK_S", -3600.0)
-    monkeypatch.setattr(holders, "_is_copy", lambda _: False)
+    real = Path.stat
+
+    def written_an_hour_ago(self: Path, **given: bool) -> os.stat_result:
+        status = real(self, **given)
+        ago = [status[stat.ST_MTIME] - 3600, status[stat.ST_CTIME] - 3600]
+        return os.stat_result([*status[: stat.ST_MTIME], *ago]) if self == path else status
+
+    monkeypatch.setattr(Path, "stat", written_an_hour_ago)
     with running("pass", cwd=tmp_path):
         assert look({path: "jsonl"}) == {path: GONE}
 

@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from rltui.core.installation import to_add
 from rltui.sources.side_files import sample_files
-from rltui.sources.side_files.sample_files import PART, SampleSet, find_samples, samples_in
+from rltui.sources.side_files.sample_files import (
+    PART,
+    SampleSet,
+    find_samples,
+    printed_in,
+    samples_in,
+)
 from rltui.sources.side_files.trajectory import FAILED, GARBLED, TRUNCATED, row_of, sample_of
+from tests.tables import cases, table
+
+TABLE = table(__file__)
+ASKED, TALK, ITEMS, TRAJECTORIES = map(TABLE.get, ("asked", "talk", "items", "trajectories"))
+TRACE = TRAJECTORIES["prime-rl"]
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -51,39 +61,23 @@ def test_prime_rl_and_nemo_rl_and_validation_comes_last(tmp_path: Path) -> None:
     write(tmp_path / "val_data_step3.jsonl", {"idx": 0, "content": "text", "rewards": 0.5})
     write(tmp_path / "train_data_step3.jsonl", {"idx": 0, "content": "text", "rewards": 0.5})
     sets = find_samples(tmp_path)
-    assert [(s.name, s.steps) for s in sets] == [
-        ("rollouts/train/all", [3]),
-        ("train_data", [3]),
-        ("val_data", [3]),
-    ]
+    names = ["rollouts/train/all", "train_data", "val_data"]
+    assert [(s.name, s.steps) for s in sets] == [(name, [3]) for name in names]
     (traced,) = sets[0].load(3).rows
-    assert sets[0].read(3, traced).texts == (
-        ("prompt", "user: hi"),
-        ("completion", "assistant: ho"),
-    )
+    texts = {"prompt": "user: hi", "completion": "assistant: ho"}
+    assert dict(sets[0].read(3, traced).texts) == texts
     assert [r.reward for r in sets[1].load(3).rows] == [0.5]
 
 
 def test_ms_swift_writes_columns_of_all_steps_into_one_file(tmp_path: Path) -> None:
-    def table(step: int) -> dict[str, object]:
-        return {
-            "step": [str(step)] * 2,
-            "prompt": ["a", "b"],
-            "completion": ["one", "three"],
-            "AccuracyORM": [0.0, 1.0],
-            "Format": [1.0, 0.5],
-            "advantages": [-1.0, 1.0],
-        }
-
-    write(tmp_path / "v0/completions.jsonl", table(1), table(2))
+    columns = TABLE["ms_swift"]
+    write(tmp_path / "v0/completions.jsonl", *({"step": [str(n)] * 2, **columns} for n in (1, 2)))
     found = only(tmp_path)
     assert (found.name, found.steps) == ("v0/completions", [])
     rows = found.load(None).rows
+    told = [(0, 1.0, "one"), (1, 1.5, "three")]
     assert [(r.step, r.item, r.reward, r.preview) for r in rows] == [
-        (1, 0, 1.0, "one"),
-        (1, 1, 1.5, "three"),
-        (2, 0, 1.0, "one"),
-        (2, 1, 1.5, "three"),
+        (step, *row) for step in (1, 2) for row in told
     ]
     assert found.read(2, rows[3]).texts[:2] == (("prompt", "b"), ("completion", "three"))
 
@@ -114,12 +108,13 @@ def test_completions_of_trl(corpus: Path) -> None:
     assert math.isclose(worst.reward, sum(v for n, v in sample.figures if "reward" in n))
 
 
-def test_without_pyarrow_it_says_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "completions_00001.parquet").write_bytes(b"PAR1")
-    monkeypatch.setattr(sample_files, "find_spec", lambda _: None)
-    assert only(tmp_path).load(1).note == f"Parquet needs pyarrow: {to_add('pyarrow')}"
+@cases(__file__, "printed")
+def test_console_logs_print_samples(tmp_path: Path, log: str, samples: list[Any]) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(log, encoding="utf-8")
+    found = [(s, s.load(None).rows) for s in printed_in([path, tmp_path / "gone.log"])]
+    read = [(r, s.read(None, r)) for s, rows in found for r in rows]
+    assert [[r.step, *(text for _, text in s.texts[:2]), r.reward] for r, s in read] == samples
 
 
 def test_a_small_file_that_unpacks_to_gigabytes_is_read_in_part(
@@ -194,85 +189,10 @@ def test_vectors_are_no_texts_and_long_texts_are_cut() -> None:
     assert row_of({"token_ids": [1, 2], "step": 3}, 0, 0) is None
 
 
-@pytest.mark.parametrize(
-    ("record", "reward"),
-    [
-        ({"completion": "a", "reward": 2, "reward_x": 5}, 2),
-        ({"completion": "a", "accuracy_reward": 1, "format_reward": 0.5, "advantage": 9}, 1.5),
-        ({"completion": "a", "advantage": -1.5, "completion_length": 3}, -1.5),
-        ({"completion": "a"}, math.nan),
-        ({"completion": "a", "id": "17", "prompt_id": 3, "seconds": 2.0}, math.nan),
-    ],
-)
+@cases(__file__, "rewards")
 def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> None:
     row = row_of(record, 0, 0)
     assert row.reward == pytest.approx(reward, nan_ok=True)
-
-
-def call(name: str, **arguments: object) -> dict[str, object]:
-    return {"id": "c1", "name": name, "arguments": json.dumps(arguments)}
-
-
-ASKED = [{"role": "system", "content": "Buy."}, {"role": "user", "content": "A red jacket"}]
-OPENAI = {"type": "function", "function": {"name": "search", "arguments": '{"q": "red"}'}}
-TALK = [
-    {"role": "assistant", "content": None, "tool_calls": [OPENAI]},
-    {"role": "tool", "tool_call_id": "c1", "content": '{"error": "timed out"}'},
-    {"role": "assistant", "content": "", "tool_calls": [call("search", q="red")]},
-    {"role": "tool", "tool_call_id": "c1", "content": '{"error": null, "item": 3}'},
-    {"role": "assistant", "content": "<answer>3</answer>"},
-]
-QWEN = (
-    '<tool_call>{"name": "search", "arguments": {"q": "red"}}</tool_call>\nuser\n<tool_response>\n'
-    "Error when executing tool: boom</tool_response>\nassistant\n"
-    '<tool_call>{"name": "search", "arguments": {"q": "red"}}</tool_call>\nuser\n<tool_response>\n'
-    "item 3</tool_response>\nassistant\n<answer>3</answer>"
-)
-CHATML = QWEN.replace("\nuser\n", "<|im_end|>\n<|im_start|>user\n").replace(
-    "\nassistant\n", "<|im_end|>\n<|im_start|>assistant\n"
-)
-TRACE = {
-    "task": {"type": "Shop", "data": {"prompt": "A red jacket"}},
-    "nodes": [{"message": m, "parent": n - 1 if n else None} for n, m in enumerate(ASKED + TALK)],
-    "calls": [
-        {"node": 2, "finish_reason": "tool_calls", "time": {"start": 10.0, "end": 11.5}},
-        {"node": 6, "finish_reason": "length", "time": {"start": 20.0, "end": 20.5}},
-    ],
-    "rewards": {"correct": {"score": 0.0, "weight": 1.0}, "fmt": {"score": 1.0, "weight": 0.2}},
-    "metrics": {"num_turns": 3.0},
-    "timing": {"agent": {"start": 10.0, "end": 31.0}},
-    "stop_condition": "agent_completed",
-    "errors": [],
-}
-ITEMS = [
-    {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"q": "red"}'},
-    {"type": "function_call_output", "call_id": "c1", "output": "Error: boom"},
-    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "3"}]},
-]
-#: As each of them writes the same trajectory.
-TRAJECTORIES = {
-    "verl": {"input": "user\nA red jacket", "output": QWEN, "score": 0.2, "acc": 0.0},
-    "skyrl": {
-        "input_prompt": "A red jacket",
-        "output_response": CHATML,
-        "score": [0.0, 0.0, 0.2],
-        "stop_reason": "length",
-        "env_extras": {"correct": False},
-    },
-    "trl": {"prompt": ASKED, "completion": TALK, "accuracy_reward": 0.0, "format_reward": 0.2},
-    "verifiers": {
-        "prompt": ASKED,
-        "completion": [{**m, "tool_calls": list(map(json.dumps, m.get("tool_calls", [])))}
-                       for m in TALK],
-        "reward": 0.2,
-        "metrics": {"correct_answer": 0.0},
-        "timing": {"total_ms": 21_000.0},
-        "is_truncated": True,
-        "trajectory": [{"prompt": [], "completion": [], "reward": r} for r in (0.0, None, 0.2)],
-    },
-    "prime-rl": TRACE,
-    "messages": {"messages": ASKED + TALK, "reward": 0.2},
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TRAJECTORIES)
@@ -384,18 +304,7 @@ def test_a_large_file_is_shown_in_part_first_and_read_once(
     assert len(read) == len(set(read)) == 600
 
 
-@pytest.mark.parametrize(
-    ("record", "tokens"),
-    [
-        ({"response_length": 38}, 38),
-        ({"usage": {"prompt_tokens": 5, "completion_tokens": 7}}, 7),
-        ({"token_usage": {"input_tokens": 5.0, "output_tokens": 9.0}}, 9),
-        ({"completion_ids": [1, 2, 3]}, 3),
-        ({"response_length": 1e300}, 0),
-        ({"response_length": float("nan")}, 0),
-        ({"total_length": 4}, 0),
-    ],
-)
+@cases(__file__, "tokens")
 def test_tokens_are_those_that_the_log_has(record: dict[str, object], tokens: int) -> None:
     row = row_of({"prompt": "a", "completion": "words", **record}, 0, 0)
     assert (row.tokens, row.length) == (tokens, 5)
@@ -409,21 +318,11 @@ def test_tokens_of_a_trace_are_those_of_its_calls() -> None:
 
 
 def test_files_of_one_name_are_sets_of_their_own(tmp_path: Path) -> None:
-    for name in (
-        "completions/completions.jsonl",
-        "completions/completions_00012.jsonl",
-        "rollouts/rollouts_3.jsonl",
-        "rollouts/3.jsonl",
-        "rollouts/4.jsonl",
-    ):
+    files, named = TABLE["of_one_name"]["files"], TABLE["of_one_name"]["sets"]
+    for name in files:
         write(tmp_path / name, verl_row(1.0, name))
     sets = find_samples(tmp_path)
-    assert {s.name: s.steps for s in sets} == {
-        "completions/completions.jsonl": [],
-        "completions/completions_*.jsonl": [12],
-        "rollouts/rollouts_*.jsonl": [3],
-        "rollouts/*.jsonl": [3, 4],
-    }
+    assert {s.name: s.steps for s in sets} == named
     assert len({s.key for s in sets}) == 4
     for found in sets:
         (row,) = found.load(found.steps[0] if found.steps else None).rows
