@@ -274,11 +274,11 @@ class Comparison:
         best."""
         known = self.reference
         if known and self.grouping is None:
-            # what the command line names is a copy
-            is_copy = known.key.logdir < 0
             for row in self.rows:
                 run = row.runs[0]
-                if run.key == known.key or (is_copy and run.data.path == known.data.path):
+                # what the command line names is a copy
+                is_copy = known.key.logdir < 0 and run.data.path == known.data.path
+                if is_copy or run.key == known.key:
                     return self.value(row, column), "to reference"
         return self.best(column), "to best"
 

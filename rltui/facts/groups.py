@@ -225,10 +225,10 @@ class Sweep:
         groups = []
 
         for (algorithm, *values), runs in members.items():
+            if shared[tuple(values)] > 1:
+                values[0] += f" ({algorithm or 'algorithm unknown'})"
             named = (f"{n} {value}" for n, value in zip(names, values, strict=False))
             name = ", ".join(named) or (values[0] if len(runs) > 1 else runs[0].name)
-            if shared[tuple(values)] > 1:
-                name = values[0] = f"{name} ({algorithm or 'algorithm unknown'})"
             groups.append(Group(clean(name), tuple(runs), tuple(values)))
 
         return Grouping(clean(BY.join(names)) or "name", tuple(groups))

@@ -206,7 +206,7 @@ def _calm(run: JudgedRun) -> VerdictSentence:
     clauses = [*_listed("", said, 0)]
     if level is not Level.OK or not said:
         clauses.append(Clause("; " if said else "", calm_words(run), len(said)))
-    waits = level is not Level.OK and not run.verdict.has_ended
+    waits = not (level is Level.OK or run.verdict.has_ended)
     done = Clause("; ", "nothing to do" + " yet" * waits)
     return VerdictSentence(level, word + _at(run), (*clauses, done), "", calm_words(run))
 

@@ -75,21 +75,21 @@ def test_settings_of_an_update_group_runs(name: str) -> None:
 
 
 def test_runs_of_two_algorithms_are_never_in_one_group() -> None:
-    ppo = {
-        "critic/vf_loss": [1.0] * 20,
-        "actor/ppo_kl": [0.1] * 20,
-        "critic/score/mean": [1.0] * 20,
-    }
+    ppo = {t: [0.1] * 20 for t in ("critic/vf_loss", "actor/ppo_kl", "critic/score/mean")}
     logs = {"a_s1": grpo_tags(20), "a_s2": grpo_tags(20), "a_s3": ppo, "a_s4": ppo}
     runs = a_session(
         *(a_batch(steps(1, tags), run=r, source=f"{r}/events.0") for r, tags in logs.items())
     ).runs()
     (found,) = Sweep(runs).groupings
-    assert sorted(sorted(r.name for r in g.runs) for g in found.groups) == [
-        ["a_s1", "a_s2"],
-        ["a_s3", "a_s4"],
-    ]
+    names = sorted(sorted(r.name for r in g.runs) for g in found.groups)
+    assert names == [["a_s1", "a_s2"], ["a_s3", "a_s4"]]
     assert len({g.name for g in found.groups}) == 2
+
+
+def test_a_value_that_two_algorithms_share_names_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rltui.facts.groups._algorithm_of", lambda run: "AB"[run.name in "aceg"])
+    (found,) = Sweep(runs_of(*"abcdefgh", lr=[1] * 4 + [2] * 4)).groupings
+    assert {g.values[0] for g in found.groups} == {"1 (A)", "1 (B)", "2 (A)", "2 (B)"}
 
 
 def test_runs_that_differ_in_everything_are_not_grouped() -> None:
