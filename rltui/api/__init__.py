@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Literal, cast, overload
 
@@ -238,7 +239,7 @@ def read(
     session = _session(logdir, Choice(run, framework, algorithm), config)
     session.read_all(judge=False)
     views = [view for view in session.runs() if view.data.tags]
-    runs = [Run(v, n) for v, n in zip(views, export_names(session, views), strict=True)]
+    runs = list(starmap(Run, zip(views, export_names(session, views), strict=True)))
     return Runs(runs, [cast(NoteDocument, note_document(note)) for note in session.troubles()])
 
 

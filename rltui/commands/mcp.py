@@ -305,7 +305,9 @@ class Tools:
         await self._read_next(view, browser)  # which kinds there are
         names = browser.names
         if not names:
-            raise UsageError(browser.more or "the run has saved no samples: list_runs names others")
+            raise UsageError(
+                browser.more or "this run saved no samples; list_runs lists other runs"
+            )
         if kind and kind not in names:
             raise UsageError(f"no samples {quoted(kind)}; there are {texts.some(names)}")
         if kind:

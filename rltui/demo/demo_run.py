@@ -144,7 +144,7 @@ class DemoRun:
 
     def _next_row(self) -> Row:
         row = self._next
-        self.step = self.step + 1
+        self.step += 1
         self._next = {} if self.finished else self._rows.make(self.step + 1)
         return row
 

@@ -70,7 +70,7 @@ def check_items(run: JudgedRun, diagnosis: Diagnosis) -> list[CheckItem]:
     for n, check in enumerate(diagnosis.symptom.checks):
         ask = sentences.with_step(run, check.ask, diagnosis.since_step)
         item = _item(run, check._replace(ask=ask), diagnosis, told)
-        if item is not None:
+        if item:
             items.setdefault(n if item.tag is None else item.tag, item)
     return sorted(items.values(), key=lambda i: (not i.first, not i.leads, bool(i.answer)))
 

@@ -162,7 +162,7 @@ class RunRow:
     @property
     def level(self) -> Level:
         """The worst verdict of its runs."""
-        return worst(r.verdict.mark for r in self.runs)
+        return worst(r.verdict.level for r in self.runs)
 
 
 class Comparison:
@@ -239,13 +239,12 @@ class Comparison:
             self._numbers.clear()
 
     def numbers_of(self, row: RunRow, column: MetricColumn) -> FloatArray:
-        """(n,) for each run with a finite value of the metric where it got to, or at the crosshair,
-        in the unit of the column."""
+        """(n,) for each run that has the metric where it got to, or at the crosshair, in the unit
+        of the column."""
         key = row.id, column
         if key not in self._numbers:
             found = (self.value_of(run, column) for run in row.runs)
-            numbers = np.array([x for x in found if x is not None], dtype=np.float64)
-            self._numbers[key] = numbers[np.isfinite(numbers)]
+            self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
         return self._numbers[key]
 
     def value_of(self, run: JudgedRun, column: MetricColumn) -> float | None:
@@ -319,7 +318,7 @@ def verdict_words(row: RunRow) -> str:
     many of a group are not."""
     level_word = "not judged" if row.level is Level.UNKNOWN else row.level.word
     if len(row.runs) > 1:
-        worst_runs = [r for r in row.runs if r.verdict.mark is row.level]
+        worst_runs = [r for r in row.runs if r.verdict.level is row.level]
         states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
         word = states.pop() if len(states) == 1 and states <= _ALARMING else level_word
         count = f"{len(worst_runs)} of {len(row.runs)} "
@@ -345,8 +344,9 @@ def compared_runs(
     """The marked runs if there are two at least, else all; and the reference."""
     marked = [m.run for m in marks if any(m.run is r for r in runs)]
     found = marked if len(marked) > 1 else [r for r in runs if r.infos]
-    lacks = reference is not None and all(r.key != reference.key for r in found)
-    return [*found, reference] if reference is not None and lacks else found
+    if reference is None or any(r.key == reference.key for r in found):
+        return found
+    return [*found, reference]
 
 
 def _columns(

@@ -311,8 +311,9 @@ def level_at_end(series: Series) -> float | None:
 
 
 def difference(first: FloatArray, second: FloatArray) -> Difference | None:
-    """Compare two groups of one number per run, (n,) and (m,); None when one of them is empty."""
-    if not len(first) or not len(second):
+    """Compare two groups of one number per run, (n,) and (m,); None when one of them is empty, or
+    not all of them are finite."""
+    if not (len(first) and len(second) and np.isfinite([*first, *second]).all()):
         return None
     return _difference(first.tobytes(), second.tobytes())
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -158,7 +159,7 @@ class LogDigest:
         if root != PIPE and is_directory(root):
             for path in files_below(root, _SUFFIXES, lambda p: rank_of_file(str(p)) is not None):
                 found.setdefault(path, rank_of_file(str(path.relative_to(root))) or "")
-        return [_File(path, rank) for path, rank in found.items()]
+        return list(starmap(_File, found.items()))
 
     def _read(self, file: _File, until: float) -> bool:
         """Read on in a file, at least a piece; returns whether its end was reached."""

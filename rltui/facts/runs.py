@@ -36,8 +36,6 @@ _FOLDER_CELLS = 12
 _MOST_UNSURE = 3
 #: Cells of the line of a crash.
 _LINE_CELLS = 110
-#: Seconds without a write after which a run without a row has ended.
-_PATIENCE_S = 3600
 #: States that go on: their age is a duration.
 _LASTING = ("stalled", "waiting")
 #: Seconds without a write after which a run without a row has ended.
@@ -270,7 +268,7 @@ def until_judged(run: JudgedRun) -> str:
     """Action for a run without a verdict: wait for a row, or see why it ended."""
     few = None if run.report is None else run.report.few_rows
     if run.report is not None and run.infos and few is None:
-        return "Nothing; name its metrics in the config (metrics:) to have them judged."
+        return "Name its metrics in the config (metrics:) to have them judged."
     awaited = "the first row" if few is None else f"row {few.needed}"
     age = run.progress.age_s if run.progress is not None else None
     if run.verdict.has_ended and (run.infos or (age or 0) > _PATIENCE_S):

@@ -120,6 +120,7 @@ class SampleBrowser:
         """The prompt whose answers alone are of interest; 0 for all."""
         self._answers: dict[int, dict[int, tuple[float, int]]] = {}
         """Step -> answers, where a prompt was looked at."""
+        self._printed: dict[Path, int] = {}
         self._searched: tuple[int, float] | None = None
         """Version of the run and time of the newest search."""
 
@@ -225,7 +226,7 @@ class SampleBrowser:
         def read() -> Apply:
             root = self._root()
             found, more = without_parquet(find_samples(root, logs))
-            kinds: list[Samples] = [*found, *texts, *printed_in(consoles)]
+            kinds: list[Samples] = [*found, *texts, *printed_in(consoles, self._printed)]
             stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
             if not kinds:
                 try:

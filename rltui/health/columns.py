@@ -129,7 +129,7 @@ def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> C
     x = np.abs(own.x) + np.nan_to_num(np.abs(other["plus"]))
     base = np.nan * own.x
     if "times" in roles:
-        x = x * np.abs(other["times"])
+        x *= np.abs(other["times"])
     if "rest" in known:
         x = part_of(x, x + other["rest"])
     if {"per", "per_other", "highest"} & set(roles):

@@ -94,7 +94,7 @@ def course_of(run: RunData, info: TagInfo) -> Course:
     known = _known()
     values = run.series(info.tag).values
     x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
-    x = x * info.factor
+    x *= info.factor
     x = lacking(x) if info.direction is Direction.DOWN else x
     change, error = gain_now(x)
     now = x[np.isfinite(x)]

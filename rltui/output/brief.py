@@ -7,6 +7,7 @@ import textwrap
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 from rltui.core.level import Level, worst
@@ -184,7 +185,7 @@ def brief_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_RUN
         f"and {counted(n, 'run')} {level} without a finding" for level, n in sorted(calm.items())
     ]
     most = min(most_of_run * max(1, len(runs)), MOST_OF_ALL)
-    told = [_run_told(n, run) for n, run in _numbered(shown)]
+    told = list(starmap(_run_told, _numbered(shown)))
     return _fitted(head, told, shown, tail, most, rest, most_of_run)
 
 
@@ -305,7 +306,7 @@ def changes_text(document: Json, rest: str = _REST, most_of_run: int = MOST_OF_R
     steps = f", steps: {first_of(on, _NAMES)}" if on else ""
     rest = f"; {counted(len(same), 'run')} as before{steps}" if same else ""
     tail.append(f"Nothing {'else ' * bool(runs or gone)}changed{rest}.")
-    told = [_changes_told(n, run) for n, run in _numbered(runs)]
+    told = list(starmap(_changes_told, _numbered(runs)))
     return _fitted(head, told, runs, tail, MOST_OF_ALL, rest, most_of_run)
 
 

@@ -7,7 +7,7 @@ Coordinates are whole numbers, of which two are a pixel where the chart is 360 p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -192,7 +192,7 @@ def _places(columns: DotColumns, plot: _Plot) -> tuple[list[int], list[slice]]:
     columns without a gap."""
     at = np.clip(columns.at, -1.0, float(_COLUMNS)) / (_COLUMNS - 1) * plot.width
     cuts = [0, *(np.flatnonzero(columns.broken) + 1).tolist(), len(columns.at)]
-    return np.rint(at).astype(np.int64).tolist(), [slice(a, b) for a, b in pairwise(cuts)]
+    return np.rint(at).astype(np.int64).tolist(), list(starmap(slice, pairwise(cuts)))
 
 
 def _line(columns: DotColumns, plot: _Plot) -> str:

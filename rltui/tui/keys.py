@@ -222,7 +222,7 @@ enter | | Enter | open | Move | lists | 2 | open
 back | | Esc | back, clear the filter | Move | always | 3 | back
 next_finding | | ! | next finding | Move | of_run | 4 | next finding
 runs | | r | list of runs | Move | run comparison | 5 | runs
-next_match | | n | next match, not a note | Move | filtered findings
+next_match | | n | next match | Move | filtered findings
 filter | | / | filter; !word hides | This screen | filtered | 1 | filter
 rescan | | r | search again at once | This screen | picker | 4 | look again
 grid | | v | grid of charts, table | This screen | list | 6 | grid
@@ -258,19 +258,19 @@ onset | | f | onset of the finding, and back | Chart | crosshair | 7 | onset
 value_order | | O | crosshair: order of values | Chart | grid metric
 zoom_in | zoom(1) | + | zoom in | Chart | metric | 3 | zoom | + -
 zoom_out | zoom(-1) | - | zoom out | Chart | metric
-zoom_steps | ask('zoom ') | | steps A to B | Chart | charts timing | | | | :zoom A B
-look_at | ask('at ') | | look at a step | Chart | run comparison | | | | :at STEP
-go_to | ask('goto ') | | go to a step | Replay | run | | | | :goto STEP
-now | | | back to now | Replay | run | | | | :now
+zoom_steps | ask('zoom ') | | zoom to steps A to B | Chart | charts timing | | | | :zoom A B
+look_at | ask('at ') | | crosshair to a step | Chart | run comparison | | | | :at STEP
+go_to | ask('goto ') | | replay at a step | Replay | run | | | | :goto STEP
+now | | | end the replay | Replay | run | | | | :now
 zoom_all | | = | whole run | Chart | metric | 6 | all
 axis | | x | axis: step, time, metric | Chart | curves timing | 7 | axis
 smoother | smooth(1) | s | smoother | Chart | curves | 8 | smooth
 rougher | smooth(-1) | S | less smooth | Chart | curves
 log_y | | L | log y | Chart | curves | 9 | log y
 outliers | | o | ignore outliers | Chart | charts | 10 | outliers
-matrix | | v | next view: matrix, settings, shares, ridge | Chart | comparison | 2 | view
-shares | | v | next view: matrix, settings, shares, ridge | Chart | timing | 4 | shares/seconds
-bands | | v | next view: matrix, settings, shares, ridge | Chart | media | 4 | ridge/quantiles
+matrix | | v | next view | Chart | comparison | 2 | view
+shares | | v | next view | Chart | timing | 4 | shares/seconds
+bands | | v | next view | Chart | media | 4 | ridge/quantiles
 reference | compare | c | Compare: reference, or none | This screen | everywhere | 14 | reference
 explain | | e | explain the selection | Everywhere | run overlays | 6 | explain
 tail | | t | tail of the console log | Everywhere | of_run overlays | 13

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,7 +161,7 @@ class RememberedView:
     @property
     def mutes(self) -> list[MutedFinding]:
         """The findings that the user muted."""
-        return [MutedFinding(*pair) for pair in self.state.mutes]
+        return list(starmap(MutedFinding, self.state.mutes))
 
     def save(
         self,

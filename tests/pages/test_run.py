@@ -319,9 +319,9 @@ async def test_the_palette_has_tabs_a_step_and_what_the_keys_do(rich: tuple[Any,
             await hand.press(*keys)
             screen = hand.app.screen
             names = {c.title: c.call for c in screen.palette()}
-            assert {"Tab Timing", "Go to a step", "Explain the selection", "Quit"} <= set(names)
+            assert {"Tab Timing", "Replay at a step", "Explain the selection", "Quit"} <= set(names)
             assert "Row up" not in names
-        await names["Look at a step"]()  # type: ignore[misc]
+        await names["Crosshair to a step"]()  # type: ignore[misc]
         await hand.press(*"12", "enter")
         assert hand.metric.zoom.crosshair == 12
         await hand.press("ctrl+p")

@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def _results(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) 
                 async with gate:
                     return await call(name, **options)
 
-            return await asyncio.gather(*(one(*c) for c in calls), return_exceptions=True)
+            return await asyncio.gather(*starmap(one, calls), return_exceptions=True)
 
         together: list[Any] = sync(fs.loop, gathered)
         return together

@@ -257,7 +257,7 @@ class BlockCollector:
         """(count,) steps and (count,) whether the row has one."""
         if not columns.steps:
             begin = self._row + 1
-            self._row = self._row + rows.count
+            self._row += rows.count
             return np.arange(begin, begin + rows.count, dtype=np.float64), np.ones(rows.count, bool)
 
         steps = np.zeros(rows.count)

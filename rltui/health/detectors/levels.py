@@ -220,7 +220,7 @@ def grown(
     if "level" in rows.others:
         most = times * np.fmax.accumulate(np.abs(rows.others["level"]))
         limit = np.fmax(limit, most)
-        beyond = beyond & (x >= most)
+        beyond &= x >= most
     if stands:  # the last third is certainly no lower than the first, or higher
         upside_down = Rows(-np.abs(np.nan_to_num(rows.other("other"))), rows.steps)
         _, _, spread, size, error, *_ = gains(upside_down)

@@ -223,9 +223,9 @@ def not_continued(rows: Rows, *, times: float, share: float, episodes: bool = Fa
     usual difference of neighbours and ``share`` of the range until then. It is over where the rows
     that follow are back; later ones may have learned it once more.
 
-    Of ``episodes`` the first that end are the short ones: not judged until their mean ``length`` is
-    back within ``share``, nor where it is not logged. Where a lost policy ends its episodes early,
-    that looks the same, and is not found here.
+    Of ``episodes`` the short ones end first: not judged until their mean ``length`` is back within
+    ``share``, nor where it is not logged. A lost policy that ends episodes early looks the same,
+    and is not found.
     """
     n = rows.count
     middle = rows.median(EARLY)

@@ -112,5 +112,5 @@ def first_where(holds: np.ufunc, value: FloatArray, level: float, begin: int = 0
         if found[first]:
             return begin + first
         begin += stretch
-        stretch = 4 * stretch
+        stretch *= 4
     return len(value)

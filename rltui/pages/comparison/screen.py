@@ -368,7 +368,7 @@ class ComparisonScreen(
     def _go_on(self, run: JudgedRun, then: Then) -> None:
         """Leave for the screen of a run."""
         if run.key not in self.session.views:
-            self.say(f"{run.name} lies outside: rltui PATH opens it")
+            self.say(f"{run.name} is in another directory: rltui PATH opens it")
             return
         self.dismiss()
         self.opens(run, then)

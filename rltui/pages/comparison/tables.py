@@ -121,8 +121,8 @@ def settings_lines(comparison: Comparison, view: View, width: int, height: int) 
     cross = comparison.cross
     names = comparison.sweep.settings.keys()
     logged = any(names & logged_settings(run).keys() for run in comparison.runs)
-    taken = "the largest so far" if cross is None else f"at step {numbers.step(cross.step)}"
-    note = f"not read yet: {first_of(unread)}" if unread else f"logged ones: {taken}" * logged
+    taken = "largest so far" if cross is None else f"at step {numbers.step(cross.step)}"
+    note = f"not read yet: {first_of(unread)}" if unread else f"logged settings: {taken}" * logged
     head, *rows = settings_table(comparison)
     names_width = min(_MOST, longest([name for name, *_ in rows]))
     if names_width + len(head[1:]) * (_LEAST + 2) > width:
@@ -130,7 +130,7 @@ def settings_lines(comparison: Comparison, view: View, width: int, height: int) 
         counts = ((name, Counter(values).most_common()) for name, *values in rows)
         rows = [[name, ", ".join(f"{x} in {n}" for x, n in found)] for name, found in counts]
     if not rows:
-        head = ["none in what has been read" if unread else "none but seeds, names and paths"]
+        head = ["none in the files read so far" if unread else "none but seeds, names and paths"]
     lines = _drawn([[(text, TEXT) for text in row] for row in (head, *rows)], width)
     lines.insert(0, heading(f"Settings that differ {len(names)}", width, view, note))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 
 from rltui.core.record import record
@@ -197,8 +198,7 @@ def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -
     ]
     widths = [max(cell_width(row[i]) for row in rows) for i in range(4)]
     lines = [
-        "  ".join([*(pad(x, w) for x, w in zip(row, widths, strict=False)), row[4]]).rstrip()
-        for row in rows
+        "  ".join([*starmap(pad, zip(row, widths, strict=False)), row[4]]).rstrip() for row in rows
     ]
 
     return "".join(f"  {line}\n" for line in lines)
@@ -264,7 +264,7 @@ class SuggestionRows:
         head: Entry[Path] = fixed(*above, self._head(title, heads=first))
         names = tuple(self._path_display.name(o) for o in suggestions)
         cut = distinct(names, self._columns["path"])
-        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
+        return [head, *starmap(self._entry, zip(suggestions, cut, strict=True))]
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""

@@ -416,7 +416,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         """Take the newest mute or unmuting or range back."""
         undo = session_app(self).undo
         if undo is None:
-            self.say("nothing was muted or limited since the start")
+            self.say("nothing to undo")
         else:
             undo(self)
 

@@ -256,7 +256,7 @@ class Room:
         size = self._bytes + sum(map(len, tags)) + _TEXT_BYTES * len(tags)
         if self._lists >= _MOST_TABLES or size > _MOST_TABLE_BYTES:
             return False
-        self._lists = self._lists + 1
+        self._lists += 1
         self._bytes = size
         return True
 

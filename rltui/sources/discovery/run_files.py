@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -260,7 +261,7 @@ class FoundStores(Recent[Path, _Store]):
     def changed(self) -> bool:
         """Whether a store that the last search found has a new run, or can be read at last.
         Costs two ``stat`` calls for a store that was not written."""
-        return any(_has_news(path, store) for path, store in self.items())
+        return any(starmap(_has_news, self.items()))
 
 
 def _has_news(path: Path, store: _Store) -> bool:

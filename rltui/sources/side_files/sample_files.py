@@ -195,15 +195,20 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
     return sorted(sets, key=lambda s: (bool(re.search(r"val|eval|test", s.name)), s.name))
 
 
-def printed_in(logs: Iterable[Path]) -> list[SampleSet]:
-    """A set for each console log that prints samples; those elsewhere are not searched."""
+def printed_in(logs: Iterable[Path], searched: dict[Path, int]) -> list[SampleSet]:
+    """A set for each console log that prints samples; those elsewhere are not searched.
+    ``searched``: up to where each has none, to be kept for the next search."""
     found = []
     for path in logs:
         with suppress(OSError), opened(path) as read:
             size = 0 if is_remote(path) else status_of(path).st_size
-            pieces = range(max(0, size - MOST_BYTES), size, _BUFFER)
-            if any(PRINTED.search(read(_BUFFER, at)) for at in pieces):
-                found.append(SampleSet(clean(path.name), str(path), (), path))
+            begin = searched.get(path, 0)
+            begin = max(size - MOST_BYTES, begin if begin < size else 0)
+            for at in range(begin, size, _BUFFER):
+                if PRINTED.search(read(_BUFFER, at)):
+                    found.append(SampleSet(clean(path.name), str(path), (), path))
+                    break
+                searched[path] = at
     return found
 
 

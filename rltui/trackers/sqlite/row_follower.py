@@ -22,6 +22,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from pathlib import Path
 from sqlite3 import Connection, Cursor, DatabaseError
 from typing import Any, NamedTuple, Protocol
@@ -256,7 +257,7 @@ class StoreChanges:
 
         touched = {run for run in runs if state.states.get(run) != before.states.get(run)}
         query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
-        touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
+        touched |= set(starmap(raw_of, connection.execute(query, (before.last,))))
         return state._replace(touched=touched, rewritten=False)
 
     def _holds_anchors(self, connection: Connection, table: Table) -> bool:

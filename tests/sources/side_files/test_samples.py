@@ -112,7 +112,7 @@ def test_completions_of_trl(corpus: Path) -> None:
 def test_console_logs_print_samples(tmp_path: Path, log: str, samples: list[Any]) -> None:
     path = tmp_path / "train.log"
     path.write_text(log, encoding="utf-8")
-    found = [(s, s.load(None).rows) for s in printed_in([path, tmp_path / "gone.log"])]
+    found = [(s, s.load(None).rows) for s in printed_in([path, tmp_path / "gone.log"], {})]
     read = [(r, s.read(None, r)) for s, rows in found for r in rows]
     assert [[r.step, *(text for _, text in s.texts[:2]), r.reward] for r, s in read] == samples
 
