@@ -6,7 +6,8 @@ latencies, idle and live CPU and bytes written; ``python -m benchmarks.many`` do
 runs; ``python -m benchmarks.fuzz`` feeds damaged
 logs to every decoder, and ``python -m benchmarks.fuzz_coverage`` follows the coverage of one;
 ``python -m benchmarks.hostile`` decodes what is made to be slow or large;
-``python -m benchmarks.start`` counts the CPU of small commands;
+``python -m benchmarks.start`` counts the CPU of small commands; ``python -m benchmarks.against``
+measures in turns with another commit, and says what is slower;
 ``python -m benchmarks.soak`` keeps ``rltui watch`` open for hours; ``python -m
 benchmarks.vanish`` takes the terminal away from every verb.
 ``RESULTS.md`` holds what they printed last.

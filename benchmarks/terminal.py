@@ -21,6 +21,8 @@ _SEQUENCE = re.compile(
     r"\x1b(?:\[([0-9;:<=>?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)"
     r"|P[^\x1b]*\x1b\\|[ -/]*[0-~])"
 )
+#: Names the checkout whose program runs, where that is not this one.
+TREE = "BENCHMARKS_TREE"
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-9;:<=>?]*[ -/]*|[\]P][^\x07\x1b]*\x1b?|[ -/]*)?$")
 
 
@@ -189,7 +191,7 @@ def quiet_home(directory: Path) -> dict[str, str]:
     home.mkdir(parents=True, exist_ok=True)
     private = ("RLTUI_", "XDG_", "PYTHON", "OPENBLAS_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(private)}
-    root = str(Path(__file__).resolve().parent.parent)
+    root = os.environ.get(TREE, str(Path(__file__).resolve().parent.parent))
     # an installed program has its byte code beside it: nobody compiles at every start
     pycache = os.environ.get("PYTHONPYCACHEPREFIX", str(home / "pycache"))
     found = {"HOME": str(home), "PYTHONPATH": root, "PYTHONPYCACHEPREFIX": pycache}

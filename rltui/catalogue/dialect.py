@@ -18,6 +18,7 @@ from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
 from rltui.core.record import record
 from rltui.core.template import read_template
+from rltui.core.text import Names
 from rltui.core.yaml_document import Node, Table, parse_document, read_each
 from rltui.core.yaml_record import Keyed, record_of
 
@@ -51,7 +52,7 @@ class Fingerprint(NamedTuple):
     """Counted when no strong one matches; at least two are needed."""
     excludes: _Patterns = ()
     """Any of these rules the framework out."""
-    formats: tuple[str, ...] = ()
+    formats: Names = ()
     """Log formats that only this framework writes."""
     only: _Patterns = ()
     """Weak evidence: counts where a run has no other tags than these."""
@@ -95,7 +96,7 @@ class Head(NamedTuple):
     the first part of a tag."""
     fingerprint: Fingerprint | None = None
     algorithms: tuple[AlgorithmMark, ...] | None = None
-    step_keys: tuple[str, ...] | None = None
+    step_keys: Names | None = None
     """Names of the step in a row of its text logs, best first."""
     scenarios: tuple[AlgorithmMark, ...] | None = None
     """Scenarios indicated by tags where neither framework nor algorithm decides."""
@@ -115,9 +116,9 @@ class Entry:
     """The document that it stands in."""
     line: int
     source: str
-    algorithms: tuple[str, ...] = ()
+    algorithms: Names = ()
     """Only for these algorithms; empty for all."""
-    scenarios: tuple[str, ...] = ()
+    scenarios: Names = ()
     """Only in these scenarios; empty for all."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Fields of TagInfo that differ from those of the metric; title and unit are templates."""
@@ -179,8 +180,8 @@ class _Group(NamedTuple):
     """Keys of some entries, besides their tags."""
 
     source: str = ""
-    algorithms: tuple[str, ...] = ()
-    scenarios: tuple[str, ...] = ()
+    algorithms: Names = ()
+    scenarios: Names = ()
 
 
 def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from rltui.core.level import Direction
 from rltui.core.record import record
-from rltui.core.text import natural
+from rltui.core.text import Names, natural
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record
 
@@ -242,7 +242,7 @@ class Question(NamedTuple):
     """
 
     title: str
-    metrics: tuple[str, ...]
+    metrics: Names
     id: str = ""
     """For what is said of it elsewhere; "" where nothing is."""
 
@@ -258,11 +258,11 @@ class Environments(NamedTuple):
     tab: Category
     title: str
     """The question of the tab that they answer."""
-    labels: tuple[str, ...]
+    labels: Names
     """Labels of a tag that name one."""
-    whole: tuple[str, ...]
+    whole: Names
     """Names that stand for all of them."""
-    metrics: Mapping[str, tuple[str, ...]]
+    metrics: Mapping[str, Names]
     """Column -> metric keys, the first that there is: ``success``, ``reward``, ``samples``, and the
     share of groups that ``none``, ``some`` or ``all`` of their answers solved."""
 
@@ -303,13 +303,13 @@ class EntropyLaw(NamedTuple):
 class RewardParts(NamedTuple):
     """Metrics by which a reward is taken apart, of each the first that a run logs."""
 
-    totals: tuple[str, ...]
+    totals: Names
     """Keys of the whole reward."""
     part: str
     """Key of one of its parts."""
     entropy: str
     """Key of what the policy pays for a rise."""
-    success: tuple[str, ...]
+    success: Names
     """Keys of what is wanted, the best measure first."""
     law: EntropyLaw
 
@@ -327,11 +327,11 @@ class Scenario(NamedTuple):
 
     id: str
     title: str
-    headline: tuple[str, ...]
+    headline: Names
     """Metric keys for the one curve of the Runs list, first one that the run has wins."""
     questions: tuple[Question, ...]
-    algorithms: tuple[str, ...] = ()
-    reward: tuple[str, ...] = ()
+    algorithms: Names = ()
+    reward: Names = ()
     """Metric keys of what is earned. Where a run logs none of them, the tag that looks most like a
     reward is taken for the first; empty where nothing is earned."""
 
@@ -345,7 +345,7 @@ class Roles(NamedTuple):
     """that is the seconds since the run began,"""
     speed: str = ""
     """and that is its steps per second."""
-    long_rows: tuple[str, ...] = ()
+    long_rows: Names = ()
     """Scenarios in which such a step is a row of the log: the axis counts those of environments."""
     stage: str = ""
     """Key of the metric of its stages that have none of their own."""
@@ -355,9 +355,9 @@ class Roles(NamedTuple):
     """Key of the metric that a trainer logs in its last row."""
     tokens: str = ""
     """Key of the metric that counts the tokens so far."""
-    against: tuple[str, ...] = ()
+    against: Names = ()
     """Keys of metrics that others are plotted against."""
-    total_steps: tuple[str, ...] = ()
+    total_steps: Names = ()
     """Names of hyperparameters that hold the planned steps."""
 
 
@@ -387,7 +387,7 @@ class Recognition(NamedTuple):
     """Name for people: verl, TRL, SB3; empty for generic."""
     algorithm: str | None
     scenario: Scenario
-    reasons: tuple[str, ...]
+    reasons: Names
     scope: Scope = Scope()
 
     @property
@@ -409,11 +409,11 @@ class Explanation(NamedTuple):
     framework was asked for."""
     patterns: tuple[tuple[str, str, str], ...]
     """Framework id, pattern and ``file:line`` of every entry that writes this metric key."""
-    nearest: tuple[str, ...]
+    nearest: Names
     """Similar names, when nothing was found."""
 
 
-def select(keys: tuple[str, ...], present: Collection[str]) -> tuple[str, ...]:
+def select(keys: Names, present: Collection[str]) -> Names:
     """The metric keys of ``present`` that ``keys`` name: each once, in the order of ``keys``.
 
     ``a.*`` takes all below ``a`` in alphabetical order; ``a|b`` takes the first that is there.

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rltui.catalogue.model import Category, Metric
-from rltui.core.text import word_set
+from rltui.core.text import Names, word_set
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _APART = re.compile(r"(?:[^\w%]|_)+")
@@ -74,7 +74,7 @@ _REWARD = ("reward.", "episode_return.", "success_rate")
 _EPISODE = (*_REWARD, "episode_length.", "response_length.", "prompt_length.", "sps")
 _LOSS = ("kl.", "clipfrac.", "grad_norm.", "explained_variance", "ratio.", "lr.", "loss.")
 #: Prefix -> the metrics (begin of the key) or categories that make it redundant.
-_SUITS: dict[str, tuple[str, ...] | frozenset[Category]] = {
+_SUITS: dict[str, Names | frozenset[Category]] = {
     "reward": _REWARD,
     "rollout": _EPISODE,
     "rollouts": _EPISODE,
@@ -102,10 +102,10 @@ LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, *_LOOP, *_TAILS, "seconds", "
 class TagReading(NamedTuple):
     """One way to read a tag."""
 
-    words: tuple[str, ...]
+    words: Names
     stat: str = ""
     """mean, max, min, std, median or none."""
-    dropped: tuple[str, ...] = ()
+    dropped: Names = ()
     """Prefixes left out."""
     unit: str = ""
     """``seconds`` or ``ms`` where the tag ends in it."""
@@ -139,7 +139,7 @@ def normal(tag: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def usual_words(form: str) -> tuple[str, ...]:
+def usual_words(form: str) -> Names:
     """The words of a normal form, each replaced by the usual one."""
     out: list[str] = []
     for word in form.split("_"):
@@ -173,7 +173,7 @@ def readings(form: str) -> Iterator[TagReading]:
             yield _arranged(kept[count:], (*dropped, tail) if tail else dropped, unit)
 
 
-def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> TagReading:
+def _arranged(words: Names, dropped: Names, unit: str) -> TagReading:
     stat = ""
     if len(words) > 1:
         if words[-1] in _STATS:

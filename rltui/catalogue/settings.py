@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from rltui.catalogue.model import Range, Recognition, Scope
+from rltui.core.text import Names
 from rltui.core.yaml_record import shipped_record
 
 _SECTIONS = re.compile(r"[./]")
@@ -17,9 +18,9 @@ _SECTIONS = re.compile(r"[./]")
 class _Fact(NamedTuple):
     """Which settings decide one fact; see the document."""
 
-    settings: tuple[str, ...]
+    settings: Names
     source: str
-    words: Mapping[str, tuple[str, ...]] = {}
+    words: Mapping[str, Names] = {}
     ranges: Mapping[str, Range] = {}
 
     def word(self, value: object) -> str:
@@ -45,10 +46,10 @@ class GpuCount(NamedTuple):
 
 
 class _Gpus(NamedTuple):
-    trainer: tuple[str, ...]
+    trainer: Names
     source: str
-    sampler: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ()
+    sampler: Names = ()
+    shared: Names = ()
 
 
 class _Document(NamedTuple):
@@ -88,7 +89,7 @@ def gpus_of(settings: Mapping[str, object]) -> GpuCount | None:
     DocumentError."""
     paths = {f".{'.'.join(_SECTIONS.split(name))}": str(value) for name, value in settings.items()}
 
-    def known(names: tuple[str, ...]) -> list[str]:
+    def known(names: Names) -> list[str]:
         found = (next((v for p, v in paths.items() if p.endswith(f".{n}")), "") for n in names)
         return list(filter(None, found))
 

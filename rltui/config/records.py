@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 from rltui.core.record import record
+from rltui.core.text import Names
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed
 
@@ -53,14 +54,14 @@ def _filled(node: Node) -> str:
     return node.text() or node.fail("must not be empty")
 
 
-def _all_filled(node: Node) -> tuple[str, ...]:
+def _all_filled(node: Node) -> Names:
     texts = node.texts()
     if "" in texts:
         node.fail("must not be empty")
     return texts
 
 
-def _command(node: Node) -> tuple[str, ...]:
+def _command(node: Node) -> Names:
     """The words of a command, one text that a shell would split, or one URL."""
     words = _all_filled(node)
     if len(words) != 1:
@@ -90,7 +91,7 @@ class ViewConfig:
     """The x axis of charts when the app starts: step, relative, wall, tokens, or a metric."""
     smooth: Annotated[float, within(0.0, 0.999)] = 0.0
     """Weight of the moving average that charts begin with, 0 (none) to 0.999."""
-    columns: Annotated[tuple[str, ...], Keyed(read=_all_filled)] = ()
+    columns: Annotated[Names, Keyed(read=_all_filled)] = ()
     """Columns of the list of runs: ``reward.best``, ``entropy@200``, a hyperparameter."""
 
 
@@ -120,7 +121,7 @@ class HooksConfig:
 
     terminal: Annotated[str, one_of(*ALERTS)] = "bad"
     """Level from which ``watch`` rings the bell and sends a notification of the terminal."""
-    on_finding: Annotated[tuple[str, ...], Keyed(read=_command)] = ()
+    on_finding: Annotated[Names, Keyed(read=_command)] = ()
     """A command (one text, split like a shell does, or its words), or one URL; empty: off."""
     level: Annotated[str, one_of("watch", "bad")] = "watch"
     """Findings below this level are not handed to ``on_finding``."""
@@ -194,7 +195,7 @@ def _beside(node: Node) -> tuple[Path, ...]:
 class RulesConfig:
     """Changes to the shipped rules. Ids and parameters are checked by :mod:`rltui.health`."""
 
-    mute: tuple[str, ...] = ()
+    mute: Names = ()
     """Ids of rules to leave out."""
     override: Annotated[Mapping[str, Node], Keyed(read=_mappings)] = field(default_factory=dict)
     """{rule id: mapping of parameters}, as nodes so that errors say where."""
@@ -231,7 +232,7 @@ class Config:
     dialects: Annotated[tuple[Path, ...], Keyed(read=_beside)] = ()
     """Directories with further dialects, beside the user's own ``dialects/``."""
     hooks: HooksConfig = field(default_factory=HooksConfig)
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: Mapping[str, Names] = field(default_factory=dict)
     """{action id: keys}; an action that is not named keeps its keys, an empty list has none."""
     keys_node: Annotated[Node | None, Keyed("keys")] = field(
         default=None, compare=False, repr=False

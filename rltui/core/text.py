@@ -15,6 +15,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+#: Texts in their order, mostly names: of tags, metrics, rules, columns.
+Names = tuple[str, ...]
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
 #: private use, unassigned, line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

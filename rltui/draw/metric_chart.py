@@ -21,7 +21,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.series_stats import change_of, episodes, extent_between, extent_of, newest_of
+from rltui.facts.series_stats import change_of, episodes, extent_between, extent_of
 from rltui.facts.x_axis import (
     Axis,
     axis_of,
@@ -105,18 +105,16 @@ def chart_lines(
             labels = _STACKED_LABELS
             margin = _STACKED_MARGIN
             if first is not None and last is not None:
-                whole = (first, last)
-                glyphs = view.glyphs
-                labels = label_width(chart, whole, width, glyphs, least=labels, margin=margin)
+                ends = (first, last)
+                labels = label_width(chart, ends, width, view.glyphs, least=labels, margin=margin)
             chart = replace(chart, label_width=labels, margin_width=margin)
         if marks_onset:
             place = axis_of(run, run.shown(tag), view.axis).place(onset or 0)
             chart = replace(chart, crosshair=place)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
-        named = timeline == "named"
-        is_told = told or marks_onset
-        chart = replace(chart, x_axis=x_axis, bar_names=named, overview=overview, told=is_told)
+        chart = replace(chart, x_axis=x_axis, bar_names=timeline == "named")
+        chart = replace(chart, overview=overview, told=told or marks_onset)
 
         return render(chart, width, height, view.glyphs)
 
@@ -139,11 +137,12 @@ def chart_of(
     axis = axis_of(run, series, view.axis)
     limits = run.verdict.judgement(tag).limits
     ends = range_of(run, tag, view.axis, axis.kind)
+    first, last = ends or (None, None)
     projection = projection_of(run, tag) if continued and axis.kind == "step" else None
     chart = Chart(
         curve=Curve(np.empty(0), np.empty(0)),
-        first=None if ends is None else ends[0],
-        last=None if ends is None else ends[1],
+        first=first,
+        last=last,
         x_kind=axis.kind,
         x_unit=axis.unit,
         smooth=view.smooth,
@@ -207,8 +206,10 @@ def _with_path(
     known = bool(run.verdict.judgement(series.tag).rules) or not levels
     chart = replace(chart, curve=Curve(x, y, levels=levels, known=known, old=old, is_path=True))
     cross = zoom.crosshair
-    at = -1 if cross is None else row(cross, "right") - 1
-    if cross is None or at < 0 or steps[at] != cross:
+    if cross is None:
+        return chart
+    at = row(cross, "right") - 1
+    if at < 0 or steps[at] != cross:
         return chart
     words = f"{run.step_word} {cross:,}"
     return replace(chart, crosshair=float(x[at]), point=(at, words))
@@ -251,7 +252,7 @@ def _curve(
     else:
         old = marked_runs.reference_points(run, series, axis, axis_name)
     whole = None if exact else marked_runs.outline_of(run, series)
-    ends = [drawn(run.shown(t)) for t in band] if band else []
+    low, high = [drawn(run.shown(t)) for t in band] if band else (None, None)
     levels = [
         (to_x(since), None if until is None else to_x(until), level)
         for since, until, level in episodes(run, tag)
@@ -259,8 +260,8 @@ def _curve(
 
     return Curve(
         *drawn(series),
-        low=ends[0] if ends else None,
-        high=ends[1] if ends else None,
+        low=low,
+        high=high,
         levels=levels,
         known=bool(judgement.rules) or judgement.level is not Level.UNKNOWN or not levels,
         mean=None if whole is None else (axis.places(series.steps[whole.centres]), whole.means),
@@ -279,10 +280,10 @@ def _limits(known: Sequence[health.Limit], projection: Projection | None) -> lis
     text of a limit that the trend will cross says when."""
     out = []
     for rank, limit in enumerate(known):
-        for value, above in zip(limit.shown, (False, True), strict=True):
+        for above, value in enumerate(limit.shown):
             if value is None:
                 continue
-            text = sentences.edge_words(limit, value, above=above)
+            text = sentences.edge_words(limit, value, above=bool(above))
             if not rank and projection is not None and abs(projection.limit) == abs(value):
                 text += f", at about {steps_words(projection)}"
             token = Token.MUTED if limit.level is Level.BAD else Token.OK
@@ -330,9 +331,10 @@ def statistics(run: JudgedRun, tag: str, view: View, zoom: Zoom) -> Statistics:
 
 def statistics_in_line(run: JudgedRun, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
     """The statistics as (name, value), the most important first."""
-    known = {}
-    for name, value, where in statistics(run, tag, view, zoom):
-        known[name] = value if name == "points" else f"{value} {where}".rstrip()
+    known = {
+        name: value if name == "points" else f"{value} {where}".rstrip()
+        for name, value, where in statistics(run, tag, view, zoom)
+    }
     return [(name, known[name]) for name in _LINE if name in known]
 
 
@@ -340,27 +342,28 @@ def _facts(
     run: JudgedRun, tag: str, weight: float, window: tuple[float, float] | None
 ) -> Statistics:
     series = run.shown(tag)
-    facts = [("newest", numbers.value(newest_of(run, series)), "")]
+    extent = extent_of(run, series)
+    inside = slice(None)
+    if window is not None:
+        extent, inside = extent_between(series, *window)
+    values = series.values[inside]
+    newest = numbers.on_scale(float(values[-1]), extent.size) if len(values) else None
+    facts = [("newest", numbers.value(newest), "")]
     if weight:
-        finite = series.finite()[1]
+        known = series.values[: inside.stop]
+        finite = known[np.isfinite(known)].astype(np.float64)
         smoothed = float(smooth(finite, weight)[-1]) if len(finite) else None
         facts.append(("smoothed", numbers.value(smoothed), ""))
-    if window is None:
-        extent = extent_of(run, series)
-        middle = _median(run, series) if extent.low else None
-    else:
-        extent, inside = extent_between(series, *window)
-        values = series.values[inside]
-        middle = median(values[np.isfinite(values)]) if extent.low else None
     if extent.low and extent.high:
+        middle = _median(run, series) if window is None else median(values[np.isfinite(values)])
         facts += [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(middle), "")]
         for name, (step, value) in (("min", extent.low), ("max", extent.high)):
             facts.append((name, numbers.value(value), f"at {run.step_word} {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
     if window is None and (change := change_of(run, tag)) is not None:
-        facts.append(
-            ("change", numbers.change(0, change[0]), f"against the {change[1]} rows before")
-        )
+        difference, rows = change
+        base = f"from the median of {rows} rows"
+        facts.append(("change", numbers.change(0, difference), base))
     facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
 
     if extent.nonfinite:

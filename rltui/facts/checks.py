@@ -12,7 +12,7 @@ from rltui.facts import findings, numbers, sentences
 from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosed, Diagnosis
-from rltui.health.symptoms import Check
+from rltui.health.symptoms import Check, knowledge
 from rltui.session import JudgedRun
 
 #: A past value is worth naming when it differs from the present one by this share of the larger.
@@ -84,6 +84,9 @@ def _item(run: JudgedRun, check: Check, diagnosis: Diagnosis, told: Diagnosed) -
         if known and known.framework != GENERIC:
             resolver = run.catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
             named = select(named, resolver.metrics)
+        if known:
+            lacks = knowledge().lacks
+            named = tuple(k for k in named if known.kinds.isdisjoint(lacks.get(k, ())))
         if not named:
             return None
         key = named[0].removesuffix(".*")

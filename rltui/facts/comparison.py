@@ -27,7 +27,7 @@ from rltui.facts.groups import (
     level_at_end,
     slot_of,
 )
-from rltui.facts.series_stats import episodes
+from rltui.facts.series_stats import episodes, newest_of
 from rltui.facts.x_axis import Axis, axis_of_kind, compared_tag
 from rltui.health.model import Finding
 from rltui.session import JudgedRun
@@ -249,10 +249,18 @@ class Comparison:
 
     def value_of(self, run: JudgedRun, column: MetricColumn) -> float | None:
         """Where a run got to, or its value at the crosshair, in the unit of the column."""
+        tag = column.tags.get(run.key)
+        onsets = (f.since_step or 0 for f in run.firing() if f.rule == "nan" and f.tag == tag)
+        onset = next(onsets, math.inf)
         if self.cross is None:
-            return column.at_end(run)
-        found = column.reading(run, self.cross)
-        return None if found is None else found.value
+            found = column.at_end(run)
+            newest = newest_of(run, run.shown(tag)) if tag else None
+            is_lost = onset < math.inf and not (newest and math.isfinite(newest))
+        else:
+            reading = column.reading(run, self.cross)
+            found = reading and reading.value
+            is_lost = not found and onset <= self.cross.step
+        return math.nan if is_lost else found  # some trainers print NaN as 0
 
     def value(self, row: RunRow, column: MetricColumn) -> float | None:
         """Where a run got to, or the mean of that over a group; None where there is none."""

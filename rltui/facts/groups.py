@@ -17,7 +17,7 @@ from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.record import entity
-from rltui.core.text import clean
+from rltui.core.text import Names, clean
 from rltui.facts.cache import per_version
 from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
 from rltui.session.limits import session_limits
@@ -92,7 +92,7 @@ class Group:
 
     name: str
     runs: tuple[JudgedRun, ...]
-    values: tuple[str, ...]
+    values: Names
     """Values of the hyperparameters that the runs are grouped by, else the name."""
 
 
@@ -177,7 +177,7 @@ class Sweep:
         given = found.keys() & {n for run in self.runs for n in run.settings}
 
         def is_new(name: str) -> bool:
-            return name in given or not any(_near(found[name], found[n]) for n in given)
+            return name in given or not any(_tells(found[n], found[name]) for n in given)
 
         return {name: words for name, words in found.items() if is_new(name)}
 
@@ -210,15 +210,19 @@ class Sweep:
 
     @cached_property
     def tables(self) -> list[Grouping]:
-        """The groupings by each two of the main hyperparameters, then by each of all."""
-        pairs = combinations([*self.settings][:_MOST_CROSSED], 2)
-        return [self._by(names) for names in (*pairs, *((name,) for name in self.settings))]
+        """The groupings by each two of the main hyperparameters of which neither tells the other,
+        then by each of all."""
+        alone = {name: self._by((name,)) for name in self.settings}
+        pairs = [*combinations([*alone][:_MOST_CROSSED], 2)]
+        most = [max(len(alone[name].groups) for name in pair) for pair in pairs]
+        crossed = [g for n, g in zip(most, map(self._by, pairs), strict=True) if len(g.groups) > n]
+        return [*crossed, *alone.values()]
 
-    def _by(self, names: tuple[str, ...]) -> Grouping:
+    def _by(self, names: Names) -> Grouping:
         """The runs of one algorithm by some hyperparameters, without any by their own names."""
         columns = [self.settings[name] for name in names]
         columns = columns or [[folded_name(run.name) for run in self.runs]]
-        members: dict[tuple[str, ...], list[JudgedRun]] = {}
+        members: dict[Names, list[JudgedRun]] = {}
         for run, *values in zip(self.runs, *columns, strict=True):
             members.setdefault((_algorithm_of(run), *values), []).append(run)
         shared = Counter(place[1:] for place in members)
@@ -227,7 +231,7 @@ class Sweep:
         for (algorithm, *values), runs in members.items():
             if shared[tuple(values)] > 1:
                 values[0] += f" ({algorithm or 'algorithm unknown'})"
-            named = (f"{n} {value}" for n, value in zip(names, values, strict=False))
+            named = (f"{last_part(n)} {x}" for n, x in zip(names, values, strict=False))
             name = ", ".join(named) or (values[0] if len(runs) > 1 else runs[0].name)
             groups.append(Group(clean(name), tuple(runs), tuple(values)))
 
@@ -260,11 +264,13 @@ def sortable(value: float | str | None) -> Any:
     return (0, number, "") if number is not None else (1, 0.0, value)
 
 
-def _near(one: Sequence[str | None], other: Sequence[str | None]) -> bool:
-    """Whether two columns hold about the same numbers: what is logged is part of a schedule."""
+def _tells(given: Sequence[str], logged: Sequence[str]) -> bool:
+    """Whether each value of a hyperparameter is about the largest that its runs log: some may have
+    ended in a warm-up."""
     with suppress(ValueError):
-        pairs = np.array([one, other], np.float64)
-        return bool(np.allclose(pairs[0], pairs[1], rtol=_NEAR, atol=0))
+        pairs = zip(map(float, given), map(float, logged), strict=True)
+        largest = dict(sorted(pairs))
+        return bool(np.allclose([*largest.values()], [*largest], rtol=_NEAR, atol=0))
     return False
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.level import Level, choose, worst
-from rltui.core.text import natural, words_match
+from rltui.core.text import Names, natural, words_match
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.facts.environments import environments_of
@@ -69,12 +69,12 @@ class Section(NamedTuple):
     rows: tuple[TagRow, ...]
     level: Level
     """Worst level of the rows, also of those that are left out for want of room."""
-    heads: Mapping[str, tuple[str, ...]] = {}
+    heads: Mapping[str, Names] = {}
     """Column -> its head where it is not the usual one, the longest first that may fit."""
 
 
 def section_of(
-    title: str, rows: Iterable[TagRow], heads: Mapping[str, tuple[str, ...]] | None = None
+    title: str, rows: Iterable[TagRow], heads: Mapping[str, Names] | None = None
 ) -> Section:
     """A section of all these rows."""
     rows = tuple(rows)
@@ -137,9 +137,9 @@ def tab_sections(
 
 @per_version
 def _tab_sections(
-    run: JudgedRun, tab: str, text: str, pinned: tuple[str, ...], valued: bool
+    run: JudgedRun, tab: str, text: str, pinned: Names, valued: bool
 ) -> Sequence[Section]:
-    sections: Sequence[Section] = ()
+    sections: list[Section] = []
     if tab == OVERVIEW:
         # pinned rows stand at the top only; the other sections keep the level of all their rows
         top = section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos))
@@ -149,10 +149,7 @@ def _tab_sections(
         )
         sections = [top, *others]
     elif tab == ALL:
-        order = {c: n for n, c in enumerate(Category)}
-        places = {t: (order[i.category], i.order, natural(t)) for t, i in run.infos.items()}
-        rows = [make_row(run, t, valued=valued) for t in sorted(places, key=places.__getitem__)]
-        sections = [section_of("All", rows)]
+        sections = _sections_of_all(run, valued=valued)
     elif tab != FINDINGS:
         sections = _category_sections(run, Category(tab), valued=valued)
 
@@ -166,8 +163,6 @@ def _tab_sections(
 
 def _category_sections(run: JudgedRun, category: Category, *, valued: bool) -> list[Section]:
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
-    if category is Category.SYSTEM:
-        return _device_sections(run, tags)
     asked = run.catalogue.questions
     rest = set(tags)
     sections = []
@@ -180,7 +175,7 @@ def _category_sections(run: JudgedRun, category: Category, *, valued: bool) -> l
             for tag in rest.intersection(run.tags_of_metrics((key,))):
                 ranks.setdefault(tag, (n, run.infos[tag].order))
         rows: list[TagRow] = []
-        heads: Mapping[str, tuple[str, ...]] = {}
+        heads: Mapping[str, Names] = {}
         if category is asked.environments.tab and question.title == asked.environments.title:
             rows, heads, shown = _environment_rows(run, valued=valued)
             rest -= shown
@@ -198,7 +193,7 @@ def _matches(row: TagRow, text: str) -> bool:
 
 def _environment_rows(
     run: JudgedRun, *, valued: bool
-) -> tuple[list[TagRow], Mapping[str, tuple[str, ...]], set[str]]:
+) -> tuple[list[TagRow], Mapping[str, Names], set[str]]:
     """A row for each environment or data source that the run logs by itself, with its share of the
     reward in place of a unit and of groups solved in place of limits; the heads of these, and all
     tags that the rows stand for."""
@@ -221,27 +216,27 @@ def _environment_rows(
     return rows, heads if found else {}, shown
 
 
-def _device_sections(run: JudgedRun, tags: Iterable[str]) -> list[Section]:
-    """The system metrics ``tags`` by the device that they are about: each GPU, the host, disks,
-    the network, and what says nothing of a device."""
-    devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
+def _sections_of_all(run: JudgedRun, *, valued: bool) -> list[Section]:
+    """Every tag by itself: those of a category together, those of the system by the device that
+    they are about: each GPU, the host, disks, the network, and what says nothing of a device."""
+    order = {c: n for n, c in enumerate(Category)}
+    sections: dict[tuple[int, tuple[object, ...], str], list[TagRow]] = {}
 
-    for tag in tags:
-        info = run.infos[tag]
-        part = info.labels.get("part", "")
-        number = info.labels.get("n", "")
-        where = info.place
-        title = " ".join(x for x in (part, number, where) if x) or "system"
-        place = (
-            not part,
-            natural(where),
-            _DEVICES.index(part) if part in _DEVICES else len(_DEVICES),
-        )
-        devices.setdefault((*place, int(number or -1), title), []).append(tag)
+    for tag, info in sorted(run.infos.items(), key=lambda x: (x[1].order, natural(x[0]))):
+        title = info.category.heading
+        place: tuple[object, ...] = ()
+        if info.category is Category.SYSTEM:
+            part = info.labels.get("part", "")
+            number = info.labels.get("n", "")
+            title = " ".join(x for x in (part, number, info.place) if x) or title
+            kind = _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
+            place = not part, natural(info.place), kind, int(number or -1)
+        rows = sections.setdefault((order[info.category], place, title), [])
+        rows.append(make_row(run, tag, valued=valued))
 
     return [
-        section_of(key[-1][0].upper() + key[-1][1:], fold(run, found))
-        for key, found in sorted(devices.items())
+        section_of(title[0].upper() + title[1:], rows)
+        for (_, _, title), rows in sorted(sections.items())
     ]
 
 
@@ -277,7 +272,7 @@ def overview_sections(run: JudgedRun) -> Sequence[Section]:
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
 
 
-def _answering(run: JudgedRun, metrics: tuple[str, ...]) -> list[str]:
+def _answering(run: JudgedRun, metrics: Names) -> list[str]:
     """The tags of some metrics: of synonyms the first, of cards and numbered environments the
     worst, and none of these where their mean is logged and all are well."""
     tags = dict[tuple[str, str], str]()
@@ -334,14 +329,6 @@ class Tab(NamedTuple):
     short: str
     category: Category | None = None
 
-    @property
-    def is_main(self) -> bool:
-        """Whether it says something of the training, or has a key."""
-        return bool(self.key) or self.category not in _ASIDE
-
-
-#: Categories whose tabs stand at the end.
-_ASIDE = (Category.SYSTEM, Category.HYPER, Category.PROGRESS, Category.OTHER)
 
 #: Id, title, medium and short name, key; a tab of metrics has the id of its category.
 _TABS = """
@@ -359,10 +346,6 @@ perf         | Perf         | Perf       | Perf  | 7
 balance      | Balance      | Balance    | Bal   | 8
 findings     | Findings     | Findings   | Find  | 9
 all          | All          | All        | All   | 0
-system       | System       | System     | Sys   |
-hyper        | Hyper        | Hyper      | Hyp   |
-progress     | Progress     | Progress   | Prog  |
-other        | Other        | Other      | Oth   |
 """
 
 
@@ -375,6 +358,14 @@ def _tab(row: str) -> Tab:
 
 TABS = tuple(map(_tab, _TABS.strip().splitlines()))
 TAB_BY_ID = {tab.id: tab for tab in TABS}
+#: Categories without a tab: they are sections of All.
+UNTABBED = frozenset(Category).difference(tab.category for tab in TABS)
+
+
+def tab_of(info: TagInfo) -> str:
+    """The id of the tab that has a metric."""
+    places = (c.value for c in (info.category, info.also) if c and c not in UNTABBED)
+    return next(places, ALL)
 
 
 def tab_named(run: JudgedRun, name: str) -> tuple[Tab | None, str]:
@@ -383,13 +374,14 @@ def tab_named(run: JudgedRun, name: str) -> tuple[Tab | None, str]:
         {n.lower(): t for t in tabs for n in (t.title, t.id, t.medium, t.short)}
         for tabs in (tabs_of(run), TABS)
     )
+    aside = {i.category for i in run.infos.values()} & UNTABBED
+    own |= {c.value: TAB_BY_ID[ALL] for c in Category if c in aside}
     tab, hint = choose(name, own)
     return tab or choose(name, every)[0], hint
 
 
 @per_version
 def tabs_of(run: JudgedRun) -> list[Tab]:
-    """The tabs that this run has something for; Overview, Findings and All always. Hyperparameters
-    have a page of their own."""
+    """The tabs that this run has something for; Overview, Findings and All always."""
     have = {c for i in run.infos.values() for c in (i.category, i.also)} | {None}
-    return [t for t in TABS if t.category in have - {Category.HYPER}]
+    return [t for t in TABS if t.category in have]

@@ -265,10 +265,11 @@ def why_unknown(run: JudgedRun) -> str:
 
 
 def until_judged(run: JudgedRun) -> str:
-    """Action for a run without a verdict: wait for a row, or see why it ended."""
-    few = None if run.report is None else run.report.few_rows
-    if run.report is not None and run.infos and few is None:
-        return "Name its metrics in the config (metrics:) to have them judged."
+    """Action for a run without a verdict: wait for a row, see why it ended, "" while it is read."""
+    few = run.report.few_rows if run.report else None
+    if run.infos and few is None:
+        named = "Name its metrics in the config (metrics:) to have them judged."
+        return named if run.report else ""
     awaited = "the first row" if few is None else f"row {few.needed}"
     age = run.progress.age_s if run.progress is not None else None
     if run.verdict.has_ended and (run.infos or (age or 0) > _PATIENCE_S):
@@ -286,7 +287,7 @@ def calm_words(run: JudgedRun) -> str:
         return "no finding" if run.verdict.crash is not None else "nothing to report"
     more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""
     word = "not sure" if verdict.has_ended else "not yet sure"
-    return f"{word}: {'; '.join(titles[:_MOST_UNSURE])}{more}"
+    return f"{word}: {sentences.listed(titles[:_MOST_UNSURE])}{more}"
 
 
 def since_step(run: JudgedRun, finding: Finding) -> str:

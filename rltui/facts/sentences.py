@@ -93,7 +93,7 @@ def _state(finding: Finding) -> str:
 
     if age is None:
         return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
-    pace = "" if interval else "; no usual step takes that long, as a guess: no pace is known"
+    pace = "" if interval else "; the usual pace is not known"
     if interval:
         often = "several times a second"
         every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
@@ -290,8 +290,8 @@ def _filled(
 
 
 def limit_number(value: float) -> str:
-    """A limit beside the values of a table, which have a comma from 1,000 on."""
-    return numbers.short(value) if 1000 <= abs(value) < 10_000 else numbers.plain(value)
+    """A limit in the form of the values beside it in a table: 7,515, 10.2k."""
+    return numbers.short(value) if abs(value) >= 1000 else numbers.plain(value)
 
 
 def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:

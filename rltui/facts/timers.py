@@ -14,6 +14,7 @@ from rltui.catalogue.model import Category, TagInfo
 from rltui.catalogue.settings import GpuCount, gpus_of
 from rltui.core.block import ValueArray
 from rltui.core.medians import median
+from rltui.core.text import Names
 from rltui.core.yaml_record import shipped_record
 from rltui.facts.cache import per_version
 from rltui.session import JudgedRun
@@ -30,7 +31,7 @@ class LaneKind(NamedTuple):
 
     lane: str
     names: re.Pattern[str] = re.compile(r"(?!)")
-    metrics: tuple[str, ...] = ()
+    metrics: Names = ()
     idle: str = ""
 
 
@@ -38,9 +39,9 @@ class Lanes(NamedTuple):
     """``data/lanes.yaml``; see there."""
 
     sample: str
-    parts: tuple[str, ...]
-    signs: tuple[str, ...]
-    lag: tuple[str, ...]
+    parts: Names
+    signs: Names
+    lag: Names
     lanes: tuple[LaneKind, ...]
 
 

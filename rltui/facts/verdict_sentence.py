@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.secrets import without_secrets
@@ -97,8 +95,7 @@ def verdict_sentence(run: JudgedRun) -> VerdictSentence:
     shown = _shown(story)
     since = ""
     if shown and story.onset is not None:
-        began = shown[0]._replace(since_step=story.onset)
-        since = since_words(run, began)
+        since = since_words(run, shown[0]._replace(since_step=story.onset))
     head = spaced(story.level.word, since, by=" ")
     if _is_end(story) or run.verdict.crash is not None:
         head = run.verdict.state_word + _at(run)
@@ -166,15 +163,13 @@ def _consequences(story: Story) -> Iterator[Clause]:
     own_tags = {f.tag for f in shown}
 
     effects = story.effects(lead) if lead is not None else ()
-    titles = dict.fromkeys(f.title for d in effects for f in d.findings)
-    further = (title for title in titles if title not in own_titles)
-    yield from _listed("; with it: ", further, 4)
+    titles = (f.title for d in effects for f in d.findings if f.title not in own_titles)
+    yield from _listed("; with it: ", dict.fromkeys(titles), 4)
 
     if story.crash is not None:
         yield from _others(story)
-    since = None if _is_end(story) else story.onset
-    outcomes = (tag for tag in outcome_tags(run) if tag not in own_tags)
-    courses = (_course(run, tag, since) for tag in outcomes)
+    since = None if _is_end(story) else story.onset or 0
+    courses = (_course(run, tag, since) for tag in outcome_tags(run) if tag not in own_tags)
     yield from _listed("; ", filter(None, courses), 3)
     if story.crash is None:
         yield from _others(story)
@@ -207,8 +202,8 @@ def _calm(run: JudgedRun) -> VerdictSentence:
     if level is not Level.OK or not said:
         clauses.append(Clause("; " if said else "", calm_words(run), len(said)))
     waits = not (level is Level.OK or run.verdict.has_ended)
-    done = Clause("; ", "nothing to do" + " yet" * waits)
-    return VerdictSentence(level, word + _at(run), (*clauses, done), "", calm_words(run))
+    clauses.append(Clause("; ", "nothing to do" + " yet" * waits))
+    return VerdictSentence(level, word + _at(run), tuple(clauses), "", calm_words(run))
 
 
 @per_version
@@ -241,13 +236,12 @@ def outcome_tag(run: JudgedRun) -> str | None:
 def _course(run: JudgedRun, tag: str, since: int | None = None) -> str:
     """ "reward 0.12 → 0.46": the means of the rows before a step, else of the first ones, and of
     the last ones."""
-    series = run.shown(tag)
-    is_known = np.isfinite(series.values)
-    known = series.values[is_known]
-    before = known[series.steps[is_known] < since] if since is not None else known[:0]
+    steps, known = run.shown(tag).finite()
+    before = known[steps < (since or 0)]
     size = max(1, round(_END * len(known)))
     first = before[-size:] if len(before) else known[:size]
-    ends = [numbers.plain(float(part.mean())) for part in (first, known[-size:]) if len(part)]
-    ends = list(dict.fromkeys(ends))
+    ends = dict.fromkeys(numbers.plain(p.mean()) for p in (first, known[-size:]) if len(p))
     is_told = len(ends) > 1 or (ends and since is None)
-    return f"{run.infos[tag].title} {' → '.join(ends)}" if is_told else ""
+    title = run.infos[tag].title
+    mean = "mean " * (size > 1 and "mean" not in title)
+    return f"{mean}{title} {' → '.join(ends)}" if is_told else ""

@@ -271,10 +271,8 @@ class Bundle:
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest over the runs, (k,) each."""
-        empty = ~np.isfinite(self.values).any(axis=0)
-        low = np.where(np.isnan(self.values), np.inf, self.values).min(axis=0)
-        high = np.where(np.isnan(self.values), -np.inf, self.values).max(axis=0)
-        return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+        known = np.where(np.isfinite(self.values), self.values, np.nan)
+        return np.fmin.reduce(known), np.fmax.reduce(known)
 
 
 def bundle(runs: Sequence[Points]) -> Bundle | None:

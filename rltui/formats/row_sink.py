@@ -12,6 +12,7 @@ import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block, FloatArray, IntArray, ValueArray
+from rltui.core.text import Names
 from rltui.formats.base import clean_tag
 
 _K = TypeVar("_K")
@@ -22,7 +23,7 @@ _V = TypeVar("_V")
 class Layout:
     """The tags of a row, cleaned and distinct, and the type of their values."""
 
-    tags: tuple[str, ...]
+    tags: Names
     dtype: type[np.floating]
 
     @cached_property
@@ -157,7 +158,7 @@ class RowSink:
             self._items.append(Block(tags, steps, walls, np.concatenate(values)))
 
 
-def _columns(rows: _Rows, tags: tuple[str, ...]) -> ValueArray:
+def _columns(rows: _Rows, tags: Names) -> ValueArray:
     """(n, tags) values."""
     if rows.layout.tags == tags:
         return rows.values
@@ -165,7 +166,7 @@ def _columns(rows: _Rows, tags: tuple[str, ...]) -> ValueArray:
     return rows.values[:, [index[tag] for tag in tags]]
 
 
-def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
+def _union(rows: list[_Rows], groups: list[Names]) -> Block | None:
     """One block of all rows with absent cells, or None when separate blocks are smaller."""
     dtype = rows[0].layout.dtype
     if any(some.layout.dtype is not dtype for some in rows):
@@ -195,7 +196,7 @@ def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
     return Block(tags, steps, walls, values, absent)
 
 
-def _groups(rows: list[_Rows], loose: Collection[str]) -> list[tuple[str, ...]]:
+def _groups(rows: list[_Rows], loose: Collection[str]) -> list[Names]:
     """Tags grouped by the layouts that contain them; loose ones alone."""
     layouts = list(dict.fromkeys(some.layout for some in rows))
     if len(layouts) == 1:

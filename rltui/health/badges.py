@@ -18,6 +18,7 @@ from rltui.catalogue.model import Category, Infos, Question, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import median
+from rltui.core.text import Names
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.signal import FEW
 from rltui.health.judgement import is_outside, limit_of
@@ -34,11 +35,11 @@ class _Doubts(NamedTuple):
 
     least_rows: int
     chance: Mapping[str, float]
-    shares: tuple[str, ...]
-    gains: tuple[str, ...]
+    shares: Names
+    gains: Names
     lost: Mapping[str, float]
     fallen: Mapping[str, float]
-    signals: tuple[str, ...]
+    signals: Names
     vanished: float
     blind: Mapping[str, str]
 

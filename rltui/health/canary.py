@@ -18,7 +18,7 @@ from rltui.catalogue.model import Infos, Limits, Recognition, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction, Level
 from rltui.core.medians import usual_change
-from rltui.core.text import counted
+from rltui.core.text import Names, counted
 from rltui.core.yaml_record import shipped_record
 from rltui.health.cases import case_run, parse_series, run_of, series_parts
 from rltui.health.judge import Outcome, judge
@@ -50,7 +50,7 @@ class Knowledge(NamedTuple):
     """``data/canary.yaml``; see there for the meaning of each field."""
 
     measure: Mapping[str, Measure]
-    needs: Mapping[str, tuple[str, ...]]
+    needs: Mapping[str, Names]
 
 
 def knowledge() -> Knowledge:
@@ -71,7 +71,7 @@ class Failure(NamedTuple):
     symptom: Symptom
     watched: tuple[Task, ...]
     """Rules that can see it, each with the tags that show it."""
-    lacking: tuple[str, ...]
+    lacking: Names
     """Metric keys, the first of which would show it; empty where it can be seen."""
 
 
@@ -140,7 +140,7 @@ def _kind(key: str) -> str:
     return key.partition(".")[0]
 
 
-def _absent(task: Task) -> tuple[str, ...]:
+def _absent(task: Task) -> Names:
     """The metrics that a task needs beside its tags and does not have, any of which would do."""
     alone = {*task.tags} if len(task.tags) == 1 else set()
     needs = knowledge().needs
@@ -152,10 +152,10 @@ def _absent(task: Task) -> tuple[str, ...]:
     return ()
 
 
-def _shown(task: Task, infos: Infos, known: Sequence[Symptom]) -> dict[str, tuple[str, ...]]:
+def _shown(task: Task, infos: Infos, known: Sequence[Symptom]) -> dict[str, Names]:
     """Id of the symptoms that a task shows -> its tags that do; without tags, of those that it
     would show -> the metrics that would."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, Names] = {}
     for name in task.tags or [k for k in task.variant.metrics if "*" not in k]:
         key = infos[name].key if task.tags else name
         for symptom in known:

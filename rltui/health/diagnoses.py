@@ -110,13 +110,14 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     gained = facts.gained(present)
     found = _begun(_folded(_saturated(_shown(findings, present, pace, gained), pace), pace), pace)
     hold = (d.symptom for d in found if not d.is_over)
-    kinds = {*facts.kinds, *(s.fact for s in hold if gained.isdisjoint(s.unless))}
-    first = {FIRST, *kinds}
+    known = (s.fact for s in hold if gained.isdisjoint(s.unless))
+    kinds = {*facts.kinds, *known}
     begun = min((_onset(d, pace) for d in found), default=None)
-    found = [
-        d._replace(symptom=d.symptom.worded(first if d.since_step == begun else kinds))
-        for d in found
-    ]
+    for n, diagnosis in enumerate(found):
+        words = {*kinds, *(f.title for f in diagnosis.findings[:1] if f.fires)}
+        if diagnosis.since_step == begun:
+            words.add(FIRST)
+        found[n] = diagnosis._replace(symptom=diagnosis.symptom.worded(words))
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
@@ -124,14 +125,13 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
         until = _setting_until(settings[0], facts.series(settings[0].tag))
         found = _below_setting(found, settings[0], until, pace)
     ordered: list[Diagnosis] = []
-    for story in _stories(found):
+    told = _stories(found)
+    for story in told:
         top = story[0]
         since = _begin(story) if top.symptom.correlated else top.since_step
         ordered += [top._replace(level=_level(story), since_step=since), *story[1:]]
-    step = settings[0].step if settings else _begin(_stories(found)[0])
-    if step is None:
-        return Diagnosed(tuple(ordered))
-    moves = _moves(settings, step, facts, _stories(found)[0], present)
+    step = settings[0].step if settings else _begin(told[0])
+    moves = () if step is None else _moves(settings, step, facts, told[0], present)
     return Diagnosed(tuple(ordered), moves)
 
 
@@ -257,9 +257,8 @@ def _begins(one: Diagnosis, other: Diagnosis, pace: Pace) -> bool:
     known = other.symptom.id
     cause = one.symptom
     since = _onset(other, pace)
-    if known not in (*cause.begins, *cause.brings, *cause.correlated):
-        return False
-    if one.since_step is None or one.is_over:
+    brought = (*cause.begins, *cause.brings, *cause.correlated)
+    if known not in brought or one.since_step is None or one.is_over:
         return False
     if cause.correlated and pace.first < since:
         return one.since_step <= since + movement().story.reach_rows * pace.stride
@@ -293,7 +292,7 @@ def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) 
     rates = frozenset(t for k, t in present.items() if k.startswith("lr."))
     for story in _stories(found):
         begun = _begin(story)
-        if begun is not None and max(d.level for d in story) >= Level.WATCH:
+        if begun is not None and _level(story) >= Level.WATCH:
             moves = settings_changed(series, begun, rates)
             if moves:
                 return moves
@@ -361,9 +360,8 @@ def _below_setting(
         d._replace(explained_by=SETTING_CHANGED) if (d.explained_by or d.symptom.id) in below else d
         for d in found
     ]
-    symptom = symptoms()[SETTING_CHANGED]
 
-    return [Diagnosis(symptom, Level.OK, (), setting.step, until), *out]
+    return [Diagnosis(symptoms()[SETTING_CHANGED], Level.OK, (), setting.step, until), *out]
 
 
 def _stories(found: list[Diagnosis]) -> list[list[Diagnosis]]:

@@ -184,7 +184,7 @@ def judge(
         variant = variant._replace(levels={Level.WATCH: variant.levels[Level.WATCH]})
     if rule.id == OWN_RANGE:
         own = {level: {**p, **info.own_range} for level, p in variant.levels.items()}
-        variant = variant._replace(levels=own)
+        variant = variant._replace(levels=own, title=f"{info.title} {variant.title}")
     rows, walls = judged_rows(
         variant, info, series, others, {} if columns is None else columns, hidden
     )
@@ -196,7 +196,7 @@ def judge(
         return _UNJUDGED
     signals = _signals(variant, rows)
     if not signals:
-        return Outcome(True, (), Judgement(Level.OK))
+        return QUIET
     if all(signal.silent for signal in signals.values()):
         return _UNJUDGED
     is_past = not math.isfinite(series.values[-1])
@@ -206,8 +206,7 @@ def judge(
     longest = sorted(all_spans, key=lambda s: -s.rows)[:_MOST_SPANS]
     listed = sorted({*longest, *all_spans[-_MOST_SPANS:]})
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
-    now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
-    level = now.level if now else Level.OK
+    level = findings[-1].level if findings and findings[-1].fires else Level.OK
     return heeding(case, Outcome(True, findings, judgement(case, level)))
 
 

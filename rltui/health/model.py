@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rltui.core.level import Level, worst
 from rltui.core.record import record
+from rltui.core.text import Names
 from rltui.health.symptoms import Harm, Symptom
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ class Evidence:
     """Whether the run has a row before the episode."""
     latest: float | None = None
     """The newest value, when the finding fires and its peak is past."""
-    notes: tuple[str, ...] = ()
+    notes: Names = ()
     """Templates of what the detector adds about this row."""
     worst: Level | None = None
     """Worst level of the episode."""
-    others: tuple[str, ...] = ()
+    others: Names = ()
     """Other tags that show the same episode."""
     episodes: int = 1
     """Episodes of this title in the whole run."""
@@ -164,7 +165,7 @@ class Judgement:
     level: Level
     limits: tuple[Limit, ...] = ()
     """The mildest first, at most two: where watch and bad begin."""
-    rules: tuple[str, ...] = ()
+    rules: Names = ()
     """Rules that judged; empty for a range that is only documented."""
     pending: bool = False
     """Ok, yet the newest row is beyond a limit: not yet certain, or spared."""
@@ -316,7 +317,7 @@ class Skipped(NamedTuple):
 
     rule: str
     title: str
-    missing: tuple[str, ...] = ()
+    missing: Names = ()
     """Metric keys, any of which would do; empty when the reason is another one."""
     rows: int = 0
     """Rows that there are, none of which the rule can use."""
@@ -347,7 +348,7 @@ class Report:
     tags: dict[str, Judgement]
     """With the level of their story for the settings that are blamed."""
     skipped: tuple[Skipped, ...]
-    judged: tuple[str, ...]
+    judged: Names
     """Rule ids that could judge."""
     diagnosed: Diagnosed = NOTHING_DIAGNOSED
     """The findings as stories, and what moved first."""

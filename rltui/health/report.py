@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rltui.catalogue.model import Infos, Question
 from rltui.core.level import Level, worst
-from rltui.core.text import counted
+from rltui.core.text import Names, counted
 from rltui.health.badges import reading, too_few, without_outcome
 from rltui.health.diagnoses import Facts, began, diagnose, story_order
 from rltui.health.harm import confirmed, limited, reason_in, tempered
@@ -154,7 +154,7 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
 def _diagnosed(
     run: RunData,
     infos: Infos,
-    vital: tuple[str, ...],
+    vital: Names,
     kinds: frozenset[str],
     findings: Iterable[Finding],
     tags: Mapping[str, Judgement],
@@ -300,7 +300,7 @@ def _judgements(
 def _of_quotients(infos: Infos, answers: Answers) -> dict[str, Judgement]:
     """Tag of a derived quotient -> the judgement of the rule that compares the two metrics it is
     made of; its limits are those of the quotient."""
-    made: dict[tuple[str, ...], str] = {
+    made: dict[Names, str] = {
         (m.derived.first, m.derived.second): tag
         for tag, info in infos.items()
         if (m := info.metric) is not None and m.derived is not None and m.derived.how == "ratio"
@@ -335,7 +335,7 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
     return replace(chosen, rules=rules, limits=limits, pending=pending)
 
 
-def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skipped, ...]]:
+def _judged_and_skipped(answers: Answers) -> tuple[Names, tuple[Skipped, ...]]:
     judged = []
     skipped = []
     for rule_id, own in groupby(answers, key=lambda one: one[0].rule.id):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from rltui.catalogue.model import Category, Recognition, Scope, TagInfo
 from rltui.core.level import Level
 from rltui.core.record import record
+from rltui.core.text import Names
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed
 from rltui.health.model import Words
@@ -33,13 +34,13 @@ OWN_RANGE = "own_range"
 class When(NamedTuple):
     """Conditions under which a variant applies; none means always."""
 
-    only: Mapping[str, tuple[str, ...]] = {}
+    only: Mapping[str, Names] = {}
     """Word of :data:`ASKED` -> what it has to be. What is not known is none of these."""
-    never: Mapping[str, tuple[str, ...]] = {}
+    never: Mapping[str, Names] = {}
     """Word -> what it must not be."""
-    unlogged: tuple[str, ...] = ()
+    unlogged: Names = ()
     """Only when the run logs none of these metrics."""
-    not_named: tuple[str, ...] = ()
+    not_named: Names = ()
     """Not for a tag with a word in its title that is, or fits, one of these."""
 
     def run_fits(self, run: Recognition) -> bool:
@@ -100,17 +101,17 @@ class Variant(NamedTuple):
     id: str
     """``rule.variant``, or the id of the rule if it has only one variant."""
     title: str
-    metrics: tuple[str, ...]
+    metrics: Names
     """Metric keys or patterns, best first: the first one that the run logs is judged. A tag that
     the catalogue does not know counts as ``~`` and its name in lower case; ``!`` before a pattern
     leaves out what it matches."""
-    roles: Mapping[str, tuple[str, ...]]
+    roles: Mapping[str, Names]
     """Role of the detector -> metric keys, best first; the run need not log any."""
     when: When
     detector: Detector
     levels: Mapping[Level, Mapping[str, Number]]
     """WATCH and BAD -> all parameters of the detector for that level."""
-    healthy: tuple[str, ...]
+    healthy: Names
     """The parameters whose limits come from healthy runs, instead of a source."""
     all_metrics: bool
     """Judge every metric of ``metrics`` rather than only the first that the run logs."""
@@ -146,7 +147,7 @@ class Rule:
     path: Path = field(default_factory=Path)
     line: int = 0
     harm: Harm = Harm.SIGN
-    yields_to: tuple[str, ...] = ()
+    yields_to: Names = ()
     """Rules that say the same more exactly: what they found as well is not said twice."""
     seldom: bool = False
     """Few runs log what it reads: where one does not, nothing is missing."""

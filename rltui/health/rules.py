@@ -13,6 +13,7 @@ from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
 from rltui.core.level import Level
 from rltui.core.template import read_template
+from rltui.core.text import Names
 from rltui.core.yaml_document import Node, Table, nearest, read_document, read_each
 from rltui.core.yaml_record import read_record, record_of, shipped_record
 from rltui.health.columns import MADE_OF
@@ -123,7 +124,7 @@ class _Head(NamedTuple):
     title: str
     category: Category
     meaning: str = ""
-    yields_to: tuple[str, ...] = ()
+    yields_to: Names = ()
     seldom: bool = False
     harm: Harm = Harm.SIGN
 
@@ -241,7 +242,7 @@ def _read_levels(
     return out
 
 
-def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
+def _metric_keys(node: Node, known: frozenset[str]) -> Names:
     keys = [node] if isinstance(node.value, str) else node.items()
     if not keys:
         node.fail("no metric is named")
@@ -261,10 +262,10 @@ def read_when(*nodes: Node | None) -> When:
     What the variant demands beats what the rule excludes: ``scenario: preference`` in a variant of
     a rule that is not for preference training.
     """
-    only: dict[str, tuple[str, ...]] = {}
-    never: dict[str, tuple[str, ...]] = {}
-    unlogged: tuple[str, ...] = ()
-    unnamed: tuple[str, ...] = ()
+    only: dict[str, Names] = {}
+    never: dict[str, Names] = {}
+    unlogged: Names = ()
+    unnamed: Names = ()
     for node in filter(None, nodes):
         table = node.table()
         for word in ASKED:
@@ -305,7 +306,7 @@ class _Reason(NamedTuple):
     """Why the rules leave some metrics out."""
 
     reason: str
-    metrics: tuple[str, ...] = ()
+    metrics: Names = ()
 
 
 class _Unread(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 
 from rltui.catalogue.model import Infos, TagInfo
 from rltui.core.level import Direction
+from rltui.core.text import Names
 from rltui.core.yaml_record import shipped_record
 from rltui.health.columns import lacking
 from rltui.health.detectors.progress import is_solved
@@ -31,15 +32,15 @@ _MOST_ROWS = 2_000
 class Measures(NamedTuple):
     """Metrics that measure success: ``data/course.yaml``."""
 
-    measures: tuple[str, ...]
+    measures: Names
     """Metric keys of all of them, the best measure first."""
-    shares: tuple[str, ...]
+    shares: Names
     """Measures whose maximum is known, 1; that of a reward depends on its unit."""
-    returns: tuple[str, ...]
+    returns: Names
     """Measures of an environment: their maximum is where they come back to exactly."""
-    rewards: tuple[str, ...]
+    rewards: Names
     """Rewards that are trained on, and may be hacked."""
-    training: tuple[str, ...]
+    training: Names
     """Measures of each batch, without which nothing is learned."""
 
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
+from rltui.core.text import Names
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record, shipped_record
 
@@ -54,7 +55,7 @@ class Check(NamedTuple):
 
     ask: str
     """The question that the metric answers: "did the schedule change here?"."""
-    metrics: tuple[str, ...]
+    metrics: Names
     """Metric keys or patterns; the first that the run logs is shown."""
     first: bool
     """Whether it is among those to check first."""
@@ -67,15 +68,15 @@ class Sign(NamedTuple):
     """A finding, or an exit, that shows a symptom."""
 
     rule: str = ""
-    metrics: tuple[str, ...] = ()
+    metrics: Names = ()
     """Patterns of metric keys; empty for any."""
-    not_metrics: tuple[str, ...] = ()
+    not_metrics: Names = ()
     """Patterns of metric keys that do not count."""
     title: str | None = None
     """Title of the finding, where a rule has several; None for any."""
     ending: str = ""
     """Words in the reason of an exit, instead of a rule."""
-    gained: tuple[str, ...] = ()
+    gained: Names = ()
     """Metric keys, one of which must be well and above its start; empty for none."""
     zero: str = ""
     """Fact of the detector that must be 0; "" for none."""
@@ -100,7 +101,7 @@ class Sign(NamedTuple):
         )
 
 
-def _matches(metric: str | None, patterns: tuple[str, ...]) -> bool:
+def _matches(metric: str | None, patterns: Names) -> bool:
     return any(fnmatchcase(metric or "", p) for p in patterns)
 
 
@@ -111,8 +112,11 @@ def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
 class Wording(NamedTuple):
     """Words of a symptom for one kind of run."""
 
-    kinds: Annotated[tuple[str, ...], Keyed("for")]
-    """Scenarios, algorithms and facts, one of which must be true of the run."""
+    kinds: Annotated[Names, Keyed("for")]
+    """Scenarios, algorithms and facts, one of which must be true of the run, or titles of what
+    fires."""
+    title: Annotated[str, Keyed("symptom")] = ""
+    """Its name; "" for that of the symptom."""
     causes: str = ""
     """Usual causes; "" for those of the symptom."""
     advice: str = ""
@@ -133,28 +137,24 @@ class Symptom(NamedTuple):
     found: tuple[Sign, ...] = ()
     joined: tuple[Sign, ...] = ()
     together: int = 1
-    logged: tuple[str, ...] = ()
-    explains: tuple[str, ...] = ()
-    begins: tuple[str, ...] = ()
-    brings: tuple[str, ...] = ()
-    correlated: tuple[str, ...] = ()
-    not_for: tuple[str, ...] = ()
+    logged: Names = ()
+    explains: Names = ()
+    begins: Names = ()
+    brings: Names = ()
+    correlated: Names = ()
+    not_for: Names = ()
     then: Annotated[tuple[Check, ...], Keyed(read=_checks(first=False))] = ()
     at_start: str = ""
     words: tuple[Wording, ...] = ()
     fact: str = ""
     """Fact about a run that has it, for the words of others."""
-    unless: tuple[str, ...] = ()
+    unless: Names = ()
     """Metric keys; the fact is none where one of them has risen."""
 
     def worded(self, kinds: Collection[str]) -> Symptom:
         """The symptom in the words for a run of these kinds."""
-        other = next((w for w in self.words if set(w.kinds) & set(kinds)), None)
-        if other is None:
-            return self
-        causes = other.causes or self.causes
-        advice = other.advice or self.advice
-        return self._replace(causes=causes, advice=advice)
+        other = next((w for w in self.words if set(w.kinds) & set(kinds)), Wording(()))
+        return self._replace(**{k: v for k, v in other._asdict().items() if v and k != "kinds"})
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -206,8 +206,9 @@ class Knowledge(NamedTuple):
 
     symptoms: Annotated[Mapping[str, Symptom], Keyed("diagnoses", _read_all)]
     """By id, causes before effects."""
-    by_design: tuple[str, ...]
-    repeats: tuple[str, ...]
+    by_design: Names
+    repeats: Names
+    lacks: Mapping[str, Names]
     restore: str
     too_low: str
     too_high: str

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from string import Template
 
+from rltui.catalogue.model import Category
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.installation import shipped
 from rltui.core.level import Level
@@ -67,8 +68,8 @@ _LEAST_CHARTS = 8_000
 _STORY_CHARTS = 6
 _OVERVIEW_CHARTS = 12
 _TAB_CHARTS = 3
-#: Tabs that are no part of it: they repeat others, or say nothing of the training.
-_ASIDE = ("findings", "all", "hyper", "progress", "other")
+#: Tabs that are no part of it: they repeat others.
+_ASIDE = ("findings", "all")
 #: An absolute path of two names or more.
 _ABSOLUTE = re.compile(
     r"(?<![\w.…/:-])/(?P<root>[^\s/:'\"]+)/(?:[^\s/:'\"]+/)*(?P<last>[^\s/:'\"]*)"
@@ -314,6 +315,8 @@ class _Page:
                 tags = [r.tag for s in tab_sections(self._run, tab.id) for r in s.rows]
                 most = _TAB_CHARTS if tab.category else _OVERVIEW_CHARTS
                 yield from self._section(tab.title, self._charts(tags, most))
+        system = [t for t, i in self._run.infos.items() if i.category is Category.SYSTEM]
+        yield from self._section("System", self._charts(system, _TAB_CHARTS))
 
     def _charts(self, tags: Iterable[str], most: int) -> str:
         """The first ``most`` charts of ``tags`` that have none yet, as far as there is room."""

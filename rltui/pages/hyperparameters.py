@@ -120,7 +120,8 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     if not rows:
         return []
     lines = [heading(title, width, view, str(len(rows)))]
-    name_cells = min(longest(n for n, _ in rows), width // 2)
+    room = max(width // 2, width - 2 - longest(value for _, value in rows))
+    name_cells = min(longest(n for n, _ in rows), room)
     for name, value in rows:
         shown = hard_wrap(value, width - name_cells - 2, _MOST_LINES)
         for at, part in enumerate(shown or [""]):

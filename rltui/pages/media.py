@@ -49,7 +49,7 @@ from rltui.facts.media import Pixels, pixels_of, read_media
 from rltui.pages.run.header import run_header
 from rltui.session import JudgedRun, Session
 from rltui.store.media import Kept, MediaKey
-from rltui.tui.keys import MEDIA, Key, next_of
+from rltui.tui.keys import MEDIA, next_of
 from rltui.tui.screen import LEAST, BackgroundReading, ShellScreen
 from rltui.tui.shell import shell_of
 from rltui.tui.terminal_picture import LARGEST, PictureFrame, Placed, TerminalPicture
@@ -332,18 +332,11 @@ class MediaScreen(ShellScreen[None], places=(MEDIA,)):
         self._media.update()
         self.status.update()
 
-    @property
-    def keys(self) -> list[Key]:
-        """Without those of other kinds."""
-        return [k for k in super().keys if self._has(k.method)]
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether an action works here now."""
-        return self._has(action) and super().check_action(action, parameters)
-
-    def _has(self, action: str) -> bool:
-        is_histogram = self._media.key.kind is MediaKind.HISTOGRAM
-        return {"bands": is_histogram, "step_picture": self._media.count > 1}.get(action, True)
+    def idle(self, action: str) -> str:
+        if action == "bands":
+            return "" if self._media.key.kind is MediaKind.HISTOGRAM else "this is no histogram"
+        lacks = action.endswith("_picture") and self._media.count < 2
+        return "there is no other picture of the step" if lacks else ""
 
     def state_words(self) -> str:
         if self._media.key.kind is not MediaKind.HISTOGRAM:

@@ -7,7 +7,7 @@ from functools import partial
 
 from rltui.core.text import clean, spaced
 from rltui.facts.findings import finding_rows
-from rltui.facts.metrics import FINDINGS
+from rltui.facts.metrics import FINDINGS, tab_of
 from rltui.facts.runs import by_verdict, since_words
 from rltui.health.model import Finding
 from rltui.pages.hyperparameters import HyperparametersScreen
@@ -48,7 +48,7 @@ def finding_offers(runs: Iterable[JudgedRun], opens: Open, *, named: bool) -> It
 
 def _metric(tag: str, screen: ChartScreen) -> None:
     if isinstance(screen, RunScreen) and tag in screen.run.infos:
-        screen.open_metric(screen.run.infos[tag].category.value, tag)
+        screen.open_metric(tab_of(screen.run.infos[tag]), tag)
 
 
 def _finding(finding: Finding, screen: ChartScreen) -> None:

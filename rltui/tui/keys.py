@@ -259,7 +259,7 @@ value_order | | O | crosshair: order of values | Chart | grid metric
 zoom_in | zoom(1) | + | zoom in | Chart | metric | 3 | zoom | + -
 zoom_out | zoom(-1) | - | zoom out | Chart | metric
 zoom_steps | ask('zoom ') | | zoom to steps A to B | Chart | charts timing | | | | :zoom A B
-look_at | ask('at ') | | crosshair to a step | Chart | run comparison | | | | :at STEP
+look_at | ask('at ') | | crosshair to a step | Chart | run comparison | | | | :STEP
 go_to | ask('goto ') | | replay at a step | Replay | run | | | | :goto STEP
 now | | | end the replay | Replay | run | | | | :now
 zoom_all | | = | whole run | Chart | metric | 6 | all

@@ -89,7 +89,8 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
     MOST = 110
 
     DEFAULT_CSS = """
-    Overlay { background: transparent; align-horizontal: center; layout: vertical; }
+    Overlay, Overlay:ansi { background: transparent; }
+    Overlay { align-horizontal: center; layout: vertical; }
     Overlay > #box { height: auto; }
     Overlay #head { height: 2; }
     Overlay > Status { dock: bottom; }

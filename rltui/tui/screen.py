@@ -199,13 +199,14 @@ class ShellScreen(Page[Result], inherit_bindings=False):
 
     def on_status_entered(self, event: Status.Entered) -> None:
         """A command was entered."""
-        name, _, rest = event.text.strip().partition(" ")
+        text = event.text.strip()
+        name, _, rest = (f"at {text}" if text.isdecimal() else text).partition(" ")
         if not name:
             return
         run, hint = choose(name, self.commands())
         if run is not None:
             run(rest.strip())
-        elif hint or not self.shell.search([*self.palette()], event.text.strip()):
+        elif hint or not self.shell.search([*self.palette()], text):
             hint = hint or ": tab NAME, goto STEP, now, at STEP, zoom A B, theme NAME, runs, q"
             self.say(f"unknown command {name!r}{hint}")
 

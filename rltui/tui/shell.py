@@ -165,6 +165,7 @@ class ShellApp(CellDiffApp[Result]):
     def _begin(self) -> None:
         """From now on a fault leaves something to look at."""
         self._is_ready = True
+        self.watch_theme()
 
     @on(events.Resize)
     def _ask_again(self) -> None:
@@ -209,8 +210,8 @@ class ShellApp(CellDiffApp[Result]):
         return css_variables(self.tokens)
 
     def watch_theme(self) -> None:
-        """Show a theme with the terminal's own colours in these."""
-        self.ansi_color = self.tokens.colours[Token.BG] == DEFAULT
+        """Show the terminal's own colours as they are, also below an overlay."""
+        self.ansi_color = self.palette.depth == "16" or self.tokens.colours[Token.BG] == DEFAULT
 
     def choose_theme(self, name: str) -> None:
         """Change the theme: one of ours, of the user or of Textual."""
@@ -298,6 +299,8 @@ class ShellApp(CellDiffApp[Result]):
         event = self._typed[0]
         target = self.focused or self.screen
         self._typed_at = time.monotonic()
+        if self._notifications:  # they hide keys
+            self.clear_notifications()
         await super().on_event(event)
         self._follow(target, partial(self._dealt_with, event, None, _ROUNDS))
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks import data, live, many, samples
+from benchmarks.against import is_worse, of_rows
 from benchmarks.data import NAME
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
@@ -109,6 +110,14 @@ def test_accidents_lose_no_count(tmp_path: Path) -> None:
             training.write_row()
     assert [t.points for t in trainings] == [(20 + 40) * 50] * 8
     assert 0 < points_in(tmp_path / "logs") <= 8 * 60 * 50
+
+
+def test_a_figure_is_worse_beyond_a_tenth_and_the_spread_of_its_rounds() -> None:
+    rows = [("keys: ms", "1,012 / 30.5", "10 / 16"), ("bytes", "", "")]
+    assert dict(of_rows(iter(rows))) == {"keys: ms (1 of 2)": 1012, "keys: ms (2 of 2)": 30.5}
+    assert is_worse([1.0, 1.2], [1.4, 1.3])
+    assert not is_worse([1.0, 1.4], [1.3, 1.9])
+    assert not is_worse([1.0, 1.1], [1.12, 1.15])
 
 
 def test_slope() -> None:

@@ -51,39 +51,7 @@ def test_a_setting_that_only_sounds_like_a_secret_stands(name: str, value: str) 
         assert without_secrets(text) == text
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("api_token", "1234"),
-        ("PWD", "/home/me"),
-        ("max_tokens", "16777216"),
-        ("use_auth_token", "False"),
-        ("use_auth", "None"),
-        ("api_key", "EMPTY"),
-        ("said", "SyntaxError: unexpected token: 'return'"),
-        ("hub_token", "$HF_TOKEN"),
-        ("hub_token", "<your token>"),
-        ("hub_token", MASK),
-        ("api_version", "1234567890123"),
-        ("image", "pytorch/pytorch:2.4@sha256:0f1e2d3c"),
-        ("repository", "git+https://github.com/a/b@v1.2"),
-        ("base_url", "http://127.0.0.1:8000/v1"),
-        ("commit", "0123456789abcdef0123456789abcdef01234567"),
-        ("said", "login of commit 0123456789abcdef0123456789abcdef01234567"),
-        ("cache_key", "0123456789abcdef0123456789abcdef01234567"),
-        ("key", "val-core/gsm8k_test/acc/mean@8"),
-        ("key", "gsm8k-gsm8k-gsm8k"),
-        ("said", "sort key=len, key='critic/rewards/mean_of_16_best', key: 1234567890123456789012"),
-        ("run_name", "Qwen2.5-7B-Instruct-GRPO-gsm8k-lr1e-6-bs256-seed42"),
-        ("path", "/mnt/Data9/Users/Someone/Projects/rl/checkpoints/GlobalStep100"),
-        ("backend", "hf_transformers"),
-        ("said", "KeyError: 'actor/entropy'"),
-        ("said", "ms/token: 3.25ms, tokens: 12.5k, throughput/tokens: 1200.5 tok/s, pass: 31/80"),
-        ("said", "forward pass: 12ms, time per token: 3ms"),
-        ("said", "Basic configuration, bearer of news; Think before each token that you write"),
-        ("class", "RewardManagerForMultiTurnToolCallsWithRetriesV2"),
-    ],
-)
+@cases(__file__, "an_ordinary_value_stands")
 def test_an_ordinary_value_stands(name: str, value: str) -> None:
     assert masked(name, value) == value
 

@@ -8,43 +8,15 @@ from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
 from rltui.draw.prose import distinct
+from tests.tables import cases
 
 WORDS = st.sampled_from(["grpo", "qwen2.5-7b", "lr1e-6", "seed", "final", "tiny_verl", "1", "2"])
 NAMES = st.lists(st.lists(WORDS, min_size=1, max_size=6).map("-".join), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize(
-    ("names", "width", "shown"),
-    [
-        (("a", "bb"), 8, ("a", "bb")),
-        (
-            ("exp/tiny_verl/grpo_healthy", "exp/tiny_verl/grpo_kl_blowup"),
-            14,
-            ("…healthy", "…kl_blowup"),
-        ),
-        (("lr1e-6-seed1-final-run", "lr3e-6-seed1-final-run"), 12, ("lr1e…", "lr3e…")),
-        (("one-very-long-name-indeed",), 12, ("one…e-indeed",)),
-        (
-            ("category math success rate", "category code success rate", "entropy"),
-            18,
-            ("category math…rate", "category code…rate", "entropy"),
-        ),
-        (("probs differ, max", "probs differ, std"), 12, ("…differ, max", "…differ, std")),
-        (
-            ("probs differ, max", "probs differ, std", "entropy"),
-            12,
-            ("probs di…max", "probs di…std", "entropy"),
-        ),
-        (
-            ("gpu-1:logs/Alien-s3_8525499", "gpu-2:logs/Alien-s3_8525499", "ppo_seed7"),
-            23,
-            ("…1…/Alien-s3_8525499", "…2…/Alien-s3_8525499", "ppo_seed7"),
-        ),
-        (("same-name-of-two-runs",) * 2, 10, ("sam…o-runs",) * 2),
-    ],
-)
-def test_what_differs_stays(names: tuple[str, ...], width: int, shown: tuple[str, ...]) -> None:
-    assert distinct(names, width) == shown
+@cases(__file__, "what_differs_stays")
+def test_what_differs_stays(names: list[str], width: int, shown: list[str]) -> None:
+    assert [*distinct(tuple(names), width)] == shown
 
 
 @given(NAMES, st.integers(8, 40))

@@ -72,32 +72,12 @@ def test_what_is_said_of_a_finding(case: dict[str, Any]) -> None:
         assert evidence.step_last <= finding.until_step
 
 
-def test_a_share_is_that_of_the_middle_and_the_start() -> None:
-    (finding,) = findings("entropy_collapse", entropy="3.8x30 0.3x6 0.1~0.05x20 3e-9x1 0.1x1")
-    middle, start = number_of(finding, "middle"), number_of(finding, "start")
-    assert number_of(finding, "share") == pytest.approx(middle / start)
-    assert finding.evidence.value == pytest.approx(middle / start)
-
-
 def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None:
     levels = {"watch": 1.0, "bad": 2.0, "tag": "time limit/floor"}
     words = Words("{tag} is 3; limit 2", "{tag}: floor 2", "", "")
     finding = _FINDING._replace(words=words, evidence=replace(_EVIDENCE, facts=levels))
     assert summary(finding) == "time limit/floor is 3; bad limit 2"
     assert short(finding) == "time limit/floor: bad below 2"
-
-
-def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> None:
-    found = findings(
-        "length_hacking",
-        reward__mean="-1.2x15 -1.2..0x30 0x10",
-        response_length__mean="42x15 42..2x30 2x10",
-    )
-    assert found
-    assert found[0].evidence.value is not None
-    assert found[0].evidence.value >= 0.9
-    assert number_of(found[0], "correlation") <= -0.9
-    assert "limit ±0.9" in summary(found[0])
 
 
 def findings_of_cases(rule: Rule) -> Iterator[Finding]:
@@ -179,7 +159,7 @@ def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -
         (0.02, "rows usually come several times a second"),
         (0.8, "rows usually come every 1 s"),
         (20.0, "rows usually come every 20 s"),
-        (None, "no pace is known"),
+        (None, "the usual pace is not known"),
     ],
 )
 def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:
@@ -194,7 +174,7 @@ def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) ->
     [
         ("kl.old_new", "0.02x30", "watch above 0.1, bad above 0.2"),
         ("entropy", "2x30", "watch below 0.42 (21 % of start), bad below 0.3 (15 % of start)"),
-        ("value.q.mean", "1x30", "healthy ± 10000"),
+        ("value.q.mean", "1x30", "healthy ± 10k"),
     ],
 )
 def test_both_limits_are_named_where_they_are_known(
@@ -208,7 +188,7 @@ def test_both_limits_are_named_where_they_are_known(
 
 
 def test_a_limit_has_the_comma_of_the_values_beside_it() -> None:
-    assert bounds(None, 1033.4) == "≤ 1,033"
+    assert (bounds(None, 1033.4), bounds(None, 10168.4)) == ("≤ 1,033", "≤ 10.2k")
     assert bounds(-2500.0, 0.5) == "-2.5k to 0.5"  # as -2500 stands there
     assert bounds(999.0, None) == "≥ 999"
 

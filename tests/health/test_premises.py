@@ -69,6 +69,7 @@ def test_words_are_for_kinds_and_facts_that_there_are() -> None:
     scenarios = load_catalogue().scenarios
     kinds = scenarios.keys() | {a.lower() for s in scenarios.values() for a in s.algorithms}
     kinds |= {FIRST, *(s.fact for s in symptoms().values())} - {""}
+    kinds |= {v.title for r in load_rules() for v in r.variants}
     for symptom in symptoms().values():
         assert {kind for w in symptom.words for kind in w.kinds} <= kinds
         assert all(symptom.worded(w.kinds) != symptom for w in symptom.words)

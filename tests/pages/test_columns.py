@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.line import Line, line_width, plain
-from rltui.draw.metric_chart import WHOLE_RUN, chart_lines, chart_of, statistics
+from rltui.draw.metric_chart import WHOLE_RUN, Zoom, chart_lines, chart_of, statistics
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
@@ -268,4 +268,6 @@ def test_a_change_names_the_rows_that_it_is_against() -> None:
     run = a_session(a_batch(steps(1, tags))).runs()[0]
     told = {name: (value, where) for name, value, where in statistics(
         run, "actor/entropy", VIEW, WHOLE_RUN)}  # fmt: skip
-    assert told["change"] == ("↑ 0.495", "against the 10 rows before")
+    assert told["change"] == ("↑ 0.495", "from the median of 10 rows")
+    visible = statistics(run, "actor/entropy", View(smooth=0.9), Zoom(window=(1, 39)))
+    assert visible[:2] == [("newest", "1.00", ""), ("smoothed", "1.00", "")]

@@ -4,10 +4,12 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.comparison import Comparison
+from rltui.facts.comparison import Comparison, Crosshair
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
 from rltui.pages.comparison.lines import Curves, ShownMetric
@@ -263,3 +265,24 @@ def test_what_is_the_same_in_all_runs_comes_last() -> None:
     tags = [next(iter(c.tags.values())) for c in Comparison(runs).columns]
     assert tags[:2] == ["critic/score/mean", "actor/ppo_kl"]
     assert len(tags) > 2
+
+
+def test_a_loss_that_was_nan_is_not_the_best() -> None:
+    falls = [1 - n / 200 for n in range(80)]
+    runs = {"falls": falls, "nan": falls[:60] + [0.0] * 20}
+    same = dict.fromkeys(("train/grad_norm", "train/mean_token_accuracy"), [1.0] * 80)
+    batches = [a_batch({"train/loss": x, **same}, run=n, source=f"{n}/0") for n, x in runs.items()]
+    comparison = Comparison(a_session(*batches).runs())
+    loss, (best, nan) = comparison.columns[0], comparison.rows
+    assert comparison.ordered("metric", loss) == [best, nan]
+    comparison.read_at(Crosshair(70, 70))
+    assert np.isnan(comparison.value(nan, loss))
+
+
+def test_a_mean_says_of_which_runs_it_is() -> None:
+    ends = {"a_s1": [1.0] * 40, "a_s2": [3.0] * 20}
+    batches = [a_batch({REWARD: y}, run=name, source=f"{name}/0") for name, y in ends.items()]
+    comparison = Comparison(a_session(*batches).runs(), by="name")
+    shown = ShownMetric(comparison, comparison.columns[0], None, View())
+    title = plain(Curves(comparison).chart(shown, 120, 12)[0])
+    assert "mean ± sd of the runs that got there" in title

@@ -1,5 +1,6 @@
 """Settings and the matrix of a sweep on the page that compares runs."""
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,22 @@ def test_at_a_crosshair_cells_hold_what_the_runs_have_there() -> None:
 def test_a_logged_rate_is_a_setting_that_comes_first_unless_another_tells_it() -> None:
     runs = [a_run(x, 1, {"actor/lr": [float(x), 0] * 5}, opt=f"o{x}") for x in ("1e-6", "1e-15")]
     session = a_session(*runs)
-    assert [*Sweep(session.runs()).settings] == ["learning rate", "opt"]
+    sweep = Sweep(session.runs())
+    assert [*sweep.settings] == [g.title for g in sweep.tables] == ["learning rate", "opt"]
     assert setting_words(session.runs()[0], "learning rate", 10) == "0"
     told = [a_run(str(x), 1, {"actor/lr": [0.95 * x, x / 2] * 5}, lr=x) for x in (1e-6, 1e-5)]
+    told.append(a_run("died in the warm-up", 1, {"actor/lr": [1e-7] * 10}, lr=1e-5))
     assert [*Sweep(a_session(*told).runs()).settings] == ["lr"]
+
+
+async def test_without_room_a_matrix_keeps_its_signs_and_its_best_cell() -> None:
+    grid = product(range(9), range(9))
+    runs = [a_run(f"{n}_{kl}", n + kl / 10, **{"a.lr": n, "a.kl": kl}) for n, kl in grid]
+    async with open_app(*runs, size=(80, 24)) as hand:
+        await hand.press("C", "v")
+        assert hand.lines[1].strip().endswith(" 6 of 9 columns, 6 of 9 rows")
+        assert hand.lines[2].split() == ["lr", *"345678"]
+        assert "8.80 (1) *" in hand.text
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (40, 16)])
@@ -94,21 +107,26 @@ async def test_the_table_is_written_and_near_cells_have_one_colour(
     assert "1e-6 & 0.0050 $\\pm$ 0.0071 (2) & " in (tmp_path / "a.tex").read_text()
 
 
-@pytest.mark.parametrize("read", [True, False])
+@pytest.mark.parametrize(
+    ("names", "keys", "read"),
+    [("ab", "CH", True), ("ab", "CH", False), (["a_s1", "a_s2"], "CBv", True)],
+)
 async def test_files_beside_the_logs_are_read_for_the_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, read: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: Sequence[str], keys: str, *, read: bool
 ) -> None:
     read_at_once(monkeypatch)
     if not read:
         monkeypatch.setattr("rltui.tui.screen.start_thread", lambda _work: None)
-    batches = [a_run(name, 1) for name in "ab"]
-    for name, batch in zip("ab", batches, strict=True):
+    batches = [a_run(name, 1) for name in names]
+    for name, batch in zip(names, batches, strict=True):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "args.json").write_text(f'{{"beta": "{name}"}}')
+        (tmp_path / name / "args.json").write_text(f'{{"beta": "{name[:1]}"}}')
         object.__setattr__(batch, "run_path", tmp_path / name)
-    async with open_app(*batches, logdirs=(tmp_path,)) as hand:
+    async with open_app(*batches, logdirs=(tmp_path,), size=(80, 14)) as hand:
         for run in hand.app.session.runs():
             run.facts = NO_FACTS
-        await hand.press("C", "H")
+        await hand.press(*keys)
         assert ("not read yet: a, b" in hand.text) != read
-        assert (["beta", "a", "b"] in [x.split() for x in hand.lines]) == read
+        found = [x.split() for x in hand.lines]
+        assert (["beta", "a", "b"] in found) == (read and keys == "CH")
+        assert ("reward by name" in hand.text) == (keys == "CBv"), "no setting differs"

@@ -142,7 +142,7 @@ async def test_runs_side_by_side_are_read_and_ordered_at_the_step() -> None:
         assert [i.name for i in hand.ids] == ["early", "late"]
         await hand.press("right_parenthesis")
         assert "value at step 11 " in hand.lines[0]
-        await hand.press("colon", *"at 31", "enter")
+        await hand.press("colon", *"31", "enter")
         assert "value at step 31 " in hand.lines[0]
         await hand.press("escape")
         assert "by reward, mean of the last" in hand.lines[0]

@@ -9,11 +9,12 @@ from rltui.draw.view import View
 from rltui.facts.checks import check_items
 from rltui.facts.findings import finding_rows, marks
 from rltui.facts.metrics import make_row
+from rltui.facts.runs import until_judged
 from rltui.facts.story import main_story
 from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
-from rltui.pages.findings.findings_detail import detail_lines
+from rltui.pages.findings.findings_detail import check_table, detail_lines
 from rltui.pages.findings.findings_pane import finding_entries, timeline_lines
 from rltui.pages.findings.lines import HeadId, counts
 from rltui.pages.run.header import verdict_spans
@@ -64,6 +65,27 @@ def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
     missing = {i.metric: i for i in main_story(the_run(session)).checks}["clipfrac.policy"]
     assert (missing.tag, missing.value, missing.level) == (None, None, Level.UNKNOWN)
     assert "not logged: clip fraction" in check_text(session)
+
+
+def test_checks_ask_for_what_the_algorithm_has_and_the_log_answers_behind_the_question() -> None:
+    common = {"rollout/ep_rew_mean": [*range(20, 120), *[15, 16] * 30], "train/loss": [1, 1.1] * 80}
+    entropy = [-0.7] * 103 + [-0.01] * 20 + [-0.7] * 37
+    ppo = {"train/clip_range": [0.2] * 160, "train/entropy_loss": entropy}
+    dqn = {"rollout/exploration_rate": [1 - s / 200 for s in range(160)]}
+    for own, has_entropy in ((ppo, True), (dqn, False)):
+        story = main_story(the_run(a_session(a_batch(steps(1, common | own)))))
+        assert ("clipfrac.policy" in {i.metric for i in story.checks}) is has_entropy
+        table = [plain(x) for x in check_table(story, VIEW, 110)]
+        assert any("did it drop suddenly? 0.0100 at" in x for x in table) is has_entropy
+
+
+def test_what_stands_still_is_told_once_and_nothing_of_a_part() -> None:
+    tags = {"reward_mean": [0.0] * 50, "Avg Reward": [0.0] * 50, "loss": [1.0, 2.0] * 25}
+    run = the_run(a_session(a_batch(steps(1, tags))))
+    said = verdict_sentence(run).words(300)
+    assert said == "bad: reward flat from the start (reward mean 0 in all 50 rows)"
+    run.full_report = None
+    assert not until_judged(run), "it is being read"
 
 
 def test_what_stands_out_is_checked_first() -> None:

@@ -60,10 +60,13 @@ def test_sentence_and_action_are_whole(judged: list[JudgedRun], width: int, heig
 
 
 def test_an_action_begins_with_what_to_do_and_fits_into_two_lines() -> None:
-    told = [x.advice for x in _known().endings] + [x.advice for x in symptoms().values()]
-    told += [w.advice for x in symptoms().values() for w in x.words] + [stall_rule().advice]
-    for first in (re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0] for text in told if text):
+    told = [x.advice for x in _known().endings] + [stall_rule().advice]
+    told += [text for x in symptoms().values() for text in (x.advice, x.at_start)]
+    told += [w.advice for x in symptoms().values() for w in x.words]
+    for text in filter(None, told):
+        first = re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0]
         assert len(first) <= 150, first
+        assert not re.search(r"(?i)start anew|\ba checkpoint\b", text.removeprefix(first))
         assert not re.match(r"(?:Usually|Often|If|The|An?|One|Before|Nothing)\b|.*\?$", first)
 
 

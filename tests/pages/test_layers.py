@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rltui.config import load_config
 from rltui.core.level import Level
-from rltui.facts import sentences
+from rltui.facts import numbers, sentences
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
 from tests.fakes import grpo_batch
@@ -60,7 +60,8 @@ async def test_a_limit_is_written_judged_and_taken_back(tmp_path: Path) -> None:
         judged = run.verdict.judgement(tag)
         assert (judged.level, judged.low) == (Level.WATCH, value + 1)
         found = next(f for f in run.firing() if f.tag == tag)
-        assert "outside your range, ≥ " in sentences.summary(found)
+        assert found.title == f"{run.infos[tag].title} outside your range"
+        assert f", your range is ≥ {numbers.plain(value + 1)}" in sentences.summary(found)
         await hand.press("u")
         hand.app.session.drain()
         assert path.read_text() == text

@@ -111,17 +111,17 @@ def the_run(*tags: str) -> JudgedRun:
 
 
 def test_each_device_has_a_section() -> None:
-    titles = [s.title for s in tab_sections(the_run(*WANDB), "system")]
+    titles = [s.title for s in tab_sections(the_run(*WANDB), "all")][1:]
     assert titles == ["GPU 0", "GPU 1", "Host", "Process", "Disk", "Network"]
-    titles = [s.title for s in tab_sections(the_run(*TRACKIO), "system")]
+    titles = [s.title for s in tab_sections(the_run(*TRACKIO), "all")][1:]
     assert titles == ["GPU", "GPU 0", "GPU 0 rank 1"]
-    titles = [s.title for s in tab_sections(the_run("system/queue_size"), "system")]
+    titles = [s.title for s in tab_sections(the_run("system/queue_size"), "all")][1:]
     assert titles == ["System"]
 
 
 def test_sections_stand_in_the_list_and_the_head_is_that_of_the_first_visible_row() -> None:
     run, view, columns = the_run(*WANDB), View(), columns_for(92)
-    sections = tab_sections(run, "system")
+    sections = tab_sections(run, "all")[1:]
     entries = section_entries(run, sections, columns, view, 2)
     lines = [plain(x) for e in entries for x in e.draw(False)]
     assert [e.id for e in entries if e.id is not None] == [r.tag for s in sections for r in s.rows]
@@ -132,7 +132,7 @@ def test_sections_stand_in_the_list_and_the_head_is_that_of_the_first_visible_ro
 
 
 def test_a_filter_leaves_sections_with_rows() -> None:
-    assert [s.title for s in tab_sections(the_run(*WANDB), "system", "power")] == ["GPU 0"]
+    assert [s.title for s in tab_sections(the_run(*WANDB), "all", "power")] == ["GPU 0"]
 
 
 async def test_the_crosshair_and_the_zoom() -> None:

@@ -39,7 +39,7 @@ async def test_digits_and_brackets_select_tabs(rich: tuple[Any, ...]) -> None:
         await hand.press("right_square_bracket")
         assert hand.run.tab == "actor"
         await hand.press("left", "h")
-        assert hand.run.tab == "other"
+        assert hand.run.tab == "all"
 
 
 async def test_a_tab_that_is_empty_so_early_comes_back_with_its_metrics(rich: Any) -> None:
@@ -60,7 +60,7 @@ async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
         await hand.press("0")
         run = hand.run.run
         assert set(hand.ids) == set(run.infos)
-        await hand.press("left_square_bracket", "escape", "colon", *"tab other", "enter")
+        await hand.press("1", "colon", *"tab other", "enter", "G")
         assert "own metric" in hand.text
 
 

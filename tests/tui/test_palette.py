@@ -128,12 +128,13 @@ async def test_the_palette_fits_every_size(size: tuple[int, int]) -> None:
         assert hand.run.is_current
 
 
-async def test_a_notice_is_shown_once_above_and_again_below() -> None:
+async def test_a_notice_hides_keys_until_one_is_pressed() -> None:
     async with open_app(grpo_batch(60), grpo_batch(60, run="other")) as hand:
         hand.app._disable_notifications = False
         await hand.press("enter")
-        hand.app.say("written to a.svg")
-        await hand.settle()
         for key in ("ctrl+p", "escape", "question_mark", "escape"):
-            await hand.press(key)
+            hand.app.say("written to a.svg")
+            await hand.settle()
             assert hand.text.count("written to a.svg") == 1
+            await hand.press(key)
+            assert "written to a.svg" not in hand.text

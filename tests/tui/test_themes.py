@@ -99,9 +99,11 @@ async def test_with_fewer_colours_no_truecolour_is_used(
         "none": {ColorType.DEFAULT},
     }[depth]
     async with open_app(grpo_batch(60, total=200), size=(160, 45)) as hand:
+        strips = hand.strips
+        await hand.press(*["question_mark"] * (depth == "16"))
         found = {
             colour.type
-            for strip in hand.strips
+            for strip in (*strips, *hand.strips)
             for segment in strip
             if segment.style
             for colour in (segment.style.color, segment.style.bgcolor)

@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from rltui.formats.base import HEAD_BYTES, Refusal
 from rltui.formats.jsonl.jsonl_row import (
     OpenObject,
+    Row,
     Step,
     are_records,
     counted_step,
@@ -27,8 +27,6 @@ from rltui.formats.jsonl.jsonl_row import (
     translator_of,
 )
 from rltui.formats.words import are_figures, may_count, plain, words
-
-Row = dict[str, Any]
 
 #: JSON files of well-known programs, none of them a log.
 NO_LOGS = re.compile(

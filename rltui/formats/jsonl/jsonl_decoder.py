@@ -18,7 +18,7 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl import jsonl_row
-from rltui.formats.jsonl.jsonl_row import STEPS, OpenObject, PackedRows, Packing, RowOrder
+from rltui.formats.jsonl.jsonl_row import STEPS, OpenObject, PackedRows, Packing, Row, RowOrder
 from rltui.formats.line_decoder import LastLine
 from rltui.formats.words import are_figures, words
 
@@ -102,7 +102,7 @@ class JsonLinesDecoder(LastLine):
         self._returned = self._returned or bool(decoded.items)
         return decoded
 
-    def rows(self, rows: Iterable[dict[str, Any]]) -> Decoded:
+    def rows(self, rows: Iterable[Row]) -> Decoded:
         """Decode rows that are parsed already, those of a JSON document."""
         for row in rows:
             self._row(row, 0)
@@ -254,7 +254,7 @@ class JsonLinesDecoder(LastLine):
                 again = self._rows.turn_to(cells)
                 self._rows.add(count.next(0, for_good=True), time, again)
 
-    def _stray(self, row: dict[str, Any], offset: int) -> None:
+    def _stray(self, row: Row, offset: int) -> None:
         """Read a row without a step: settings, a summary, or something else."""
         settings = jsonl_row.settings_of(row)
         if settings:
@@ -265,7 +265,7 @@ class JsonLinesDecoder(LastLine):
                 self._first_lost = offset if not self._lost else self._first_lost
                 self._lost += 1
 
-    def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
+    def _step_of(self, row: Row, offset: int) -> tuple[int | None, str]:
         """The step of a row, removed from it, or its number; and its key where that is no more
         than an epoch."""
         step = jsonl_row.find_step(row, self._step_keys) or jsonl_row.counted_step(row)
@@ -295,9 +295,7 @@ class JsonLinesDecoder(LastLine):
         self._count = None
         return True
 
-    def _number_of(
-        self, row: dict[str, Any], offset: int, *, has_epoch: bool, batch: bool
-    ) -> int | None:
+    def _number_of(self, row: Row, offset: int, *, has_epoch: bool, batch: bool) -> int | None:
         """The number of a row that is counted; None for one that is none of the training."""
         count = self._count
         if count is None:
@@ -319,7 +317,7 @@ class JsonLinesDecoder(LastLine):
         if total > 0 and total != self._total:
             self._total = self._hparams["max_steps"] = total
 
-    def _add(self, step: int, wall: float, row: dict[str, Any], *, gaps: bool = False) -> bytes:
+    def _add(self, step: int, wall: float, row: Row, *, gaps: bool = False) -> bytes:
         """Store the numbers of a row, and return them packed. ``gaps``: a key that was null
         before it had a number is measured now and then (an evaluation), and its null is a gap;
         after a number, null is a NaN that JSON cannot write, as verl writes it."""

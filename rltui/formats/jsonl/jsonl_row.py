@@ -48,6 +48,8 @@ from rltui.formats.words import (
     words_of,
 )
 
+#: A row as JSON has it, or a part of one.
+Row = dict[str, Any]
 #: Steps are below this in absolute value.
 STEPS = 1 << 63
 #: Keys of settings in a row.
@@ -145,7 +147,7 @@ def objects(line: bytes) -> Iterator[Any]:
             end += 1
 
 
-def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
+def find_step(row: Row, keys: Sequence[str]) -> Step | None:
     """The step of a row: the first of ``keys`` with a usable value."""
     for key in keys:
         if key not in row:
@@ -161,7 +163,7 @@ def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
     return None
 
 
-def counted_step(row: dict[str, Any]) -> Step | None:
+def counted_step(row: Row) -> Step | None:
     """The step of a row of figures without a usual key: its finest counter (``environment_steps``,
     ``rl_step``, ``rollout``)."""
     key = _counter_of(tuple(row))
@@ -191,7 +193,7 @@ def counts_batches(names: tuple[str, ...]) -> bool:
     return any(known.get(name.encode()) == BATCH for name in found)
 
 
-def figures_of(row: dict[str, Any]) -> list[str]:
+def figures_of(row: Row) -> list[str]:
     """Names of the numbers of a row; none where no name is that of a figure of a training, or
     most are those of settings."""
     names = [name for name, _ in flatten(row)]
@@ -205,7 +207,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def pop_wall(row: dict[str, Any]) -> float:
+def pop_wall(row: Row) -> float:
     """Remove and return the wall time of a row; NaN when it has none."""
     for key in TIME_KEYS:
         if key in row:
@@ -218,7 +220,7 @@ def pop_wall(row: dict[str, Any]) -> float:
 
 
 def flatten(
-    row: dict[str, Any], prefix: str = "", depth: int = 0, *, ray: bool = False
+    row: Row, prefix: str = "", depth: int = 0, *, ray: bool = False
 ) -> Iterator[tuple[str, float]]:
     """The numbers of a row under joined names; null is NaN, texts of numbers count, and of a list
     of outcomes its mean. ``ray``: only the text ``null``, which is
@@ -266,7 +268,7 @@ def are_records(values: list[Any]) -> bool:
     )
 
 
-def settings_of(row: dict[str, Any]) -> dict[str, object]:
+def settings_of(row: Row) -> dict[str, object]:
     """The settings in a row under one of the usual keys; empty when it has none."""
     found: dict[str, Any] = next((row[k] for k in _SETTINGS if isinstance(row.get(k), dict)), {})
     return flat_settings(found, "/")
@@ -284,7 +286,7 @@ class Translated(NamedTuple):
     """Whether it lies beside a training, and has a time in place of a step."""
 
 
-def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
+def translator_of(row: Row) -> Callable[[Row], Translated] | None:
     """The function that reads rows of this kind; None for those without a special meaning."""
     if "training_iteration" in row:
         return _ray if is_ray_result(row) else None
@@ -302,21 +304,21 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
     return _tidy_translator_of(row) if timed is None and VALUE_KEY in row else timed
 
 
-def _tidy_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
+def _tidy_translator_of(row: Row) -> Callable[[Row], Translated] | None:
     """Make the translator of rows that have one figure each, and its name."""
     key = next((key for key in words().name_keys if isinstance(row.get(key), str)), None)
     others = row.keys() - {key, VALUE_KEY, *TIME_KEYS, *words().step_keys}
     if key is None or any(_is_number(row[other]) for other in others):
         return None
 
-    def read(row: dict[str, Any]) -> Translated:
+    def read(row: Row) -> Translated:
         step = find_step(row, words().step_keys)
         return Translated(step, pop_wall(row), dict(flatten({row[key]: row[VALUE_KEY]})))
 
     return read
 
 
-def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
+def _timed_translator_of(row: Row) -> Callable[[Row], Translated] | None:
     """Make the translator of rows of miles' dashboard, and of a machine watched by W&B."""
     if "step_key" in row:
         if not isinstance(row.get("metrics"), dict):
@@ -334,12 +336,12 @@ def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Tran
     return (lambda row: _beside(row, found)) if found else None
 
 
-def _beside(row: dict[str, Any], values: dict[str, Any]) -> Translated:
+def _beside(row: Row, values: Row) -> Translated:
     numbers = {name: value for name, value in values.items() if _is_number(value)}
     return Translated(None, pop_wall(row), dict(flatten(numbers)), beside=True)
 
 
-def _ray(row: dict[str, Any]) -> Translated:
+def _ray(row: Row) -> Translated:
     wall = pop_wall(row)
     # the x axis of Ray's TensorBoard logger
     key = "timesteps_total" if row.get("timesteps_total") else "training_iteration"
@@ -352,7 +354,7 @@ def _ray(row: dict[str, Any]) -> Translated:
     return Translated(step, wall, values, row.get("done") is True)
 
 
-def _factory(row: dict[str, Any]) -> Translated:
+def _factory(row: Row) -> Translated:
     wall = pop_wall(row)
     step = find_step(row, ("current_steps",))
     total = row["total_steps"]
@@ -362,7 +364,7 @@ def _factory(row: dict[str, Any]) -> Translated:
     return Translated(step, wall, _transformers(named))
 
 
-def _swift(row: dict[str, Any]) -> Translated:
+def _swift(row: Row) -> Translated:
     wall = pop_wall(row)
     step = find_step(row, _SWIFT_KEYS)
     if step is not None:
@@ -370,7 +372,7 @@ def _swift(row: dict[str, Any]) -> Translated:
     return Translated(step, wall, _transformers(row))
 
 
-def _transformers(row: dict[str, Any]) -> dict[str, float]:
+def _transformers(row: Row) -> dict[str, float]:
     """The numbers of a transformers log, texts with numbers or durations included; no None."""
     found = (
         (key, float_of(value) if isinstance(value, (int, float)) else number_of(value))
@@ -388,7 +390,7 @@ class Packing:
         self.pack = Struct(f"{len(keys)}d").pack
         self.values = picker(keys)
 
-    def row(self, row: dict[str, Any]) -> bytes | None:
+    def row(self, row: Row) -> bytes | None:
         """The packed row; None when it has other keys or a value that is not a number."""
         if len(row) != self.size:
             return None

@@ -19,6 +19,7 @@ import numpy as np
 from rltui.core.batch import Restart
 from rltui.core.block import Block, BoolArray, FloatArray
 from rltui.core.record import state
+from rltui.core.text import Names
 from rltui.formats.base import clean_tag
 from rltui.formats.json_value import TIME_KEYS, wall_of
 from rltui.formats.words import (
@@ -66,14 +67,14 @@ class Columns(NamedTuple):
     """The columns of a table, by position."""
 
     kind: TableKind
-    names: tuple[str, ...]
+    names: Names
     """Names as in the header."""
     steps: tuple[int, ...]
     """Columns of the step, best first; empty when there is none."""
     wall: int
     """Column that may contain the wall time, -1 for none."""
     metrics: tuple[int, ...]
-    tags: tuple[str, ...]
+    tags: Names
     """Tags of the metrics; cleaned, no two equal."""
     candidates: tuple[int, ...] = ()
     """Columns that may be the step of a plain table, best first."""
@@ -106,7 +107,7 @@ def columns_of(
     return _plain(names, step_names(names, step_keys), file_name, step)
 
 
-def _ray(names: tuple[str, ...]) -> Columns:
+def _ray(names: Names) -> Columns:
     known = ("timesteps_total", "training_iteration")
     steps = tuple(names.index(n) for n in known if n in names)
     left_out = [not n or n in RAY_LEFT_OUT or n.startswith("config/") for n in names]
@@ -116,7 +117,7 @@ def _ray(names: tuple[str, ...]) -> Columns:
     return Columns(TableKind.RAY, names, steps, wall, metrics, tags)
 
 
-def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | None) -> Columns:
+def _plain(names: Names, sure: list[int], file_name: str, step: int | None) -> Columns:
     """``sure``: columns that are a step by their name."""
     maybe = [i for i, n in enumerate(names) if i not in sure and may_count(n)]
     candidates = (*sure, *maybe)
@@ -149,7 +150,7 @@ def _named_by_file(tags: Sequence[str], file_name: str, *, only_value: bool) -> 
     return [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
 
 
-def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
+def _distinct(tags: Sequence[str]) -> Names:
     """Cleaned, and numbered where a name repeats."""
     out: dict[str, None] = {}
     for raw in tags:
@@ -173,7 +174,7 @@ class TableRows:
     """Where a column has no value; missing for columns that are complete."""
     walls: FloatArray | None = None
     """Wall times, where the column has them as text."""
-    names: tuple[str, ...] = ()
+    names: Names = ()
     """Names of the figures of a tidy table."""
 
     def followed_by(self, rows: TableRows) -> TableRows | None:

@@ -271,7 +271,7 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
         held=~found,
         facts={"best": best, "least": least, "lost": part, "middle": middle, "begun": first,
                "count": np.where(found, size, shortest), "won": risen * 1.0},
-        notes=((gone, ", worse than where it began, {begun}"),
+        notes=((gone & risen, ", worse than where it began, {begun}"),
                (~gone, ": {lost:%} of its range lost, limit {threshold:%}")),
     )  # fmt: skip
 

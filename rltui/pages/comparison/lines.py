@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -58,9 +56,11 @@ from rltui.facts.comparison import (
 )
 from rltui.facts.groups import slot_sign
 from rltui.facts.x_axis import KINDS, Axis, against_words, axes_of, axis_of, bundle
+from rltui.pages.comparison.tables import Matrix, visible
 from rltui.session import JudgedRun
 from rltui.store import Series
 
+Made = TypeVar("Made")
 #: Cells of a metric: the value and the sign of the best; more for a long title.
 _METRIC = numbers.ALIGNED_WIDTH + 1
 _WIDEST = 19
@@ -118,7 +118,7 @@ class ComparisonTable:
         rest = width - self._margin - 1 - Table(sizes | read, lead=_SIGNS).width
         name = max(7, min(names, rest - _METRIC - 2, max(19, rest // 2)))
         widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 1)) for c in comparison.columns]
-        first, end = _visible(widths, chosen, rest - name - 1)
+        first, end = visible(widths, chosen, rest - name - 1)
 
         if end - first == len(widths) and names > name:
             name = min(names, rest - sum(widths) - len(widths) - 1)
@@ -214,26 +214,17 @@ class ComparisonTable:
         return {"average": (numbers.aligned(mean), TEXT), "seen": (seen, MUTED)}
 
 
-def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
-    """The first metric that is visible and the one after the last: as many as fit, with a blank
-    behind each, the ``chosen`` one among them."""
-    ends = [0, *accumulate(cells + 1 for cells in widths)]
-    last = min(len(widths), chosen + 1)
-    first = next((n for n in range(chosen) if ends[last] - ends[n] <= room), last and chosen)
-    return first, max(last, bisect_right(ends, ends[first] + room) - 1)
-
-
 def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> str:
     """The spread of a group, or how far a run is from the best or from the reference."""
     if comparison.grouping is not None:
         return comparison.spread_words(row, metric)
-    base = comparison.base(metric)[0]
+    base, word = comparison.base(metric)
     value = comparison.value(row, metric)
     if base is None or value is None or not math.isfinite(value - base):
         return ""
     difference = value - base
     if not difference:
-        return "best" if comparison.base(metric)[1] == "to best" else "reference"
+        return word.removeprefix("to ")
 
     return numbers.signed(difference)
 
@@ -277,17 +268,28 @@ class Curves:
             labels = comparison.sweep.labels
         self.labels = {r.id: label for r, label in zip(rows, labels, strict=True)}
         """The name and the note of each row in the legend."""
-        self._curves: dict[object, Curve | None] = {}
-        self._bands: dict[object, tuple[XY, XY] | None] = {}
-        self._charts: dict[object, Block] = {}
+        self._made: dict[object, Any] = {}
+
+    def _once(self, make: Callable[[], Made], *key: object) -> Made:
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+    def matrix(self, metric: MetricColumn) -> Matrix | None:
+        """One metric of the groups; None without groups."""
+        comparison = self.comparison
+        grouping = comparison.grouping
+        if grouping is None:
+            return None
+        make = partial(Matrix, comparison, grouping, metric)
+        return self._once(make, metric, comparison.cross)
 
     def of(self, row: RunRow, axis: Axis, shown: ShownMetric) -> Curve | None:
         """The curve of a run, or the mean of a group with its band; None without points."""
         _, metric, _, view = shown
-        key = (row.id, metric, view.axis, axis.kind, view.smooth > 0)
-        if key not in self._curves:
-            self._curves[key] = _curve(row, axis, shown)
-        return self._curves[key]
+        make = partial(_curve, row, axis, shown)
+        return self._once(make, row.id, metric, view.axis, axis.kind, view.smooth > 0)
 
     def banded(self, here: RunRow | None) -> list[RunRow]:
         """The rows without a line of their own: those without a colour but for ``here``."""
@@ -296,56 +298,52 @@ class Curves:
     def band(self, axis: Axis, shown: ShownMetric) -> tuple[XY, XY] | None:
         """Lowest and highest of the rows without a line of their own."""
         rows = self.banded(shown.here)
-        key = (shown.metric, tuple(r.id for r in rows), shown.view.axis, axis.kind)
-        if key not in self._bands:
+
+        def make() -> tuple[XY, XY] | None:
             curves = [self.of(row, axis, shown) for row in rows]
             found = [c.mean or (c.x, c.y) for c in curves if c is not None and not c.is_path]
             points = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for x, y in found]
-            self._bands[key] = band_of(points)
-        return self._bands[key]
+            return band_of(points)
+
+        return self._once(make, shown.metric, *(r.id for r in rows), shown.view.axis, axis.kind)
 
     def chart(self, shown: ShownMetric, width: int, height: int) -> Block:
         """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
         ``here`` as the curve, five others as lines, the rest as a band."""
         cross = self.comparison.cross
-        key = (*shown[1:], cross, width, height)
-        if key not in self._charts:
+
+        def make() -> Block:
             title = _title(shown, len(self.banded(shown.here)), width)
             chart = self._chart(shown)
             if cross is not None:  # the table reads it
                 at = np.flatnonzero(np.asarray(chart.curve.x) == cross.x)
                 point = (int(at[-1]), "") if len(at) and chart.curve.is_path else None
                 chart = replace(chart, crosshair=cross.x, point=point, told=True)
-            lines = render(chart, width, height - 1, shown.view.glyphs)
-            self._charts[key] = [title, *lines]
-        return self._charts[key]
+            return [title, *render(chart, width, height - 1, shown.view.glyphs)]
+
+        return self._once(make, *shown[1:], cross, width, height)
 
     def _chart(self, shown: ShownMetric) -> Chart:
         _, _, here, view = shown
         axis, _ = shown.axis()
-        lines: list[Curve] = []
-        for row in self.comparison.rows:
-            if row is here or row.slot >= len(RUN_TOKENS):
-                continue
+
+        def drawn(row: RunRow) -> Curve | None:
             found = self.of(row, axis, shown)
-            if found is not None:
-                sign = slot_sign(row.slot)
-                token = RUN_TOKENS[row.slot]
-                name, note = self.labels[row.id]
-                lines.append(replace(found, token=token, label=name, note=note, sign=sign))
+            token = (*RUN_TOKENS, Token.STRONG)[min(row.slot, len(RUN_TOKENS))]
+            name, note = self.labels[row.id]
+            sign = slot_sign(row.slot)
+            return found and replace(found, token=token, label=name, note=note, sign=sign)
+
+        banded = self.banded(None)
+        named = [r for r in self.comparison.rows if r is not here and r not in banded]
+        lines = [c for c in map(drawn, named) if c is not None]
         unnamed = (self.of(row, axis, shown) for row in self.banded(here))
         faint = [replace(c, token=Token.BAND) for c in unnamed if c is not None and c.is_path]
-        own = None if here is None else self.of(here, axis, shown)
-
-        if own is None:
-            own = Curve(np.empty(0), np.empty(0))
-        elif here is not None:
-            token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
-            own = replace(own, token=token, sign=slot_sign(here.slot))
+        own = None if here is None else drawn(here)
         name, note = ("", "") if here is None else self.labels[here.id]
 
         return Chart(
-            curve=own,
+            curve=own or Curve(np.empty(0), np.empty(0)),
             label=name,
             note=note,
             overlays=[*sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)), *faint],
@@ -365,7 +363,7 @@ def _title(shown: ShownMetric, banded: int, width: int) -> Line:
     notes = [metric.info.unit, against_words(axis, series)]
 
     if comparison.grouping is not None:
-        notes.append("mean" + " and standard deviation" * axis.grows + " over runs")
+        notes.append(f"mean{' ± sd' * axis.grows} of the runs that got there")
     if banded:
         place = "the band" if axis.grows else "grey"
         notes.append(f"{banded} of {len(comparison.rows)} in {place}")

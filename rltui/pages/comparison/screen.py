@@ -22,6 +22,7 @@ from rltui.facts.comparison import (
     ends_words,
 )
 from rltui.facts.groups import is_unread, toggled
+from rltui.facts.metrics import tab_of
 from rltui.facts.runs import runs_matching
 from rltui.output.markdown import comparison_table
 from rltui.pages.comparison.lines import (
@@ -160,7 +161,8 @@ class ComparisonScreen(
         words *= not bare and height >= 12
         gap = 1 if height >= 30 else 0
         room = height - 3 - words - gap
-        chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
+        hidden = height < 16 and self._kind == _CURVES
+        chart = 0 if hidden else max(room // 2, room - len(self._rows))
         self.query_one("#head").styles.margin = (gap, 0, 0, 0)
 
         for name, lines in (("#chart", chart), ("#words", words)):
@@ -282,7 +284,7 @@ class ComparisonScreen(
         tables = self._comparison.sweep.tables
         if self._kind == _MATRIX:
             self._by = ""
-        elif kind == _MATRIX and not self._by and tables:
+        if kind == _MATRIX and not self._by and tables:
             self._by = tables[0].title
         self._kind = kind if self._by or kind != _MATRIX else _SETTINGS
         self.update()
@@ -315,6 +317,9 @@ class ComparisonScreen(
         if here is None or len(here.runs) > 1:
             self.say("B ends the groups; runs are marked one by one")
             return
+        if here.runs[0].key not in self.session.views:
+            self.say("the reference is always compared; c sets another, or none")
+            return
         self.set_view(marked=toggled(self.view.marked, here.runs[0]))
         if len(self.view.marked) < 2:
             self.say("all runs are compared until two are marked")
@@ -334,6 +339,10 @@ class ComparisonScreen(
         def take(found: Mapping[JudgedRun, FileSettings]) -> None:
             for run, settings in found.items():
                 session.learned(run, settings.values)
+            tables = self._comparison.sweep.tables
+            if self._kind == _MATRIX and tables and self._by == tables[0].title:
+                self._compare()  # the main settings may be known only now
+                self._show_kind(_MATRIX)
 
         return side_files(session, unread, take) if unread else None
 
@@ -356,7 +365,7 @@ class ComparisonScreen(
             return
         make = partial(MetricScreen, self.session, run)
         screen = kept_screen(self.shell, "compared metric", make)
-        screen.choose(run, run.infos[tag].category.value, tag, "", WHOLE_RUN)
+        screen.choose(run, tab_of(run.infos[tag]), tag, "", WHOLE_RUN)
 
         def come_back(left: Left | None) -> None:
             if left is not None and left.then is not None:
@@ -381,11 +390,10 @@ class ComparisonScreen(
 
     @property
     def _matrix(self) -> Matrix | None:
-        grouping = self._comparison.grouping
         metric = self._metric
-        if self._kind != _MATRIX or grouping is None or metric is None:
+        if self._kind != _MATRIX or metric is None:
             return None
-        return Matrix(self._comparison, grouping, metric)
+        return self._curves.matrix(metric)
 
     def copied_text(self) -> str:
         if self._kind == _SETTINGS:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
+from itertools import accumulate
 
 from rltui.core.level import Level
 from rltui.core.text import clean, first_of, pad, spaced
@@ -20,12 +22,13 @@ from rltui.draw.line import (
     line_width,
     longest,
 )
-from rltui.draw.prose import distinct, paragraph
+from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.table import heading
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.comparison import Comparison, MetricColumn, RunRow
 from rltui.facts.groups import (
+    BY,
     Grouping,
     difference,
     is_unread,
@@ -34,6 +37,7 @@ from rltui.facts.groups import (
     setting_words,
     sortable,
 )
+from rltui.session.hyperparameters import last_part
 from rltui.session.limits import session_limits
 
 #: Cells of a column at least, and at most.
@@ -69,26 +73,30 @@ class Matrix:
         if (best := comparison.best(metric)) is not None:
             *_, worst = means.values()
             self.places |= {row: (best - x) / (best - worst) for row, x in means.items()}
+        self.words = {row: self._words(row) for row in (None, *comparison.rows)}
+        """Words of each cell, and those without its standard deviation."""
 
-    def words(self, cell: RunRow | None) -> str:
+    def _words(self, cell: RunRow | None) -> tuple[str, str]:
         """Mean, standard deviation and number of the runs of a cell; whether it is the best one, or
         differs from that by more than chance explains."""
         comparison = self.comparison
         metric = self.metric
         sign = ""
         if cell is None or not len(found := comparison.numbers_of(cell, metric)):
-            return ""
+            return "", ""
         if (best := next(iter(self.places), None)) is not None:
             tested = difference(comparison.numbers_of(best, metric), found)
             sign = "*" if cell is best else "≠" * (tested is not None and tested.is_real)
-        mean = comparison.value(cell, metric)
+        mean = numbers.value(comparison.value(cell, metric))
         spread = comparison.spread_words(cell, metric)
-        return spaced(numbers.value(mean), spread, f"({len(found)})", sign, by=" ")
+        count = spaced(f"({len(found)})", sign, by=" ")
+        return spaced(mean, spread, count, by=" "), f"{mean} {count}"
 
-    def note(self) -> str:
+    def note(self, short: int = 0) -> str:
         """What the numbers and signs are, and what else differs inside the cells."""
         chance = numbers.plain(session_limits().groups.chance)
-        said = f"mean ± sd (runs), * best, ≠ differs from it (p ≤ {chance}, by permutation)"
+        mean = "mean" if short else "mean ± sd"
+        said = f"{mean} (runs), * best, ≠ differs from it (p ≤ {chance}, by permutation)"
         rows = self.comparison.rows
         mixed = [
             name
@@ -100,7 +108,7 @@ class Matrix:
 
     def text(self) -> str:
         """The table with cells parted by tabs, and its note."""
-        rows = [self.heads, *([value, *map(self.words, cells)] for value, cells in self.rows)]
+        rows = [self.heads, *([x, *(self.words[c][0] for c in cells)] for x, cells in self.rows)]
         return "\n".join([*map("\t".join, rows), self.note()])
 
 
@@ -124,19 +132,19 @@ def settings_lines(comparison: Comparison, view: View, width: int, height: int) 
     taken = "largest so far" if cross is None else f"at step {numbers.step(cross.step)}"
     note = f"not read yet: {first_of(unread)}" if unread else f"logged settings: {taken}" * logged
     head, *rows = settings_table(comparison)
-    names_width = min(_MOST, longest([name for name, *_ in rows]))
-    if names_width + len(head[1:]) * (_LEAST + 2) > width:
-        head = ["setting", "values"]
-        counts = ((name, Counter(values).most_common()) for name, *values in rows)
-        rows = [[name, ", ".join(f"{x} in {n}" for x, n in found)] for name, found in counts]
     if not rows:
         head = ["none in the files read so far" if unread else "none but seeds, names and paths"]
-    lines = _drawn([[(text, TEXT) for text in row] for row in (head, *rows)], width)
+    names_width = min(_MOST, longest([name for name, *_ in rows]))
+    if rows and names_width + len(head[1:]) * (_LEAST + 2) > width:
+        counts = ((name, Counter(values).most_common()) for name, *values in rows)
+        told = [(name, ", ".join(f"{x} in {n}" for x, n in found)) for name, found in counts]
+        lines = fact_table(told, width, names_width + 2)
+    else:
+        lines = _drawn([[(text, TEXT) for text in row] for row in (head, *rows)], width)
     lines.insert(0, heading(f"Settings that differ {len(names)}", width, view, note))
 
     if len(lines) > height:
-        more = len(lines) - height + 1
-        lines[height - 1 :] = [[(f"and {more} more: w writes all", MUTED)]]
+        lines[height - 1 :] = [[("further settings: w writes all", MUTED)]]
     return [fit_line(line, width) for line in lines]
 
 
@@ -144,18 +152,46 @@ def matrix_lines(matrix: Matrix, view: View, width: int, height: int) -> Block:
     """The groups as a matrix, the cells near the best and the worst one in colour, and what its
     signs are. Of one hyperparameter each row ends in a mark for each of its runs."""
     looks = {cell: _LOOKS[round(2 * at)] for cell, at in matrix.places.items()}
-    table = [[(head, MUTED) for head in matrix.heads]]
-    for value, cells in matrix.rows:
-        table.append([(value, TEXT), *((matrix.words(c), looks.get(c, TEXT)) for c in cells)])
-    said = paragraph(matrix.note(), width, MUTED, limit=max(1, height - 1 - len(table)))
-    lines = _drawn(table, width)[: max(1, height - 1 - len(said))]
+    best = next(iter(looks), None)
+    rows = matrix.rows
+    places = [(x, y) for y, (_, cells) in enumerate(rows) for x, c in enumerate(cells) if c is best]
+    x, y = places[0] if best else (0, 0)
+    corner = last_part(matrix.heads[0].partition(BY)[0])
+    room = width - longest([corner, *(value for value, _ in rows)])
+    columns = len(matrix.heads) - 1
+    for short in (0, 1):
+        cells = longest([words[short] for words in matrix.words.values()]) + 1
+        first, end = visible([cells] * columns, x, room)
+        if end - first == columns:
+            break
+    said = paragraph(matrix.note(short), width, MUTED, limit=max(1, height - 3))
+    top, bottom = visible([0] * len(rows), y, height - 2 - len(said))
+    table = [[(head, MUTED) for head in (corner, *matrix.heads[first + 1 : end + 1])]]
+    for value, row in rows[top:bottom]:
+        spans = ((matrix.words[c][short], looks.get(c, TEXT)) for c in row[first:end])
+        table.append([(value, TEXT), *spans])
+    lines = _drawn(table, width)
+    shown = end - first, bottom - top
+    sizes = columns, len(rows)
+    note = "x: other settings"
+    if shown != sizes:
+        note = f"{shown[0]} of {sizes[0]} columns, {shown[1]} of {sizes[1]} rows"
     room = width - line_width(lines[0]) - 1
-    if len(matrix.heads) < 3 and room > _MOST:
+    if columns == 1 and room > _MOST:
         marks = _marks(matrix, view, room)
         lines = [[*line, *spans] for line, spans in zip(lines, marks, strict=False)]
     lines = [fit_line(line, width) for line in lines]
     title = f"{matrix.metric.title} by {matrix.heads[0]}"
-    return [heading(title, width, view, "x: other settings"), *lines, *said]
+    return [heading(title, width, view, note), *lines, *said]
+
+
+def visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
+    """The first column that is visible and the one after the last: as many as fit, with a blank
+    behind each, the ``chosen`` one among them."""
+    ends = [0, *accumulate(cells + 1 for cells in widths)]
+    last = min(len(widths), chosen + 1)
+    first = next((n for n in range(chosen) if ends[last] - ends[n] <= room), last and chosen)
+    return first, max(last, bisect_right(ends, ends[first] + room) - 1)
 
 
 def _marks(matrix: Matrix, view: View, width: int) -> Block:

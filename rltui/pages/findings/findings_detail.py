@@ -219,10 +219,8 @@ def check_table(story: Story, view: View, width: int, most: int = 99) -> Block:
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
         value = _value(run, item, view, spark, end)
-        # what the metric was stands first where the badge is about it
         asked = item.hint or item.ask
-        told = [asked, then_words(item)]
-        words = spaced(*(told[::-1] if item.level >= Level.WATCH else told))
+        words = spaced(asked, then_words(item), by=" " if asked.endswith("?") else ", ")
         if cell_width(asked) + _THEN < width - end - name - _LEAD:
             begin += [column(item.title, name, STRONG), (words, look)]
             own = [with_end(begin, value, width)]

@@ -23,6 +23,7 @@ from rltui.draw.line import (
     Token,
     column,
     indented,
+    line_width,
     margin_of,
     side_by_side,
     style,
@@ -286,13 +287,14 @@ def related_lines(run: JudgedRun, tag: str, view: View, width: int, height: int)
         note = "does not move"
     lines = [heading("Related", width, view, note)]
     shown = items[: height - 1]
-    names = distinct(tuple(run.infos[i.tag].title for i in shown), width - 20)
+    moved = [_movement(item) for item in shown]
+    room = width - 3 - max([17, *map(line_width, moved)])
+    names = distinct(tuple(run.infos[i.tag].title for i in shown), room)
 
-    for item, name in zip(shown, names, strict=True):
+    for item, name, movement in zip(shown, names, moved, strict=True):
         level = run.verdict.tag_level(item.tag)
         badge = (f"{view.glyphs.badge(level)} ", LEVEL_LOOK[level])
-        title = column(name, width - 19)
-        lines.append([badge, title, *_movement(item)])
+        lines.append([badge, column(name, room + 1), *movement])
 
     return lines
 

@@ -375,13 +375,13 @@ def _about(run: JudgedRun, tag: str, view: View, width: int, height: int) -> Blo
 def tab_of_devices(run: JudgedRun) -> str:
     """The id of the tab above whose metrics GPUs and nodes stand beside each other."""
     found = {tab.id for tab in tabs_of(run)}
-    return next((t for t in ("perf", BALANCE, "system") if t in found), "")
+    return next((t for t in ("perf", BALANCE) if t in found), ALL)
 
 
 def top_lines(run: JudgedRun, tab: str, view: View, width: int, height: int) -> Block:
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
-    and the cost of waiting for the fullest rank, on Perf (else Balance) GPUs and nodes, elsewhere
-    what earns the reward, where its parts are."""
+    and the cost of waiting for the fullest rank, on Perf, else Balance or All, GPUs and nodes,
+    elsewhere what earns the reward, where its parts are."""
     if tab == tab_of_parts(run):
         from rltui.pages.run.rewards import earning_lines  # heavy
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 from textual.geometry import Size
 
-from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.text import spaced
 from rltui.draw.line import Block
 from rltui.draw.metric_chart import WHOLE_RUN, Zoom
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
-from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
+from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tab_of, tabs_of
 from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
@@ -290,9 +289,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def select_tab(self, tab: str) -> None:
         """Show a tab; says so when the run has nothing for it."""
-        if TAB_BY_ID[tab].category is Category.HYPER:
-            self.action_hyperparameters()
-            return
         if TAB_BY_ID[tab] not in tabs_of(self.run):
             self.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
             return
@@ -330,7 +326,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
                 self.say(NO_METRIC)
         elif (found := tag_at(self.run, self.items.cursor)) is not None:
             tag, step = found
-            self.open_metric(self.run.infos[tag].category.value, tag, Zoom(step))
+            self.open_metric(tab_of(self.run.infos[tag]), tag, Zoom(step))
         else:
             self.say("no metric belongs to this line")
 

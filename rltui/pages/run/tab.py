@@ -340,7 +340,7 @@ def tab_line(run: JudgedRun, active: str, view: View, width: int) -> tuple[Line,
             continue
         labels = {t.id: _tab_label(run, t, t.id == active, view, form) for t in tabs}
         cells = {tab: line_width(label) for tab, label in labels.items()}
-        needed = [cells[t.id] + gap for t in tabs if t.is_main or t.id == active]
+        needed = [cells[t.id] + gap for t in tabs]
         if left + sum(needed) - gap + _MORE <= width:
             break
 
@@ -366,10 +366,10 @@ def tab_line(run: JudgedRun, active: str, view: View, width: int) -> tuple[Line,
     return fit_line(line, width), spots
 
 
-def _weight(run: JudgedRun, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
+def _weight(run: JudgedRun, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool]:
     """Sort key of a tab: the one with the least weight is left out first."""
     matters = _level(run, tab) >= Level.WATCH or tab.id == metrics.ALL
-    return tab.id == active, matters, tab.is_main, bool(tab.key)
+    return tab.id == active, matters, bool(tab.key)
 
 
 def _tab_label(run: JudgedRun, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
