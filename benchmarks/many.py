@@ -56,17 +56,17 @@ _KEYS: dict[str, tuple[bytes, ...]] = {
 }
 
 
-def make_runs(root: Path, count: int) -> Path:
-    """``count`` runs of 20 tags and 50 steps, a minute apart and months old."""
-    kinds = [scalar(tag) for tag in tag_names(_TAGS)]
-    steps, which = np.repeat(np.arange(_STEPS), _TAGS), np.tile(np.arange(_TAGS), _STEPS)
+def make_runs(root: Path, count: int, tags: int = _TAGS, rows: int = _STEPS) -> Path:
+    """``count`` runs of so many tags and steps, a minute apart and months old."""
+    kinds = [scalar(tag) for tag in tag_names(tags)]
+    steps, which = np.repeat(np.arange(rows), tags), np.tile(np.arange(tags), rows)
     for run in range(count):
         path = root / f"sweep_{run // 100:03d}" / f"run_{run:05d}" / NAME
         if path.exists():
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         walls = START + 60 * run + 9.0 * steps
-        values = curves(np.random.default_rng(run), _TAGS, 0, _STEPS, _STEPS).ravel()
+        values = curves(np.random.default_rng(run), tags, 0, rows, rows).ravel()
         path.write_bytes(file_header() + encode(kinds, which, steps, walls, values))
         os.utime(path, (walls[-1], walls[-1]))
     return root

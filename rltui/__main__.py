@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import warnings
@@ -24,6 +25,8 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         return 130
+    finally:
+        gc.freeze()  # the process ends: the collector need not scan what is left
 
 
 if __name__ == "__main__":

@@ -21,13 +21,12 @@ from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.facts.groups import Marked, toggled
 from rltui.facts.story import main_story
 from rltui.facts.story_words import action
+from rltui.health.configured import open_catalogue, open_rules
 from rltui.health.rule import Rule
 from rltui.session import JudgedRun, Session
 from rltui.session import judging as judging_module
 from rltui.session import session as session_module
-from rltui.session.judging import open_rules
 from rltui.session.session import Choice
-from rltui.session.tag_resolution import open_catalogue
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.threaded_reader import ReaderState
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source, steps

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltui.config import Config
-from rltui.session.tag_resolution import open_catalogue
+from rltui.health.configured import open_catalogue
 from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.
@@ -61,6 +61,14 @@ except SystemExit as end:
 assert not code, code
 """
     assert not loaded_after(code) & (HEAVY | {"numpy", "yaml", "orjson"})
+
+
+def test_explain_brings_no_reader_of_logs() -> None:
+    report = "import sys; print(*sys.modules)"
+    loaded = python(f"from rltui.cli import main; main(['explain', 'kl']); {report}").split()
+    heavy = {"numpy", "rltui.session", "rltui.store", "rltui.formats", "rltui.sources"}
+    assert "rltui.health.rules" in loaded
+    assert not heavy & set(loaded)
 
 
 def test_a_kept_line_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ from rltui.core.level import Level
 from rltui.health.cases import parse_series
 from rltui.health.detectors.signal import Rows
 from rltui.health.judge import episodes
+from rltui.health.judgement import ends_of
 from rltui.health.plan import make_plan
 from rltui.health.rule import Case, Rule, Variant
 from rltui.health.rules import load_rules
@@ -115,9 +116,7 @@ def _limits(variant: Variant, value: float) -> tuple[float | None, float | None]
     """The limits that are drawn beside a hundred rows of one value, the milder ones."""
     parameters = variant.levels.get(Level.WATCH, variant.levels.get(Level.BAD, {}))
     signal = variant.detector.run(Rows(np.full(100, value), np.arange(100)), **parameters)
-    last = [None if limit is None else float(limit[-1]) for limit in (signal.low, signal.high)]
-    low, high = (None if x is None or not np.isfinite(x) else x for x in last)
-    return low, high
+    return ends_of(signal)
 
 
 class Examples(NamedTuple):
@@ -132,7 +131,9 @@ class Examples(NamedTuple):
 
 def examples(rule: Rule, variant: Variant) -> Examples | None:
     """From the cases of the rule; None where the variant speaks on none of them, or on all."""
-    read = [(case.expect, x) for case in rule.cases if (x := _as_read(variant, case)) is not None]
+    read = [
+        (case.expect, x) for case in rule.read_cases() if (x := _as_read(variant, case)) is not None
+    ]
     read.sort(key=lambda item: -item[0])
     spoken = [speaks(variant, _stretched(x)) for _, x in read]
     said = list(zip(read, spoken, strict=True))

@@ -17,14 +17,14 @@ from rltui.config import Config
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block, FloatArray, IntArray, ValueArray
 from rltui.core.level import Level
+from rltui.health.configured import open_catalogue, open_rules
 from rltui.health.engine import Engine
 from rltui.health.model import Finding
 from rltui.health.rule import Rule
 from rltui.session import Session
-from rltui.session.judging import open_rules
 from rltui.session.naming import Naming
 from rltui.session.run import JudgedRun
-from rltui.session.tag_resolution import Interpreter, open_catalogue
+from rltui.session.tag_resolution import Interpreter
 from rltui.store import Store
 
 Points = tuple[IntArray, FloatArray, ValueArray]

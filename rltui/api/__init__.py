@@ -25,16 +25,17 @@ from rltui.core.address import parse_logdir
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.installation import to_add
+from rltui.core.text import Json
 from rltui.output.json_document import (
     EventDocument,
     LevelWord,
     NoteDocument,
     RunVerdict,
     check_document,
-    dump,
     event_line,
     note_document,
 )
+from rltui.output.json_text import dump
 from rltui.output.points import export_names
 from rltui.session import JudgedRun, Session
 from rltui.session.event import changes
@@ -105,7 +106,7 @@ class Run(Mapping[str, Points]):
         """Id of the dialect: verl, trl, sb3, ..., generic."""
         self.algorithm: str | None = known.algorithm if known else None
         """PPO, GRPO, DPO, ..."""
-        self.hyperparameters: dict[str, Any] = dict(view.hyperparameters.values)
+        self.hyperparameters: Json = dict(view.hyperparameters.values)
         """Settings that the run logged, by name."""
 
     @property
@@ -197,7 +198,7 @@ class Runs(Sequence[Run]):
 class Verdicts(Sequence[RunVerdict]):
     """The verdicts on some runs, in the order of their names."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: Json) -> None:
         self.document = document
         """The whole document, as ``rltui check --json`` prints it."""
         self.level: LevelWord = document["level"]

@@ -18,8 +18,8 @@ from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
 from rltui.core.record import record
 from rltui.core.template import read_template
-from rltui.core.text import Names
-from rltui.core.yaml_document import Node, Table, parse_document, read_each
+from rltui.core.text import Json, Names
+from rltui.core.yaml_document import Node, parse_document, read_each
 from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"
@@ -207,7 +207,7 @@ def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:
     table.read("entries", lambda node: node.each(read_group))
     # no two patterns of one document may match the same tag equally well
     seen: dict[tuple[object, ...], list[Entry]] = {}
-    for entry, key in found:
+    for entry, key in () if table.node.is_kept else found:
         pattern = entry.pattern
         kind = (pattern.literal, pattern.exact, entry.algorithms, entry.scenarios)
         for other in seen.setdefault(kind, []):
@@ -219,18 +219,16 @@ def read_body(path: Path, text: str, metrics: Metrics) -> tuple[Entry, ...]:
     return tuple(entry for entry, _ in found)
 
 
-def _meanings(
-    key: Node, node: Node, metrics: Metrics
-) -> Iterator[tuple[Pattern, Metric, dict[str, Any]]]:
+def _meanings(key: Node, node: Node, metrics: Metrics) -> Iterator[tuple[Pattern, Metric, Json]]:
     """Pattern, metric and changes of a line, or those of each statistic of ``value.{stat}``."""
     pattern = _pattern(key)
     named = node
-    changes = dict[str, Any]()
+    changes = Json()
     if not isinstance(node.value, str):
         table = node.table()
-        table.named(("metric", *_CHANGES))
+        given = table.named(("metric", *_CHANGES))
         named = table.need("metric")
-        changes = _changes(table, pattern, metrics)
+        changes = _changes(given, pattern, metrics)
     base = named.text().removesuffix(f".{_STAT}")
     if base == named.text():
         yield pattern, metrics[named.name(metrics, "metric")], changes
@@ -246,14 +244,13 @@ def _meanings(
             yield parse(pattern.text.replace(_STAT, word)), metric, dict(own)
 
 
-def _changes(table: Table, pattern: Pattern, metrics: Metrics) -> dict[str, Any]:
-    for template in (table.get("title"), table.get("unit")):
-        if template is not None:
-            read_template(template, pattern.names, LABEL_FORMATS)
-    if table.read("part_of", Node.text):
-        table.need("part_of").name(metrics, "metric")
-    given = [(name, value) for name in _CHANGES if (value := table.get(name)) is not None]
-    return read_each(given, lambda name, value: _CHANGES[name](value))
+def _changes(given: dict[str, Node], pattern: Pattern, metrics: Metrics) -> Json:
+    changes = {k: v for k, v in given.items() if k in _CHANGES and v.value is not None}
+    for name in changes.keys() & {"title", "unit"}:
+        read_template(changes[name], pattern.names, LABEL_FORMATS)
+    if "part_of" in changes and changes["part_of"].text():
+        changes["part_of"].name(metrics, "metric")
+    return read_each(changes.items(), lambda name, value: _CHANGES[name](value))
 
 
 #: What an entry may say of its tags other than the metric, and how it is read.

@@ -272,8 +272,13 @@ class Resolver:
         form = normal(tag)
         known = self._normal_wild_by.get(form[:1])
         if known is None:
-            known = [w for w in self._normal_wild if w[0].prefix[:1] in ("", form[:1])]
-            self._normal_wild_by[form[:1]] = known
+            known = self._normal_wild_by[form[:1]] = []
+            for entry in self._wild:
+                begin = entry.pattern.prefix
+                # ``*/KL`` would be whatever ends in kl: ``foo/bar_kl``
+                if begin and normal(begin)[:1] in ("", form[:1]):
+                    pattern = normal_pattern(entry.pattern, normal)
+                    known += [] if pattern is None else [(pattern, entry)]
         for pattern, entry in known:
             if form.startswith(pattern.prefix) and (labels := pattern.match(form)) is not None:
                 return None if entry.is_mistaken_for(tag) else self._info(tag, entry, labels)
@@ -300,16 +305,6 @@ class Resolver:
         """The words of names that may have a known reading; most names of unknown tags have others,
         such as numbers."""
         return frozenset(word for words, _ in self._readings for word in words) | LEFT_OUT
-
-    @cached_property
-    def _normal_wild(self) -> list[tuple[Pattern, Entry]]:
-        out = []
-        for entry in self._wild:
-            pattern = normal_pattern(entry.pattern, normal)
-            # ``*/KL`` would be whatever ends in kl: ``foo/bar_kl``
-            if pattern is not None and entry.pattern.prefix:
-                out.append((pattern, entry))
-        return out
 
     def _match(self, tag: str, text: str) -> TagInfo | None:
         """Meaning of ``tag`` by the entry that matches ``text``, the tag or its end."""

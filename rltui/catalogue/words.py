@@ -11,22 +11,37 @@ from typing import Annotated, NamedTuple
 from rltui.catalogue.model import Category
 from rltui.catalogue.normal import normal, usual_words
 from rltui.core.level import Direction
+from rltui.core.text import Names
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, shipped_record
 
 
-def _words(node: Node) -> re.Pattern[str]:
-    """Words in which ``*`` stands for anything, as one expression."""
+class _SomeWords(NamedTuple):
+    """Words, beginnings of words and ends of words."""
+
+    whole: frozenset[str]
+    begins: Names
+    ends: Names
+
+    def has(self, word: str) -> bool:
+        """Whether a word is one of them, with or without the digits at its end."""
+        return any(
+            form in self.whole or form.startswith(self.begins) or form.endswith(self.ends)
+            for form in (word, word.rstrip("0123456789"))
+        )
+
+
+def _words(node: Node) -> _SomeWords:
     words = node.text().split()
-    return re.compile("|".join(re.escape(word).replace(r"\*", ".*") for word in words))
+    begins = tuple(word[:-1] for word in words if word.endswith("*"))
+    ends = tuple(word[1:] for word in words if word.startswith("*"))
+    return _SomeWords(frozenset(words), begins, ends)
 
 
-def _groups(node: Node) -> tuple[re.Pattern[str], ...]:
-    return tuple(map(_words, node.items()))
-
-
-_Words = Annotated[re.Pattern[str], Keyed(read=_words)]
-_Groups = Annotated[tuple[re.Pattern[str], ...], Keyed(read=_groups)]
+_Words = Annotated[_SomeWords, Keyed(read=_words)]
+_Groups = Annotated[
+    tuple[_SomeWords, ...], Keyed(read=lambda node: tuple(map(_words, node.items())))
+]
 
 
 class _Better(NamedTuple):
@@ -46,7 +61,7 @@ class _Concept(NamedTuple):
     name: str
     needs: _Groups
     may: _Words
-    unlike: tuple[str, ...] = ()
+    unlike: Names = ()
     guessed: bool = False
 
 
@@ -93,7 +108,7 @@ class Meant(NamedTuple):
     in_ms: bool = False
 
 
-def words_of(tag: str) -> tuple[str, ...]:
+def words_of(tag: str) -> Names:
     """The words of a tag, as its normal form writes them."""
     return usual_words(normal(tag))
 
@@ -103,24 +118,25 @@ def better(words: Sequence[str]) -> Direction | None:
     known = _known().better
     weak = None
     for at in range(len(words) - 1, -1, -1):
-        up = _is(known.more, words[at])
-        if up or _is(known.less, words[at]):
-            turned = at > 0 and _is(known.turns, words[at - 1])
-            turned ^= at + 1 < len(words) and _is(known.turned_by, words[at + 1])
+        up = known.more.has(words[at])
+        if up or known.less.has(words[at]):
+            turned = at > 0 and known.turns.has(words[at - 1])
+            turned ^= at + 1 < len(words) and known.turned_by.has(words[at + 1])
             return Direction.UP if up != turned else Direction.DOWN
-        if _is(known.some, words[at]) or _is(_known().benchmarks, words[at]):
+        if known.some.has(words[at]) or _known().benchmarks.has(words[at]):
             weak = Direction.UP
 
     return weak
 
 
 @cache
-def _telling() -> re.Pattern[str]:
-    """Pattern of the words by which a name may stand for something."""
+def _telling() -> _SomeWords:
+    """The words by which a name may stand for something."""
     known = _known()
     needed = (concept.needs[0] for concept in known.concepts)
     every = (known.held_out.anywhere, known.held_out.begins, known.benchmarks, *needed)
-    return re.compile(rf"(?:^|_)(?:{'|'.join(p.pattern for p in every)})\d*(?:_|$)")
+    whole, begins, ends = zip(*every, strict=True)
+    return _SomeWords(frozenset().union(*whole), sum(begins, ()), sum(ends, ()))
 
 
 @lru_cache(maxsize=8192)
@@ -128,20 +144,20 @@ def meant_by(tag: str) -> Meant | None:
     """Read a tag by its words; None where they do not say."""
     words = words_of(tag)
     known = _known()
-    if not _telling().search("_".join(words)):  # as most tags of no framework
+    if not any(map(_telling().has, "_".join(words).split("_"))):  # as most tags of no framework
         return None
     heads = (tag[: slash.start()] for slash in re.finditer("/", tag))
     begins = {0, *(len(words_of(head)) for head in heads)}
     begins |= {len(words) - 1} if "loss" in words else set()  # Loss/Valid, but reward/test
     held_out = [
-        _is(known.held_out.anywhere, word) or (at in begins and _is(known.held_out.begins, word))
+        known.held_out.anywhere.has(word) or (at in begins and known.held_out.begins.has(word))
         for at, word in enumerate(words)
     ]
     if any(held_out) and len(words) > 1:
         rest = (w for w, is_held in zip(words, held_out, strict=True) if not is_held)
         return Meant("_".join(rest), held_out=True)
-    scored = (_is(known.benchmarks, w) or _is(known.scored, w) or w.isdigit() for w in words)
-    if any(_is(known.benchmarks, word) for word in words) and all(scored):
+    scored = (known.benchmarks.has(w) or known.scored.has(w) or w.isdigit() for w in words)
+    if any(known.benchmarks.has(word) for word in words) and all(scored):
         return Meant("", held_out=True)
     fits = (concept for concept in known.concepts if _fits(concept, tag, words))
     found = next(fits, None)
@@ -149,15 +165,11 @@ def meant_by(tag: str) -> Meant | None:
     return found and Meant(found.name, guessed=found.guessed, in_ms="ms" in words)
 
 
-def _fits(concept: _Concept, tag: str, words: tuple[str, ...]) -> bool:
+def _fits(concept: _Concept, tag: str, words: Names) -> bool:
     """Whether a name has what a concept needs, and nothing that speaks of something else."""
     if tag.lower() in concept.unlike:
         return False
     others = (*concept.needs, concept.may, _known().sorts)
-    return all(any(_is(group, word) for word in words) for group in concept.needs) and all(
-        word.isdigit() or any(_is(group, word) for group in others) for word in words
+    return all(any(group.has(word) for word in words) for group in concept.needs) and all(
+        word.isdigit() or any(group.has(word) for group in others) for word in words
     )
-
-
-def _is(words: re.Pattern[str], word: str) -> bool:
-    return bool(words.fullmatch(word) or words.fullmatch(word.rstrip("0123456789")))

@@ -25,7 +25,8 @@ from rltui.commands.verbs import (
     Verb,
 )
 from rltui.core.errors import RltuiError, UnreachableError, did_you_mean
-from rltui.core.installation import state_directory
+from rltui.core.installation import cache_directory, state_directory
+from rltui.core.kept_documents import keeping
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 
@@ -188,9 +189,10 @@ def _after_common(arguments: Sequence[str]) -> int:
 def run(arguments: Sequence[str]) -> int:
     """Run the command of a command line; returns the exit code."""
     # The process shares its machine with a training: numpy's OpenBLAS would start a thread per
-    # core, and the garbage collector would scan the imported modules over and over.
+    # core, and the garbage collector would scan imported modules and documents, none of them
+    # garbage.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(400_000, 20, 20)
 
     words = spelled_out(arguments, (*NAMES, "help"))
     options = parse(build_parser(needed_verbs(words)), words)
@@ -207,7 +209,8 @@ def run(arguments: Sequence[str]) -> int:
         except OSError as error:
             _complain(f"no debug log: {error.filename or directory}: {error.strerror or error}")
 
-    with options.debug_log or nullcontext():
+    kept = keeping(cache_directory(os.environ) / "documents")
+    with kept, options.debug_log or nullcontext():
         return _guarded(options)
 
 

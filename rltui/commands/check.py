@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rltui.commands import command
 from rltui.commands.departure import departing
@@ -24,7 +24,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.installation import state_directory
 from rltui.core.level import Level, worst
-from rltui.core.text import clean
+from rltui.core.text import Json, clean
 from rltui.facts.runs import absent_words
 from rltui.files.disk import check_target, target_file
 from rltui.output.openmetrics import openmetrics
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: Forms in which what is printed of a run depends on that run alone.
 _DIVIDED = ("text", "json", "brief")
 #: What ``check`` may be asked for and ``brief`` may not.
-_PLAIN: dict[str, Any] = {
+_PLAIN: Json = {
     "output": None,
     "max_age": None,
     "metrics": [],
@@ -178,7 +178,8 @@ def _process_count(options: argparse.Namespace, session: Session) -> int:
 def _document(options: argparse.Namespace, session: Session) -> str:
     """The verdict in the form that was asked for; a status bar need not wait for other forms."""
     if options.format == "json":
-        from rltui.output.json_document import check_document, dump  # one form of four
+        from rltui.output.json_document import check_document  # one form of four
+        from rltui.output.json_text import dump  # one form of four
 
         return dump(check_document(session))
     if options.format == "openmetrics":
@@ -195,11 +196,11 @@ def _document(options: argparse.Namespace, session: Session) -> str:
     return _painted(options, check_text(session), session.runs())
 
 
-def _answer(options: argparse.Namespace, document: dict[str, Any]) -> str:
+def _answer(options: argparse.Namespace, document: Json) -> str:
     """A brief, which is kept; only what changed since an earlier one, if that is asked for and
     still there."""
     from rltui.output import brief as words  # one form of five
-    from rltui.output.json_document import dump  # as above
+    from rltui.output.json_text import dump  # as above
     from rltui.session.answers import Answers  # as above
 
     found = words.answered(document, options.since, Answers(state_directory(os.environ)))

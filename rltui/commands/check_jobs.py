@@ -24,9 +24,11 @@ from rltui.commands.command import choice_of
 from rltui.config import Config
 from rltui.core.errors import RltuiError, SourceError, UsageError
 from rltui.core.level import Level, worst
+from rltui.core.text import Json
 from rltui.output.brief import brief_of
 from rltui.output.brief_entry import brief_entry
-from rltui.output.json_document import document_of, dump, run_entry
+from rltui.output.json_document import document_of, run_entry
+from rltui.output.json_text import dump
 from rltui.output.text_report import CheckedRun, checked_run, checked_text
 from rltui.session import JudgedRun, Session
 from rltui.session.session import Choice
@@ -173,7 +175,7 @@ class Judged:
         return worst(run.level for run in self.runs)
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[Json]:
         """Entries of the runs in JSON."""
         pairs = zip(self.runs, self._names, strict=True)
         return [{**(run.entry or {}), "name": name} for run, name in pairs]
@@ -182,7 +184,7 @@ class Judged:
         """See :func:`~rltui.output.json_document.check_document`."""
         return dump(document_of(self._session, self.entries, (r.level for r in self.runs)))
 
-    def brief(self, *, skipped: bool) -> dict[str, Any]:
+    def brief(self, *, skipped: bool) -> Json:
         """See :func:`~rltui.output.brief.brief_document`."""
         return brief_of(self._session, self.entries, self._names, skipped=skipped)
 

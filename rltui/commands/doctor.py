@@ -11,7 +11,6 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rltui.catalogue import load_catalogue
 from rltui.commands.lint import errors_in, own_documents
@@ -22,6 +21,7 @@ from rltui.config import Config, config_dirs, config_path, load_config
 from rltui.core.address import is_streamed
 from rltui.core.errors import RltuiError
 from rltui.core.installation import packages
+from rltui.core.text import Json
 from rltui.formats import FORMATS
 from rltui.formats.words import words
 from rltui.output.doctor_report import doctor_text
@@ -45,7 +45,7 @@ def doctor(options: argparse.Namespace) -> int:
     except RltuiError as error:  # the defaults are used
         config = Config()
         wrong = str(error)
-    document: dict[str, Any] = {
+    document: Json = {
         "schema": "rltui.doctor/1",
         "rltui": __version__,
         "python": platform.python_version(),
@@ -71,7 +71,7 @@ def doctor(options: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _terminal(config: Config) -> dict[str, Any]:
+def _terminal(config: Config) -> Json:
     size = shutil.get_terminal_size()
     colours = "unknown"  # in an installation without what draws it
     with suppress(ImportError):
@@ -95,7 +95,7 @@ def _terminal(config: Config) -> dict[str, Any]:
     }
 
 
-def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, Any]:
+def _config_facts(given: Path | None, config: Config, wrong: str) -> Json:
     try:
         path = config_path(given, os.environ)
         dirs = config_dirs(given, os.environ)
@@ -117,7 +117,7 @@ def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, A
     }
 
 
-def _logdir(path: Path, config: Config) -> dict[str, Any]:
+def _logdir(path: Path, config: Config) -> Json:
     try:
         catalogue = load_catalogue(config.dialect_dirs)
     except RltuiError:  # reported with the configuration

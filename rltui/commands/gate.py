@@ -24,7 +24,7 @@ from rltui.facts.gate import (
 )
 from rltui.files.disk import check_target, target_file
 from rltui.output.gate import Gated, gate_document, gate_github, gate_junit, gate_text, learned_text
-from rltui.output.json_document import dump
+from rltui.output.json_text import dump
 from rltui.session import JudgedRun, Session
 
 #: Jobs that a message names.

@@ -24,10 +24,9 @@ from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote
 from rltui.core.errors import UsageError
 from rltui.core.installation import state_directory
-from rltui.core.text import clean, first_of
+from rltui.core.text import Json, clean, first_of
 from rltui.facts import numbers, sentences
 from rltui.health.model import Report
-from rltui.output.json_document import Json
 from rltui.session import JudgedRun, Session
 from rltui.session.event import updates
 from rltui.session.guarding import Held, Hold, Reason, reason_to_stop, rehearsed

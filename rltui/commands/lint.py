@@ -20,10 +20,9 @@ from rltui.core.yaml_document import Node, complain_of, every_error, nearest, re
 from rltui.draw.theme import load_theme
 from rltui.facts.gate import Known, read_conditions
 from rltui.health.cases import run_cases
+from rltui.health.configured import open_catalogue, open_rules
 from rltui.health.rule import OWN_RANGE
 from rltui.health.rules import Given, load_rules, read_rules
-from rltui.session.judging import open_rules
-from rltui.session.tag_resolution import open_catalogue
 from rltui.tui.keys import keys_of
 
 _ENDINGS = (".yaml", ".yml")

@@ -30,8 +30,9 @@ from rltui.commands.verbs import Exit
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import reported
 from rltui.core.installation import state_directory, to_add
-from rltui.core.text import clean
+from rltui.core.text import Json, Names, clean
 from rltui.facts.samples import Read, SampleBrowser, root_of
+from rltui.health.configured import open_catalogue, open_rules
 from rltui.output import brief
 from rltui.output import tool_answers as texts
 from rltui.output.brief_entry import quoted
@@ -40,8 +41,6 @@ from rltui.output.tool_answers import DATA
 from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
 from rltui.session.event import Watcher, updates
-from rltui.session.judging import open_rules
-from rltui.session.tag_resolution import open_catalogue
 from rltui.sources.side_files.sample_files import SampleSet
 from rltui.sources.side_files.trajectory import SampleRow
 from rltui.version import __version__
@@ -66,12 +65,12 @@ _MOST = {
     "seconds": 600,
 }
 #: Types of arguments in JSON schema; to look for what is like a name takes long for a long one.
-_TYPES: dict[str, dict[str, Any]] = {
+_TYPES: dict[str, Json] = {
     "str": {"type": "string", "maxLength": 300},
     "bool": {"type": "boolean"},
     "int": {"type": "integer", "minimum": 1},
     "int | None": {"type": "integer"},
-    "tuple[str, ...]": {
+    "Names": {
         "type": "array",
         "items": {"type": "string", "maxLength": 300},
         "maxItems": 99,
@@ -259,7 +258,7 @@ class Tools:
 
         return await self._desk.ask(look, _LOAD_S)
 
-    async def compare(self, runs: tuple[str, ...] = ()) -> str:
+    async def compare(self, runs: Names = ()) -> str:
         """Runs side by side (names or globs; default: all): verdicts, where their main metrics got
         to, settings that differ."""
         return await self._desk.tell(lambda: texts.comparison(self._session, runs))
@@ -420,7 +419,7 @@ class _Waiting:
 # -- the protocol ----------------------------------------------------------------------------
 
 
-def schema_of(method: Callable[..., Any]) -> dict[str, Any]:
+def schema_of(method: Callable[..., Any]) -> Json:
     """JSON schema of the arguments of a tool."""
     properties = {}
     required = []
@@ -459,7 +458,7 @@ def server_of(tools: Tools) -> Server[Any]:
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list(known.values()))
 
-    async def answer(name: str, arguments: dict[str, Any]) -> str:
+    async def answer(name: str, arguments: Json) -> str:
         if name not in known:
             raise UsageError(f"no tool {quoted(name)}; there are {', '.join(known)}")
         schema = known[name].input_schema

@@ -1,4 +1,4 @@
-"""``rltui snapshot``, ``report``, ``plot``, ``explain`` and ``canary``: read once, print once."""
+"""``rltui snapshot``, ``report``, ``plot`` and ``canary``: read once, print once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from rltui.facts.x_axis import KINDS, axes_of
 from rltui.files.disk import check_target, target_file
 from rltui.output import markdown
 from rltui.output.canary import canary_document, canary_text
-from rltui.output.explain import explain_document, explain_text, linked_files
-from rltui.output.json_document import dump, snapshot_document
+from rltui.output.json_document import snapshot_document
+from rltui.output.json_text import dump
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
 from rltui.session import Session
-from rltui.session.judging import open_rules
-from rltui.session.tag_resolution import open_catalogue
 
 
 def snapshot(options: argparse.Namespace) -> int:
@@ -126,18 +124,6 @@ def plot(options: argparse.Namespace) -> int:
     emit("\n".join(charts))
 
     return command.with_faults(Exit.OK, session.faults)
-
-
-def explain(options: argparse.Namespace) -> int:
-    """Print what a name means."""
-    config = command.open_config(options)
-    catalogue = open_catalogue(config)
-    rules = open_rules(config, catalogue)
-    document = explain_document(catalogue, rules, options.name, options.framework)
-    text = dump(document) if options.json else explain_text(document, reasons=options.reasons)
-    links = not options.json and knows_links(sys.stdout, os.environ)
-    emit(linked_files(text) if links else text)
-    return Exit.OK
 
 
 def canary(options: argparse.Namespace) -> int:

@@ -397,7 +397,7 @@ VERBS = (
          "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6 --compare a 'b_*'", _PLOT),
     Verb("export", "export", "write every stored point as CSV, JSON lines or Parquet",
          "rltui export runs/ --tag 'critic/score/*' -o scores.csv", _EXPORT),
-    Verb("explain", "reports",
+    Verb("explain", "explain",
          "explain a tag, metric, rule or symptom; without a name list them",
          "rltui explain actor/ppo_kl", _EXPLAIN),
     Verb("canary", "reports",

@@ -10,7 +10,8 @@ from typing import Any
 
 from rltui.config.records import Config
 from rltui.core.errors import UsageError
-from rltui.core.yaml_document import parse_document, with_entry
+from rltui.core.yaml_document import parse_document
+from rltui.core.yaml_edit import with_entry
 from rltui.core.yaml_record import read_record
 from rltui.files.disk import target_file
 

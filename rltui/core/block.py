@@ -7,15 +7,20 @@ single tag (m = 1) instead.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
+from rltui.core.later import np
 from rltui.core.record import entity
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-ValueArray = NDArray[np.floating]
-BoolArray = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    IntArray = NDArray[np.int64]
+    FloatArray = NDArray[np.float64]
+    ValueArray = NDArray[np.floating]
+    BoolArray = NDArray[np.bool_]
+else:
+    IntArray = FloatArray = ValueArray = BoolArray = Any
 #: How tags begin that hold what a tracker measures of the machine, also while a training hangs.
 MACHINE = "system/"
 

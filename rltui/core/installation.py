@@ -39,6 +39,11 @@ def shipped(*parts: str) -> Path:
     raise RltuiError(f"the installation is incomplete: {'/'.join(parts)} is missing")
 
 
+def is_shipped(path: Path) -> bool:
+    """Whether a file is one of the package."""
+    return str(path).startswith(f"{_PACKAGE}{os.sep}")
+
+
 def to_add(*packages: str) -> str:
     """The command that adds packages to the environment in which this runs.
 
@@ -131,10 +136,17 @@ def home_directory(environ: Mapping[str, str]) -> Path:
 
 def state_directory(environ: Mapping[str, str]) -> Path:
     """Where rltui keeps what is the user's: ``$XDG_STATE_HOME/rltui``."""
-    base = Path(environ.get("XDG_STATE_HOME") or "")
-    if not base.is_absolute():
-        base = home_directory(environ) / ".local" / "state"
-    return base / "rltui"
+    return _directory(environ, "XDG_STATE_HOME", ".local/state")
+
+
+def cache_directory(environ: Mapping[str, str]) -> Path:
+    """Where it keeps what it can make again: ``$XDG_CACHE_HOME/rltui``."""
+    return _directory(environ, "XDG_CACHE_HOME", ".cache")
+
+
+def _directory(environ: Mapping[str, str], variable: str, usual: str) -> Path:
+    base = Path(environ.get(variable) or "")
+    return (base if base.is_absolute() else home_directory(environ) / usual) / "rltui"
 
 
 def write_private(path: Path, text: str) -> None:

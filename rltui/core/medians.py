@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from rltui.core.block import FloatArray, IntArray, ValueArray
+from rltui.core.later import np
 
 #: Standard deviation of a normal distribution, in median absolute deviations.
 SIGMAS = 1.4826
@@ -34,5 +33,5 @@ def row_medians(view: ValueArray) -> FloatArray:
     width = view.shape[1]
     low = (width - 1) // 2
     high = width // 2
-    parted: ValueArray = np.partition(view, (low, high), axis=1)
+    parted: ValueArray = np.partition(view, sorted({low, high}), axis=1)
     return np.asarray(0.5 * parted[:, low] + 0.5 * parted[:, high])

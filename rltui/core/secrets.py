@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
+from rltui.core.later import regex
 from rltui.core.yaml_record import Keyed, shipped_record
 
 #: What stands in place of a secret.
@@ -22,14 +23,14 @@ _MOST_OF_NAME = 256
 
 #: The words of a name: ``hubToken``, ``HUB_TOKEN`` and ``hub-token`` have the same two; pass@8 is
 #: no pass.
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|@")
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|@")
 
 
 _Set = Annotated[frozenset[str], Keyed(read=lambda node: frozenset(node.text().split()))]
 
 _Forms = Annotated[
     tuple[tuple[re.Pattern[str], str], ...],
-    Keyed(read=lambda node: tuple((re.compile(k), v.text()) for k, v in node.table().pairs())),
+    Keyed(read=lambda node: tuple((regex(k), v.text()) for k, v in node.table().pairs())),
 ]
 
 
@@ -63,7 +64,7 @@ def _known() -> _Words:
 
 #: A name, with the word before it, and what stands between it and its value: of an assignment, a
 #: dictionary or an option.
-_GIVEN = re.compile(
+_GIVEN = regex(
     r"(?<![\w.-])(?P<option>--?(?=\w))?(?P<name>(?:(?(option)(?!)|[A-Za-z]{1,20} ))?[\w.-]+)"
     r"\\?['\"]?"
     r"(?:\s{0,3}[=:](?P<space>\s{0,3})|(?(option)[\s,]{1,3}|(?!)))(?P<quote>\\?['\"])?"
@@ -72,24 +73,22 @@ _SCHEMES = r"(?:(?:Bearer|Basic|Token|Digest)\s+)?"
 _BARE = r"(?:[^\s,;&'\"}\])]|(?<=\w)'(?=\w))+"
 #: By the quote before them; in one that is escaped, what is escaped has two more backslashes.
 _VALUES = {
-    None: re.compile(
-        _SCHEMES + rf"(?:\[[^\]\n]*\]|\([^)\n]*\)|\{{[^}}\n]*\}}|{_BARE})", re.IGNORECASE
-    ),
-    "'": re.compile(r"(?:\\.|[^'\\\n])+"),
-    '"': re.compile(r'(?:\\.|[^"\\\n])+'),
-    "\\'": re.compile(r"(?:\\{2,}.|(?!\\?').)+"),
-    '\\"': re.compile(r'(?:\\{2,}.|(?!\\?").)+'),
+    None: regex(_SCHEMES + rf"(?:\[[^\]\n]*\]|\([^)\n]*\)|\{{[^}}\n]*\}}|{_BARE})", re.IGNORECASE),
+    "'": regex(r"(?:\\.|[^'\\\n])+"),
+    '"': regex(r'(?:\\.|[^"\\\n])+'),
+    "\\'": regex(r"(?:\\{2,}.|(?!\\?').)+"),
+    '\\"': regex(r'(?:\\{2,}.|(?!\\?").)+'),
 }
 #: Further words of a passphrase, up to the next name or option.
-_PHRASE = re.compile(r"pass(?:word|wd|phrase)s?$", re.IGNORECASE)
-_FURTHER = re.compile(rf"(?: (?!-|[\w.-]+ ?[=:]){_BARE})*")
+_PHRASE = regex(r"pass(?:word|wd|phrase)s?$", re.IGNORECASE)
+_FURTHER = regex(rf"(?: (?!-|[\w.-]+ ?[=:]){_BARE})*")
 #: A truth value, a token of a vocabulary, a variable that holds the secret, a masked secret.
-_STANDS_FOR = re.compile(
+_STANDS_FOR = regex(
     r"(?i:none|null|empty|true|false|[-+]?inf(?:inity)?)|<.*>|\|.*\||\[[A-Z_\d]{1,12}\]|\$\{?\w+\}?|\*+",
     re.DOTALL,
 )
 #: A number with or without a unit, or one of several: "1.5e-6", "12ms", "3.1k tok/s", "3/8".
-_QUANTITY = re.compile(
+_QUANTITY = regex(
     r"[-+]?[\d.,_]+(?:e[-+]?\d+)?(?: ?(?:[mun]?s|min|h|[kMGBT]i?B?|%|x|it|tok\w{0,3}))?"
     r"(?:/\w{1,5})?",
     re.IGNORECASE,
@@ -97,17 +96,17 @@ _QUANTITY = re.compile(
 
 # -- by form ---------------------------------------------------------------------------------
 
-_ADDRESS = re.compile(r"\b([a-z][\w+.-]{0,30}://)([^\s'\"<>]+)", re.IGNORECASE)
+_ADDRESS = regex(r"\b([a-z][\w+.-]{0,30}://)([^\s'\"<>]+)", re.IGNORECASE)
 #: A login before a host; a port is no password.
-_LOGIN = re.compile(r"[^/?#]*@|[^/:@]*:(?!\d{1,5}(?:/|$)).*@")
-_HOOK = re.compile(r"(?<![a-z\d])(?:web)?hooks?(?![a-z\d])", re.IGNORECASE)
+_LOGIN = regex(r"[^/?#]*@|[^/:@]*:(?!\d{1,5}(?:/|$)).*@")
+_HOOK = regex(r"(?<![a-z\d])(?:web)?hooks?(?![a-z\d])", re.IGNORECASE)
 #: Of what is random; words of a long name have more letters each.
-_RANDOM = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
+_RANDOM = regex(r"(?<![\w+/-])[A-Za-z0-9+/_-]{32,}={0,2}")
 _LETTERS_OF_WORD = 3.5
 _CHARACTERS_OF_PIECE = 8
 #: Of what may be a key where something is called so.
-_LONG = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
-_HEX = re.compile(r"[A-Fa-f\d]{32,}")
+_LONG = regex(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_HEX = regex(r"[A-Fa-f\d]{32,}")
 
 
 def without_secrets(text: str) -> str:

@@ -14,9 +14,12 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 #: Texts in their order, mostly names: of tags, metrics, rules, columns.
 Names = tuple[str, ...]
+#: An object as JSON has it.
+Json = dict[str, Any]
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
 #: private use, unassigned, line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -144,8 +147,11 @@ def fit_middle(text: str, width: int, share: float = 2 / 3) -> str:
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """``text`` cut or padded with blanks to exactly ``width`` cells."""
-    text = fit(text, width)
-    blank = " " * max(0, width - cell_width(text))
+    room = width - cell_width(text)
+    if room < 0:
+        text = fit(text, width)
+        room = width - cell_width(text)
+    blank = " " * room
     return blank + text if right else text + blank
 
 

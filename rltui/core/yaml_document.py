@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import errno
 import io
-import math
 import os
 import re
 import select
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError, RltuiError, UsageError
-from rltui.core.installation import shipped
+from rltui.core.installation import is_shipped, shipped
+from rltui.core.kept_documents import KEPT
+from rltui.core.later import regex
 from rltui.core.level import similar
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
@@ -44,6 +45,9 @@ class Node:
     path: Path
     line: int
     column: int
+
+    is_kept: ClassVar[bool] = False
+    """Whether it was read by an earlier start, without an error."""
 
     def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise a DocumentError at this node."""
@@ -111,6 +115,8 @@ class Node:
 
     def pattern(self) -> re.Pattern[str]:
         """The value as a regular expression."""
+        if is_shipped(self.path):
+            return regex(self.text())
         try:
             return re.compile(self.text())
         except (re.error, OverflowError, RecursionError) as error:
@@ -134,6 +140,48 @@ class Node:
         """The value as a mapping."""
         self._need(dict, "a mapping")
         return Table(self)
+
+
+class _KeptNode(Node):
+    """A list or mapping of a document that was kept. Its parts become nodes when they are asked
+    for: a rule is read without its cases."""
+
+    __slots__ = ("_parts",)
+    is_kept = True
+
+    def __init__(self, parts: Any, path: Path, line: int, column: int) -> None:
+        self._parts = parts
+        self.path = path
+        self.line = line
+        self.column = column
+
+    def __getattr__(self, name: str) -> Any:  # of the value, which is not set yet
+        if name != "value":
+            raise AttributeError(name)
+        path = self.path
+        if isinstance(self._parts, list):
+            self.value = [_unpacked(path, *part) for part in self._parts]
+        else:
+            self.value = {
+                Node(key, path, line, column): _unpacked(path, *part)
+                for key, (line, column, *part) in self._parts.items()
+            }
+        return self.value
+
+
+def _unpacked(path: Path, line: int, column: int, value: Any) -> Node:
+    kind = _KeptNode if isinstance(value, (list, dict)) else Node
+    return kind(value, path, line, column)
+
+
+def _packed(node: Node) -> list[Any]:
+    """A node as what JSON holds."""
+    value = node.value
+    if isinstance(value, list):
+        value = [_packed(part) for part in value]
+    elif isinstance(value, dict):
+        value = {k.value: [k.line, k.column, *_packed(v)] for k, v in value.items()}
+    return [node.line, node.column, value]
 
 
 class Table:
@@ -306,30 +354,6 @@ def read_document(path: Path) -> Node:
     return parse_document(text, path)
 
 
-def with_entry(text: str, keys: Sequence[str], value: object) -> str:
-    """``text`` with a value at a path of keys of its YAML; all else stands, comments too. Needs to
-    be parsed again: what is written in a rare way may not come out well."""
-    import yaml  # a help needs none
-
-    found: list[Any] = [yaml.compose(text, yaml.SafeLoader)]
-    for name in keys:
-        pairs = found[-1].value if isinstance(found[-1], yaml.MappingNode) else ()
-        found += [inner for key, inner in pairs if key.value == name]
-    for name in reversed(keys[len(found) - 1 :]):
-        value = {name: value}
-    flow = yaml.safe_dump(value, default_flow_style=True, width=math.inf).split("\n")[0]
-    node = last = found[-1]
-    if node is found[0]:
-        return f"{text.rstrip()}\n{flow[1:-1]}\n".lstrip("\n")
-    if isinstance(node, yaml.MappingNode) and node.value:
-        at = node.value[0][0].start_mark
-        gap = ", " if node.flow_style else "\n" + " " * at.column
-        return f"{text[: at.index]}{flow[1:-1]}{gap}{text[at.index :]}"
-    while isinstance(last, yaml.SequenceNode) and not last.flow_style:
-        last = last.value[-1]  # a block ends behind the comments below it
-    return f"{text[: node.start_mark.index].rstrip()} {flow}{text[last.end_mark.index :]}"
-
-
 def _arriving(file: io.RawIOBase) -> Iterator[bytes]:
     """Yield what is written to a pipe until its end, as it comes."""
     size = 0
@@ -351,6 +375,18 @@ def parse_document(text: str, path: Path) -> Node:
 
     Raises DocumentError when the text is not YAML.
     """
+    kept = KEPT[-1] if KEPT and is_shipped(path) else None
+    found = kept and kept.find(text)
+    if found:
+        return _unpacked(path, *found)
+    node = parse_anew(text, path)
+    if kept is not None:
+        kept.add(text, _packed(node))
+    return node
+
+
+def parse_anew(text: str, path: Path) -> Node:
+    """:func:`parse_document` of a text that is not kept."""
     import yaml  # a help needs none
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -100,6 +100,9 @@ def chart_lines(
             chart = marked_runs.with_others(chart, run, tag, view)
         first = chart.first
         last = chart.end if chart.end is not None else chart.last
+        labels = chart.label_width
+        margin = chart.margin_width
+        place = chart.crosshair
 
         if stacked:  # room for the names of the bars, which all charts of a run have alike
             labels = _STACKED_LABELS
@@ -107,14 +110,21 @@ def chart_lines(
             if first is not None and last is not None:
                 ends = (first, last)
                 labels = label_width(chart, ends, width, view.glyphs, least=labels, margin=margin)
-            chart = replace(chart, label_width=labels, margin_width=margin)
         if marks_onset:
             place = axis_of(run, run.shown(tag), view.axis).place(onset or 0)
-            chart = replace(chart, crosshair=place)
-        if timeline == "none":
-            chart = replace(chart, bars=(), marks=())
-        chart = replace(chart, x_axis=x_axis, bar_names=timeline == "named")
-        chart = replace(chart, overview=overview, told=told or marks_onset)
+        marked = timeline != "none"
+        chart = replace(
+            chart,
+            label_width=labels,
+            margin_width=margin,
+            crosshair=place,
+            bars=chart.bars if marked else (),
+            marks=chart.marks if marked else (),
+            x_axis=x_axis,
+            bar_names=timeline == "named",
+            overview=overview,
+            told=told or marks_onset,
+        )
 
         return render(chart, width, height, view.glyphs)
 

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
+from typing import TYPE_CHECKING
 
-from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.core.text import (
+    Names,
     cell_width,
     clean,
     counted,
@@ -38,6 +39,9 @@ from rltui.draw.line import (
     with_end,
 )
 from rltui.facts import numbers
+
+if TYPE_CHECKING:
+    from rltui.core.batch import Note
 
 #: Notes that a screen shows; the others are counted.
 _MOST = 5
@@ -196,7 +200,7 @@ def note_lines(notes: Sequence[Note], width: int) -> Block:
 
 
 @lru_cache(maxsize=32)
-def distinct(names: tuple[str, ...], width: int) -> tuple[str, ...]:
+def distinct(names: Names, width: int) -> Names:
     """``names`` in at most ``width`` cells each, different where the names are.
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
@@ -228,7 +232,7 @@ def distinct(names: tuple[str, ...], width: int) -> tuple[str, ...]:
     return _unique(names, cuts, width)
 
 
-def _unique(names: Sequence[str], cuts: Sequence[str], width: int) -> tuple[str, ...]:
+def _unique(names: Sequence[str], cuts: Sequence[str], width: int) -> Names:
     """The cuts; where two names share one, the later name gets another part of it or a number."""
     owners: dict[str, str] = {}
     for name, cut in zip(names, cuts, strict=True):
@@ -263,7 +267,7 @@ def _parts_of(name: str, width: int) -> Iterator[str]:
                 yield head + tail
 
 
-def without_common(names: Sequence[str], width: int) -> tuple[str, ...]:
+def without_common(names: Sequence[str], width: int) -> Names:
     """The names without the whole words at either end that all have in common, but for those
     before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
@@ -288,7 +292,7 @@ def without_common(names: Sequence[str], width: int) -> tuple[str, ...]:
     return tuple(before + n[: len(n) - tail] + after for n in rest)
 
 
-def _own_names(names: Sequence[str], width: int) -> tuple[str, ...]:
+def _own_names(names: Sequence[str], width: int) -> Names:
     """Each path that is too long as its last part, as whole as possible, behind the part in which
     its folder differs from the others; the names as they are for one folder or too many."""
     paths = {n: n.rsplit("/", 1) for n in names if "/" in n and cell_width(n) > width}

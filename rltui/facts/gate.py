@@ -23,11 +23,10 @@ from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.facts.groups import folded_name
 from rltui.facts.numbers import plain, step_range
 from rltui.facts.runs import exit_words, since_words
+from rltui.health.configured import open_catalogue, open_rules
 from rltui.health.model import Finding
-from rltui.session.judging import open_rules
 from rltui.session.limits import session_limits
 from rltui.session.run import JudgedRun
-from rltui.session.tag_resolution import open_catalogue
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _STAT = r"mean|median|max|min|best|slope"

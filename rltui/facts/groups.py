@@ -16,6 +16,7 @@ import numpy as np
 from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
+from rltui.core.later import regex
 from rltui.core.record import entity
 from rltui.core.text import Names, clean
 from rltui.facts.cache import per_version
@@ -26,13 +27,13 @@ from rltui.sources.side_files.settings_files import NO_FACTS
 from rltui.store import Series
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
-_WHERE = re.compile(
+_WHERE = regex(
     r"(^|[._/-])random_state$|seed$"
     r"|(dir|path|file|name|time|date|host|port|id|uuid|url|address|rank)s?$",
     re.IGNORECASE,
 )
 #: Hyperparameters that say how long a run is and how often it is saved, not what it does.
-_LENGTHS = re.compile(
+_LENGTHS = regex(
     r"(total|max|num_train|train(ing)?)_?(train(ing)?_?)?(env_?)?"
     r"(steps|timesteps|iterations|iters|updates|episodes|epochs)$"
     r"|(^|[./])(num_updates|epochs|steps|timesteps|iterations|episodes)$"
@@ -48,21 +49,21 @@ BY = " × "
 #: Longer texts are no setting to group by.
 _LONGEST = 40
 #: A seed with its word: seed=3, seed_3, s3, run-2, trial 4, rep1.
-_WORDED = re.compile(
+_WORDED = regex(
     r"(?P<word>(?:^|(?<=[^a-zA-Z0-9]))(?:seed|s|run|trial|rep|try)[=_\- ]?)\d+"
     r"(?=$|[^a-zA-Z0-9.])",
     re.IGNORECASE,
 )
 #: A date, with or without a time, or seconds since the epoch.
-_MOMENT = re.compile(
+_MOMENT = regex(
     r"(?<!\d)(?:20\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_T .]?\d\d[-_:.h]?\d\d(?:[-_:.m]?\d\d)?)?"
     r"|1[4-9]\d{8})(?!\d)"
 )
 #: A whole number that ends a part of the name, and the word before it.
-_NUMBERED = re.compile(
+_NUMBERED = regex(
     r"(?<![a-zA-Z0-9.])(?P<word>[a-zA-Z0-9.]*)(?P<gap>__|[_\- /]|^)\d{1,10}(?=$|/|__)"
 )
-_EXPONENT = re.compile(r"\de$", re.IGNORECASE)
+_EXPONENT = regex(r"\de$", re.IGNORECASE)
 #: Words whose number is a setting, not a seed.
 _SETTINGS = frozenset(
     re.findall(

@@ -31,6 +31,8 @@ _NO_ANSWER = "Other"
 _NUMBERED = "numbered"
 #: Heads of the shares of groups that none, some or all of their answers solved.
 _SOLVED = ("none/some/all", "0/some/all", "solved")
+#: Tags of the lowest and the highest value of a family.
+Ends = tuple[str, str]
 OVERVIEW = "overview"
 FINDINGS = "findings"
 ALL = "all"
@@ -44,7 +46,7 @@ class TagRow(NamedTuple):
     judgement: Judgement
     value: float | None
     """Newest value as shown; None when there is none."""
-    band: tuple[str, str] | None = None
+    band: Ends | None = None
     """Tags of the lowest and highest value of the family, drawn as a band."""
     name: str = ""
     """Name in its section, where that is not the title of its tag."""
@@ -86,9 +88,7 @@ def rows_in(sections: Iterable[Section]) -> list[TagRow]:
     return [row for section in sections for row in section.rows]
 
 
-def make_row(
-    run: JudgedRun, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
-) -> TagRow:
+def make_row(run: JudgedRun, tag: str, band: Ends | None = None, *, valued: bool = True) -> TagRow:
     """The row of one tag, ``valued``: with its newest value, for which its points are read."""
     info = run.infos[tag]
     twin = twin_of(run, tag) if valued else None
@@ -116,7 +116,7 @@ def fold(run: JudgedRun, tags: Iterable[str], *, valued: bool = True) -> list[Ta
             families.setdefault(info.family, {}).setdefault(info.stat, tag)
 
     hidden: set[str] = set()
-    bands: dict[str, tuple[str, str]] = {}
+    bands: dict[str, Ends] = {}
 
     for members in families.values():
         if _CENTRE in members and _LOW in members and _HIGH in members:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from rltui.core.level import Level
 from rltui.core.template import parts_of
@@ -14,7 +15,9 @@ from rltui.core.text import clean, counted
 from rltui.facts import numbers
 from rltui.health.judgement import is_outside
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Limit, Side, Skipped
-from rltui.session import JudgedRun
+
+if TYPE_CHECKING:
+    from rltui.session import JudgedRun
 
 Fact = float | int | str | None
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import islice
@@ -14,6 +13,7 @@ from typing import Any, cast
 
 import orjson
 
+from rltui.core.later import regex
 from rltui.formats.base import clean_tag, clean_text
 
 #: Shorter documents and lines are parsed whatever is in them.
@@ -35,12 +35,12 @@ TIME_KEYS = ("wall_time", "_timestamp", "timestamp", "time", "datetime", "ts")
 #: are not wall times (seconds since the start, a duration).
 _SECONDS = (1e9, 1e11)
 _MILLISECONDS = (1e12, 1e14)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d")
-_CLOCK = re.compile(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d(?:\.\d+)?)")
-_UNITS = re.compile(
+_DATE = regex(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d")
+_CLOCK = regex(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d(?:\.\d+)?)")
+_UNITS = regex(
     r"(?=\d)(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d+)?)s)?"
 )
-_FRACTION = re.compile(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
+_FRACTION = regex(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
 #: NaN and the infinities as quoted in strict JSON, and by ``str``.
 WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 WORDS |= {text: float(text) for text in ("nan", "inf", "-inf")}

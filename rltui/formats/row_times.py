@@ -20,11 +20,12 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from rltui.core.batch import LogClock
+from rltui.core.later import regex
 
 _MONTHS = b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 #: What may stand before a time without a date, or without a year: colours, Ray's prefix, a bracket.
 _FRONT = rb"^(?:\x1b\[[\d;]*m|\([^()]{0,80}pid=[^)]{0,60}\)|[\s\[(|])*"
-_STAMP = re.compile(
+_STAMP = regex(
     rb"(?:(?<![\d.])(?P<year>20\d\d)(?P<gap>[-/.]?)(?P<month>\d\d)(?P=gap)(?P<day>\d\d)"
     rb"(?:[T_-]|,? )"
     rb"|(?<![\d/.-])(?P<first>\d\d)[-/](?P<other>\d\d)[-/](?P<after>20\d\d|\d\d),? "
@@ -43,17 +44,17 @@ _PARTS = (
     ("day", "other", "tail", "lower", "right", "of", "nth"),
 )
 #: What stamps stand behind, and how many bytes at most: others are part of a sentence.
-_LEAD = re.compile(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?")
+_LEAD = regex(_FRONT + rb"(?:.{0,120}?CANCELLED AT )?")
 _LEAD_BYTES = 24
-_CLOCK = re.compile(rb"([012]\d:[0-5]\d):([0-6]\d(?:[.,]\d{1,9})?)")
+_CLOCK = regex(rb"([012]\d:[0-5]\d):([0-6]\d(?:[.,]\d{1,9})?)")
 #: Found fast in most stamps, and only there.
-_QUICK = re.compile(rb":[0-5]\d:[0-6]\d(?! ?<)")
+_QUICK = regex(rb":[0-5]\d:[0-6]\d(?! ?<)")
 #: Seconds or milliseconds since the epoch, from 2014 on, before a line.
-_EPOCH = re.compile(
+_EPOCH = regex(
     _FRONT + rb"(?:ts=|time=)?(1[4-9]\d{8}|2\d{9})(?:\.(\d{1,9})|(\d{3}))?(?=[\])]|[:,|]? )"
 )
 #: What is behind the steps of a bar; a pattern that begins with a digit would be slow.
-_BAR = re.compile(rb"/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
+_BAR = regex(rb"/([\d,]{1,18}) +\[ ?(?:(\d+):)?(\d?\d):(\d\d) ?<")
 _FIGURES = b"0123456789,"
 _DONE_BYTES = 18
 #: Rows after which the bar is read here and there, for what lies between by its pace.

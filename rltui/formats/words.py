@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
+from rltui.core.later import regex
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, shipped_record
 
@@ -32,12 +33,12 @@ RAY_LEFT_OUT = frozenset(
 _RAY_STEP = "training_iteration"
 _RAY_MARKS = ("time_since_restore", "iterations_since_restore", "time_total_s", "trial_id")
 #: tensorboardX replaces every other character by ``_`` (its summary.py).
-_UNSAFE = re.compile(r"[^-/\w.]")
+_UNSAFE = regex(r"[^-/\w.]")
 #: Counts and times of a learner.
-_COUNTED = re.compile(r"/num_[^/]*$|timer|throughput|connector")
+_COUNTED = regex(r"/num_[^/]*$|timer|throughput|connector")
 _REWRITTEN = (("eval_", "eval/"), ("test_", "test/"))
-_WORDLESS = re.compile(r"[^a-z0-9]+")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORDLESS = regex(r"[^a-z0-9]+")
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def _names(node: Node) -> tuple[str, ...]:
@@ -49,7 +50,7 @@ def _names(node: Node) -> tuple[str, ...]:
 
 
 def _any_of(node: Node) -> re.Pattern[bytes]:
-    return re.compile("|".join(_names(node)).encode(), re.IGNORECASE)
+    return regex("|".join(_names(node)).encode(), re.IGNORECASE)
 
 
 def _counters(node: Node) -> Mapping[bytes, int]:

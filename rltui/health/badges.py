@@ -25,6 +25,7 @@ from rltui.health.judgement import is_outside, limit_of
 from rltui.health.limits import COURSE_ROWS, MOST_PLACES
 from rltui.health.model import FewRows, Finding, Judgement
 from rltui.store import Series
+from rltui.store.points import distinct
 
 #: By which values are multiplied to rise where they get better.
 _GAINS = {Direction.UP: 1.0, Direction.DOWN: -1.0}
@@ -149,7 +150,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
 
 @lru_cache(maxsize=16)
 def _places(count: int) -> IntArray:
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_PLACES)).astype(np.int64))
+    return distinct(np.linspace(0, count - 1, min(count, MOST_PLACES)).astype(np.int64))
 
 
 def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:

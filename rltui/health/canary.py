@@ -208,7 +208,7 @@ def _pictures(task: Task) -> Iterator[_Picture]:
     """The cases in which the variant finds something, and those that it reads."""
     variant = task.variant._replace(when=When())  # it applies to the run; that is enough
     rule = replace(task.rule, variants=(variant,))
-    for case in task.rule.cases:
+    for case in task.rule.read_cases():
         if case.expect is Level.OK or case.reference:
             continue
         series = {key: parse_series(text) for key, text in case.series.items()}

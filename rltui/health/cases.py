@@ -87,7 +87,7 @@ def _steps_in(text: str) -> IntArray:
 
 def run_cases(rules: Iterable[Rule]) -> list[CaseResult]:
     """Run every case of every rule, each with that rule alone."""
-    return [_run_case(rule, case) for rule in rules for case in rule.cases]
+    return [_run_case(rule, case) for rule in rules for case in rule.read_cases()]
 
 
 def _run_case(rule: Rule, case: Case) -> CaseResult:

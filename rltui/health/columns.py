@@ -3,21 +3,23 @@ them, and what they compute of them."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import field, replace
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
+from rltui.core.later import np
 from rltui.core.level import Direction
 from rltui.core.record import entity
 from rltui.health.detectors.signal import EARLY, NOTHING, Rows, part_of
 from rltui.health.limits import NOISE_ROWS, VISIBLE
 from rltui.health.rule import Variant
-from rltui.store.series import Series
+
+if TYPE_CHECKING:
+    from rltui.store.series import Series
 
 T = TypeVar("T", float, FloatArray)
 
@@ -47,7 +49,7 @@ class Column:
     steps: IntArray
     walls: FloatArray
     kept: dict[Hashable, Any] = field(default_factory=dict)
-    base: float = np.nan
+    base: float = math.nan
     """Divisor of the newest value; NaN where it is made otherwise."""
     beside: deque[_Beside] = field(default_factory=lambda: deque(maxlen=_MOST_BESIDE))
 
@@ -165,7 +167,7 @@ def _column(
     key = (info.tag, finite, upside_down, series.count)
     found = columns.pop(key, None)
     if found is None:
-        x = series.values.astype(np.float64) * info.factor
+        x = np.multiply(series.values, info.factor, dtype=np.float64)
         x = lacking(x) if upside_down else x
         steps = series.steps
         walls = series.wall_times

@@ -159,9 +159,10 @@ def _shown(
 ) -> list[Diagnosis]:
     """One diagnosis per symptom that the findings show, in the order of cause and effect."""
     left = [f for f in findings if f.error is None]
+    rules = {f.rule for f in left}
     out = []
     for symptom in symptoms().values():
-        if not symptom.is_about(present):
+        if rules.isdisjoint(sign.rule for sign in symptom.found) or not symptom.is_about(present):
             continue
         if own := _own(symptom, left, pace, gained):
             out.append(_diagnosis(symptom, own))

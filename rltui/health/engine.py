@@ -69,7 +69,7 @@ class Engine:
         self.rules = tuple(rules)
         self._memory: dict[RunKey, _Memory] = {}
         self._reference: Reference | None = None
-        self._plans: dict[Hashable, tuple[Task, ...]] = {}
+        self._plans: dict[Hashable, tuple[tuple[Task, ...], frozenset[str]]] = {}
 
     def apart(self) -> Engine:
         """Another engine with the same rules and reference, which has judged nothing."""
@@ -124,9 +124,9 @@ class Engine:
         tags = tuple(infos)
         compared = self._reference is not None and self._reference.run is not run
         if memory.planned != tags:
-            memory.plan = self._plan(tags, infos, recognition, compared=compared)
+            known = self._plan(tags, infos, recognition, compared=compared)
+            memory.plan, memory.unfit = known
             memory.planned = tags
-            memory.unfit = out_of_scope(self.rules, infos, recognition)
         if not self._answer_all(memory, now, enough):
             return None
         answers = [
@@ -168,8 +168,9 @@ class Engine:
         recognition: Recognition,
         *,
         compared: bool,
-    ) -> tuple[Task, ...]:
-        """The tasks of a run; kept, for the runs of a sweep have the same ones."""
+    ) -> tuple[tuple[Task, ...], frozenset[str]]:
+        """The tasks of a run, and its tags that are :func:`out_of_scope`; kept, for the runs of a
+        sweep have the same ones."""
         meant = tuple(
             (info.key, info.estimator, info.guessed, bool(info.own_range))
             for info in infos.values()
@@ -180,7 +181,8 @@ class Engine:
         if key not in self._plans:
             while len(self._plans) >= _MOST_PLANS:
                 del self._plans[next(iter(self._plans))]
-            self._plans[key] = make_plan(self.rules, tags, infos, recognition, compared=compared)
+            plan = make_plan(self.rules, tags, infos, recognition, compared=compared)
+            self._plans[key] = plan, out_of_scope(self.rules, infos, recognition)
 
         return self._plans[key]
 

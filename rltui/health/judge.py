@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +15,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.signal import CALM, FAINT, FAR, Rows, Signal
+from rltui.health.detectors.signal import CALM, FAINT, FAR, Rows, Signal, cell
 from rltui.health.detectors.signal import CERTAIN as LIMITS
 from rltui.health.judgement import (
     Evaluation,
@@ -80,7 +81,12 @@ def spans(
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [len(weight)]])
     total = np.concatenate([[0.0], np.cumsum(np.maximum(weight, -most / calm * need[-1]))])
-    sums = total[bounds].tolist()
+    reached = total[bounds]
+    # what a sum rises to that has no upper end; where that is too little, nothing gets certain
+    rises = reached - np.minimum.accumulate(reached)
+    may = np.flatnonzero(rises[1:] >= need[bounds[:-1]] - _ROUNDING)
+    newest = max(may.tolist(), default=-1)
+    sums = reached.tolist()
     needs = need[bounds - 1].tolist()
     out: list[Span] = []
     level = 0.0
@@ -89,6 +95,8 @@ def spans(
     last = -1
     worth = 0.0
     for at, (begin, end) in enumerate(pairwise(bounds.tolist())):
+        if level <= 0.0 and at > newest:
+            break
         gain = sums[at + 1] - sums[at]
         if gain > 0.0:
             if level <= 0.0:
@@ -117,16 +125,23 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     beyond = {level: signal for level, signal in signals.items() if signal.beyond.any()}
     bad = beyond.get(Level.BAD)
     watch = signals.get(Level.WATCH)
-    bad_spans = _spans_of(Level.BAD, bad, _weight(bad)) if bad else []
+    bad_spans = _spans_of(Level.BAD, [bad]) if bad else []
     if watch is None or not beyond:
         return bad_spans, bad_spans
-    weight = _weight(watch)
-    if bad:
-        weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
-    return _spans_of(Level.WATCH, watch, weight), bad_spans
+    return _spans_of(Level.WATCH, [watch, bad] if bad else [watch]), bad_spans
 
 
-def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
+def _spans_of(level: Level, both: list[Signal]) -> list[Span]:
+    """Episodes by the answer for a level, and by that for a worse one where that is beyond."""
+    if all(one.certain and one.evidence is None for one in both):
+        # the rows beyond, as they are
+        edges = np.diff(np.logical_or.reduce([one.beyond for one in both]), prepend=0, append=0)
+        pairs = np.flatnonzero(edges).reshape(-1, 2).tolist()
+        return [Span(a, a, b - 1, b == len(edges) - 1) for a, b in pairs]
+    signal, *worse = both
+    weight = _weight(signal)
+    for one in worse:
+        weight = np.where(one.beyond, np.maximum(weight, _weight(one)), weight)
     single = signal.certain or signal.event
     share = 0.0 if single else SHARE[level]
     return spans(weight, CERTAIN[level], share, single=single)
@@ -243,10 +258,10 @@ def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
 
 def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
     """Whether an episode that is over was none."""
-    bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
+    at = bisect_left(bad_spans, span.first, key=lambda s: s.last)
+    bad = [s for s in bad_spans[at : at + 1] if s.first <= span.last]
     signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
-    forgotten = np.broadcast_to(signal.forgotten, signal.beyond.shape)
-    return bool(forgotten[(bad or [span])[0].sure])
+    return bool(cell(signal.forgotten, (bad or [span])[0].sure))
 
 
 def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
@@ -259,7 +274,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
     # by the earliest onset of any level that is beyond
     signals = [s for s in case.signals.values() if s.beyond[span.first]]
     known = [s.onset for s in signals if s.onset is not None]
-    onsets = [int(np.broadcast_to(o, case.walls.shape)[span.first]) for o in known]
+    onsets = [int(cell(onset, span.first)) for onset in known]
     begin = min(row, *(onsets or [span.first]))
     evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
@@ -296,7 +311,7 @@ def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
         if span.open and not signal.peaked:
             return signal, int(rows[-1])
         value = signal.statistic[rows]
-        threshold = signal.threshold[rows]
+        threshold = cell(signal.threshold, rows)
         with np.errstate(invalid="ignore", divide="ignore"):  # relative to the threshold
             excess = np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12)
         known = np.where(np.isfinite(excess), excess, -np.inf)
@@ -311,8 +326,9 @@ def _upwards(signal: Signal, row: int, x: float) -> bool:
         return False
     if low is None:
         return True
-    if signal.threshold[row] in (low, high):
-        return bool(signal.statistic[row] >= signal.threshold[row])
+    threshold = cell(signal.threshold, row)
+    if threshold in (low, high):
+        return bool(signal.statistic[row] >= threshold)
     return bool(x - low >= high - x)  # the statistic is a distance
 
 
@@ -324,7 +340,7 @@ def _evidence(
     steps = case.rows.steps
     low, high = ends_of(signal, row)
     value = finite(signal.statistic[row])
-    threshold = finite(signal.threshold[row])
+    threshold = finite(cell(signal.threshold, row))
     up = _upwards(signal, row, x[row])
     # limits of one size, above and below zero
     either = high is not None and low == -high
@@ -393,7 +409,7 @@ def _facts(case: Evaluation, signal: Signal, row: int, known: Mapping[str, objec
     facts: Numbers = {}
     for level in (Level.WATCH, Level.BAD):
         own = case.signals.get(level)
-        facts[level.word] = finite(own.threshold[row]) if own else None
+        facts[level.word] = finite(cell(own.threshold, row)) if own else None
     for name, fact in signal.facts.items():
         facts[name] = finite(fact[row])
     level = next(level for level, own in case.signals.items() if own is signal)

@@ -12,7 +12,7 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level
 from rltui.core.template import parts_of
 from rltui.health.columns import lacking
-from rltui.health.detectors.signal import Rows, Signal
+from rltui.health.detectors.signal import Rows, Signal, cell
 from rltui.health.model import Judgement, Limit
 from rltui.health.rule import OWN_RANGE, Rule, Variant
 
@@ -135,8 +135,8 @@ def _limits(case: Evaluation, level: Level) -> Limits:
 
 def ends_of(signal: Signal, row: int = -1) -> Limits:
     """(low, high) at a row, in units of the metric."""
-    low = None if signal.low is None else finite(signal.low[row])
-    high = None if signal.high is None else finite(signal.high[row])
+    low = None if signal.low is None else finite(cell(signal.low, row))
+    high = None if signal.high is None else finite(cell(signal.high, row))
     return low, high
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -129,7 +129,8 @@ class Variant(NamedTuple):
         if any(p[0] == "!" and fnmatchcase(key, p[1:]) for p in self.metrics):
             return None
         for position, pattern in enumerate(self.metrics):
-            if pattern == key or fnmatchcase(key, pattern):
+            is_wild = "*" in pattern or "?" in pattern or "[" in pattern
+            if pattern == key or (is_wild and fnmatchcase(key, pattern)):
                 return position
         return None
 
@@ -143,7 +144,8 @@ class Rule:
     category: Category
     meaning: str
     variants: tuple[Variant, ...]
-    cases: tuple[Case, ...] = ()
+    read_cases: Callable[[], tuple[Case, ...]] = field(default=tuple, compare=False)
+    """Gives its test cases: few ask for them."""
     path: Path = field(default_factory=Path)
     line: int = 0
     harm: Harm = Harm.SIGN

@@ -151,10 +151,16 @@ def _read_rule(node: Node, given: Given) -> Rule:
     found = tuple(variants.values())
     # which metrics are read is not known where a variant is wrong
     known = found if len(found) >= len(nodes) else None
-    cases = table.read("cases", lambda nodes: nodes.each(lambda case: _read_case(case, known)), ())
+
+    def cases() -> tuple[Case, ...]:
+        read = table.read("cases", lambda nodes: nodes.each(lambda case: _read_case(case, known)))
+        return tuple(read or ())
+
+    if not node.is_kept:
+        cases()
 
     return Rule(
-        *(head.id, head.title, head.category, head.meaning, found, tuple(cases)),
+        *(head.id, head.title, head.category, head.meaning, found, cases),
         *(node.path, node.line, head.harm, head.yields_to, head.seldom),
     )
 

@@ -11,11 +11,10 @@ from itertools import starmap
 from typing import Any
 
 from rltui.core.level import Level, worst
-from rltui.core.text import counted, first_of
+from rltui.core.text import Json, counted, first_of
 from rltui.facts import numbers
 from rltui.health.symptoms import Harm
 from rltui.output.brief_entry import absolute, brief_entry, quoted, unread
-from rltui.output.json_document import Json
 from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
 

@@ -18,8 +18,9 @@ from rltui.catalogue import Catalogue
 from rltui.core.address import PIPE, is_remote
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level
+from rltui.core.medians import median
 from rltui.core.secrets import without_secrets
-from rltui.core.text import kept_clean
+from rltui.core.text import Json, kept_clean
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.oddities import lacking, odd_facts
@@ -28,7 +29,8 @@ from rltui.facts.seams import seam_words
 from rltui.facts.story import Story, stories
 from rltui.facts.story_words import action, headline, suspect_words
 from rltui.health.model import Finding
-from rltui.output.json_document import Json, MoveDocument, SkippedDocument, fields_of
+from rltui.output.json_document import MoveDocument, SkippedDocument
+from rltui.output.json_text import fields_of
 from rltui.session import JudgedRun, Session
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def _headline(run: JudgedRun) -> Json | None:
     if tag is None or len(finite) < 2:
         return None
     part = max(1, min(5, len(finite) // 2))
-    ends = (float(np.median(finite[:part])), float(np.median(finite[-part:])))
+    ends = (median(finite[:part]), median(finite[-part:]))
     return {"metric": _title(run, tag), "before": ends[0], "after": ends[1]}
 
 

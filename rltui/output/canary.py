@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from rltui.catalogue.catalogue import GENERIC
-from rltui.core.text import clean, fit
+from rltui.core.text import Json, clean, fit
 from rltui.draw.prose import wrap
 from rltui.facts.alarms import alarms, names_of, wanted
 from rltui.health.canary import LEAST, Canary, Failure, Trial
-from rltui.output.json_document import Json, fields_of
+from rltui.output.json_text import fields_of
 from rltui.session import JudgedRun
 
 _WIDTH = 80
@@ -107,7 +106,7 @@ def _asks(failure: Json) -> str:
 
 
 def _stays(failure: Json) -> str:
-    trial: dict[str, Any] = failure["rules"][0]
+    trial: Json = failure["rules"][0]
     why = f": {trial['why']}" if trial["why"] else ""
     return f"{trial['variant']} on {fit(clean(trial['tag']), _NAME)}{why}"
 

@@ -14,7 +14,7 @@ from rltui.catalogue.model import Explanation, Recognition, Scope, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.template import parts_of
-from rltui.core.text import clean, hyperlink
+from rltui.core.text import Json, clean, hyperlink
 from rltui.core.yaml_document import nearest
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
@@ -22,7 +22,7 @@ from rltui.health.model import Limit
 from rltui.health.rule import OF_RUN, Number, Rule, Variant
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import symptoms
-from rltui.output.json_document import Json, fields_of
+from rltui.output.json_text import fields_of
 
 _WIDTH = 78
 #: A file of a public repository, as sources name it: OWNER/NAME:PATH.

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import Json, clean
 from rltui.draw.glyph import glyph_set
 from rltui.facts.gate import Condition, Outcome
-from rltui.output.json_document import Json
 from rltui.session import JudgedRun
 
 

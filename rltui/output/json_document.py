@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Sequence
-from enum import Enum
-from typing import Any, Literal, TypedDict
-
-import numpy as np
-import orjson
+from typing import Literal, TypedDict
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
+from rltui.core.text import Json
 from rltui.facts import findings, sentences, story_words
 from rltui.facts.checkpoint import checkpoint_fields
 from rltui.facts.checks import check_items
@@ -26,6 +22,7 @@ from rltui.facts.reward import ceiling_of
 from rltui.facts.runs import last_lines, why_unknown
 from rltui.facts.story import Story, stories
 from rltui.health.model import Diagnosis, Finding
+from rltui.output.json_text import fields_of, finite
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
 from rltui.session import JudgedRun, Session
@@ -33,12 +30,9 @@ from rltui.session.event import Event
 from rltui.session.hook import Message
 from rltui.session.notes import note_on
 
-Json = dict[str, Any]
 LevelWord = Literal["ok", "watch", "bad", "unknown"]
 MarkWord = Literal["ok", "unsure", "watch", "bad", "unknown"]
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_FORM = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
 #: What a snapshot says of the meaning of a tag.
@@ -80,7 +74,7 @@ class FindingDocument(TypedDict):
     """Step at which it was certain."""
     since_wall_time: float | None
     until_step: int | None
-    evidence: dict[str, Any]
+    evidence: Json
     """``statistic``, ``value``, ``threshold``, ``step_first``, ``step_last``, and more by rule."""
     summary: str
     advice: str
@@ -254,46 +248,6 @@ class RunVerdict(TypedDict):
     faults: list[FaultDocument]
 
 
-def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> dict[str, Any]:
-    """A document with the fields of ``form``: those of ``given``, the others from the attributes of
-    ``source``; levels and other enumerations as their words."""
-    document: dict[str, Any] = {}
-    for name in form if isinstance(form, tuple) else form.__annotations__:
-        value = given[name] if name in given else getattr(source, name)
-        if isinstance(value, Enum):
-            value = value.word if isinstance(value, Level) else value.value
-        document[name] = value
-    return document
-
-
-def dump(document: Json) -> str:
-    """The document as indented strict JSON in ASCII with a final newline."""
-    try:
-        fast = orjson.dumps(document, np.generic.item, _FORM)
-    except TypeError:  # a surrogate of a file name, an integer of more than 64 bits
-        return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
-
-    if fast.isascii():
-        return fast.decode()
-
-    def escaped(found: re.Match[str]) -> str:
-        units = found.group().encode("utf-16-be").hex()
-        return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-
-    return _NOT_ASCII.sub(escaped, fast.decode())
-
-
-def _finite(value: Any) -> Any:
-    """``value`` with every non-finite float replaced by None and numpy numbers made plain."""
-    if isinstance(value, dict):
-        return {str(k): _finite(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def check_document(session: Session) -> Json:
     """The verdict on all runs."""
     runs = session.runs()
@@ -460,7 +414,7 @@ def event_line(event: Event, words: str = "") -> str:
         "cause": story_words.cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }
-    return json.dumps(_finite(document), allow_nan=False)
+    return json.dumps(finite(document), allow_nan=False)
 
 
 def _finding(finding: Finding) -> Json:

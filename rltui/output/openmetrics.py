@@ -17,7 +17,7 @@ from zlib import crc32
 
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, RunState, worst
-from rltui.core.text import clean
+from rltui.core.text import Names, clean
 from rltui.session import JudgedRun, Session
 
 MOST_RUNS = 200
@@ -31,7 +31,7 @@ _LEVELS = "-1 not judged or not yet sure, 0 ok, 1 watch, 2 bad"
 _NUMBERS = {Level.UNKNOWN: -1, Level.OK: 0, Level.WATCH: 1, Level.BAD: 2}
 #: The families in the order of the page: what each says, and its labels. One of runs (``run_...``)
 #: has the labels that name the run before its own.
-_GAUGES: dict[str, tuple[str, ...]] = {
+_GAUGES: dict[str, Names] = {
     "level": (f"Level of the worst run: {_LEVELS}",),
     "runs": ("Runs at each level", "level"),
     "runs_without_series": (f"Runs beyond the {MOST_RUNS} that are listed",),
@@ -54,7 +54,7 @@ class _Page:
     """The samples of all families; label values are made harmless."""
 
     def __init__(self) -> None:
-        self._samples: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in _GAUGES}
+        self._samples: dict[str, dict[Names, float]] = {name: {} for name in _GAUGES}
 
     def add(self, name: str, value: float | None, *labels: str) -> None:
         """A sample; none where the value is not known. Two with the same labels would make the

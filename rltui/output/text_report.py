@@ -13,7 +13,7 @@ from rltui.core.address import file_url
 from rltui.core.batch import RunKey
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.core.text import cell_width, clean, counted, fit, hyperlink, pad
+from rltui.core.text import Names, cell_width, clean, counted, fit, hyperlink, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
 from rltui.facts import findings, numbers, seams, sentences, story_words
@@ -117,9 +117,9 @@ class CheckedRun(NamedTuple):
     badge: str
     standing: str
     """Text behind its name."""
-    lines: tuple[str, ...]
+    lines: Names
     """Lines below that."""
-    faults: tuple[str, ...] = ()
+    faults: Names = ()
     """Failures of rltui itself."""
     entry: Mapping[str, object] | None = None
     """Its JSON, if asked for; then no text."""

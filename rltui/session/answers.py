@@ -7,11 +7,9 @@ import json
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from rltui.core.installation import write_private
-
-Json = dict[str, Any]
+from rltui.core.text import Json
 
 #: Answers that are kept, and hexadecimal digits of an id, at least and at most.
 _MOST = 200

@@ -12,18 +12,16 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import LogTail, RunKey
 from rltui.core.clock import Clock
-from rltui.core.installation import shipped
 from rltui.core.level import RunState
-from rltui.core.yaml_document import complain_of
+from rltui.health.configured import open_rules, open_stall_rule
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report, Words
-from rltui.health.stalled import StallRule, StoppedRule, WarnsRule, stall_rule, with_override
+from rltui.health.stalled import StallRule, StoppedRule, WarnsRule
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
 from rltui.session.run import JudgedRun, RunList
 from rltui.session.tag_resolution import Interpreter
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
-    from rltui.health.rule import Rule
 
 #: Verdicts take the main thread for about this long at a time: keys are answered in between.
 _SLICE_S = 0.02
@@ -358,26 +356,3 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
         *(rule.id, rule.title, rule.level, FindingState.FIRING, None, None),
         *(progress.last_step, progress.written_at, None, evidence, None, rule.advice),
     )
-
-
-def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
-    """The shipped rules with the user's files, additions, overrides and mutes."""
-    from rltui.health.rules import load_rules, without  # heavy: all detectors
-
-    custom = config.rules
-    silent = open_stall_rule(config).rules
-    override = {k: v for k, v in custom.override.items() if k != silent[0].id}
-    files = (shipped("health", "data", "own_range.yaml"), *config.rule_files)
-    rules = load_rules(files, override, catalogue.metrics, custom.add)
-    known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
-    known += [rule.id for rule in silent]
-    for name in custom.mute:
-        if name not in known:
-            complain_of(f"unknown rule {name!r}", custom.mute_node, name, known)
-
-    return (*without(rules, custom.mute), *(r for r in silent if r.id not in custom.mute))
-
-
-def open_stall_rule(config: Config) -> StallRule:
-    """When a silent run counts as stalled, with the user's limits. Raises DocumentError."""
-    return with_override(config.rules.override.get(stall_rule().rule.id))

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.address import is_remote
@@ -17,12 +15,14 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError, UsageError
 from rltui.core.fault import Fault, wall
+from rltui.core.later import np
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 from rltui.files.disk import hang_up
 from rltui.files.trouble import MISSING
 from rltui.formats.words import words
+from rltui.health.configured import open_catalogue
 from rltui.health.job_log import JobLogs
 from rltui.remote import ReaderOptions, Reading, open_reader
 from rltui.session.judging import Judge
@@ -32,7 +32,7 @@ from rltui.session.process_probe import Vitals
 from rltui.session.reference import ReferenceRun
 from rltui.session.replay import Replay
 from rltui.session.run import JudgedRun, RunList
-from rltui.session.tag_resolution import Interpreter, open_catalogue
+from rltui.session.tag_resolution import Interpreter
 from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.reader import Reader

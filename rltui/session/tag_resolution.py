@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from rltui.catalogue import Catalogue, Range, guess, load_catalogue
+from rltui.catalogue import Catalogue, Range, guess
 from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import (
     Category,
@@ -23,11 +23,10 @@ from rltui.catalogue.model import (
 )
 from rltui.catalogue.resolve import Resolver
 from rltui.catalogue.settings import scope_of
-from rltui.config import Config, MetricOverride
+from rltui.config import Config
 from rltui.core.batch import Note
-from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.core.yaml_document import nearest
+from rltui.health.configured import category_of
 from rltui.session.run import JudgedRun
 from rltui.store.pace import Duration, Pace
 from rltui.store.point_table import PointTable
@@ -258,13 +257,6 @@ class Interpreter:
         return known, infos
 
 
-def open_catalogue(config: Config) -> Catalogue:
-    """The shipped dialects, then the user's."""
-    for override in config.metrics.values():
-        _category(override)
-    return load_catalogue(config.dialect_dirs)
-
-
 def overridden(info: TagInfo, config: Config) -> TagInfo:
     """``info`` with what the user says of its metric, and of the tag, which wins."""
     for override in filter(None, map(config.metrics.get, (info.key, info.tag))):
@@ -273,21 +265,8 @@ def overridden(info: TagInfo, config: Config) -> TagInfo:
         info = replace(
             info,
             title=override.title or info.title,
-            category=_category(override) or info.category,
+            category=category_of(override) or info.category,
             healthy=Range(**own) if own else info.healthy,
             own_range=own or info.own_range,
         )
     return info
-
-
-def _category(override: MetricOverride) -> Category | None:
-    if override.category is None:
-        return None
-    words = [c.value for c in Category]
-    if override.category in words:
-        return Category(override.category)
-    message = f"unknown category {override.category!r}; one of {', '.join(words)}"
-    if override.category_node is None:
-        raise UsageError(message)
-    override.category_node.complain(message, hint=nearest(override.category, words))
-    return None

@@ -21,8 +21,9 @@ from rltui.core.block import Block, BoolArray, FloatArray, IntArray
 from rltui.core.installation import release
 from rltui.store.points import Points, choose, concatenate, is_sorted
 
-#: Points of a tag in several blocks that are worth one which grows.
-_GROWING_ROWS = 64
+#: Points of a tag in several blocks that are worth one which grows: small ones take more memory
+#: than their points, and a run that restarts has many.
+_GROWING_ROWS = 8
 #: Newest rows that are searched first for cells that are not absent.
 _RECENT_ROWS = 4096
 #: Blocks of this size are worth the millisecond it takes to give their memory back.
@@ -237,7 +238,7 @@ class Branch:
                 parts = self.columns[other]
                 parts[bisect_left(parts, (index, -1))] = index, column
         self._growing[len(self.blocks)] = grown
-        self.columns.update({t: [(len(self.blocks), i)] for i, t in enumerate(tags)})
+        self.columns.update({t: [_place(len(self.blocks), i)] for i, t in enumerate(tags)})
         self.blocks.append(grown.block)
         if grown.nbytes > _RELEASE_BYTES:
             release()
@@ -303,7 +304,7 @@ class GrowingBlock:
         begin = self._rows
         end = self._rows + len(block.steps)
         if end > len(self._steps):
-            room = end + end // _SPARE
+            room = end + _SPARE + end // _SPARE
             for name in ("_steps", "_walls", "_values", "_absent"):
                 old = getattr(self, name)
                 if old is not None:

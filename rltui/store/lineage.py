@@ -37,6 +37,7 @@ from rltui.store.series import Series
 
 #: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
 _MOST_AXES = 8
+_SHORT = 64
 _rank = attrgetter("rank")
 #: Below any step.
 _NOWHERE = -(1 << 63)
@@ -260,10 +261,14 @@ class Lineage:
         steps = other.series.steps
         walls = other.series.wall_times
         own = series.steps.base is None and series.wall_times.base is None
-        if own and same_bits(series.steps, steps) and same_bits(series.wall_times, walls):
-            return replace(series, steps=steps, wall_times=walls)
+        if not (own and same_bits(series.steps, steps) and same_bits(series.wall_times, walls)):
+            return series
+        old = series.superseded
+        pairs = list(zip(old, other.series.superseded, strict=False))
+        if all(same_bits(x, y) for a, b in pairs for x, y in zip(a[:2], b[:2], strict=True)):
+            old = (*((*b[:2], a[2]) for a, b in pairs), *old[len(pairs) :])
 
-        return series
+        return replace(series, steps=steps, wall_times=walls, superseded=old)
 
     def _extended(self, known: _Assembled, total: int) -> bool:
         """Append the new points of the open branch; False when that is not all that is new, or
@@ -327,6 +332,10 @@ class Lineage:
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
         points = by_step(concatenate([p for p in reversed(kept) if len(p[0])]))
+
+        # short pieces take more memory than their points
+        if sum(len(p[0]) for p in lost) < _SHORT * len(lost):
+            lost = [concatenate(lost[::-1])]
 
         return Series.of(tag, points, reversed(lost), unique)
 

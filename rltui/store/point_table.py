@@ -12,6 +12,7 @@ import numpy as np
 
 from rltui.core.batch import NO_CLOCK, Batch, Restart, SourceInfo, Sources, blocks_in
 from rltui.core.block import MACHINE, Block, IntArray
+from rltui.core.text import Names
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lanes import RunLanes
@@ -207,7 +208,7 @@ class PointTable:
     # -- reading ----------------------------------------------------------------------------
 
     @property
-    def tags(self) -> tuple[str, ...]:
+    def tags(self) -> Names:
         """All logged tags, in the order in which they were first seen."""
         return self.some_tags(len(self._tags))
 
@@ -216,7 +217,7 @@ class PointTable:
         """Number of logged tags."""
         return len(self._tags) - len(self._axes.doubles & self._tags.keys())
 
-    def some_tags(self, most: int, names: Collection[str] = ()) -> tuple[str, ...]:
+    def some_tags(self, most: int, names: Collection[str] = ()) -> Names:
         """The tags that were seen first, at most so many, and the logged ones of ``names``."""
         doubles = self._axes.doubles
         first = islice((t for t in self._tags if t not in doubles), most)
@@ -457,7 +458,7 @@ class PrefixTable(PointTable):
         """Newest wall time up to the step, seconds since the epoch; NaN where there is none."""
 
     @property
-    def tags(self) -> tuple[str, ...]:
+    def tags(self) -> Names:
         return tuple(t for t in self._whole.tags if self.series(t).count)
 
     @property

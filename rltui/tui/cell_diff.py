@@ -483,8 +483,7 @@ def _layout_rows(update: compositor.LayoutUpdate) -> _Rows:
 
 
 def _chops_rows(update: compositor.ChopsUpdate) -> _Rows:
-    """The strips of some spans, cut as Textual cuts them."""
+    """The strips that some spans touch: whole, since to cut one takes as long as to compare it."""
     for y, begin, end in update.spans:
         chops = zip(update.chop_ends[y], update.chops[y].items(), strict=False)
-        placed = [(x, s, to) for to, (x, s) in chops if s is not None and x < end and to > begin]
-        yield y, [(x, s if to <= end else s.crop(0, end - x)) for x, s, to in placed]
+        yield y, [(x, s) for to, (x, s) in chops if s is not None and x < end and to > begin]

@@ -18,6 +18,7 @@ from textual.message_pump import MessagePump
 
 from rltui.core.clock import Clock
 from rltui.core.errors import RltuiError
+from rltui.core.kept_documents import keep_documents
 from rltui.session import Session
 
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
@@ -43,8 +44,9 @@ _EVERY_S = 0.95
 _TIMES = 4
 #: Keys that are this close belong together, seconds.
 _TOGETHER_S = 0.3
-#: New objects that are worth a collection when no key comes, and at any rate: 2,000 take 0.5 ms.
-_FEW = 2_000
+#: New objects that are worth a collection when no key comes, and at any rate: 10,000 take 2.5 ms,
+#: and most of what a paint leaves is replaced by the next ones.
+_FEW = 10_000
 _MANY = 100_000
 #: Seconds between two looks at the number of new objects.
 _LOOK_S = 0.25
@@ -62,7 +64,8 @@ _IMPORT_PAUSE_S = 0.05
 
 
 def import_later(owner: MessagePump, names: Sequence[str]) -> None:
-    """Import modules on the loop of ``owner``, one after each pause."""
+    """Import modules on the loop of ``owner``, one after each pause; then documents are kept, which
+    they read."""
 
     def import_next() -> None:
         import_module(names[0])
@@ -70,6 +73,8 @@ def import_later(owner: MessagePump, names: Sequence[str]) -> None:
 
     if names:
         owner.set_timer(_IMPORT_PAUSE_S, import_next)
+    else:
+        keep_documents()
 
 
 class PaintLimiter:
@@ -180,7 +185,7 @@ class Pump:
             return
         self._due = True
         if seconds <= 0:
-            self._owner.call_later(self.pull)
+            self.pull()
         else:
             self._owner.set_timer(seconds, self.pull)
 

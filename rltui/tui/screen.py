@@ -18,7 +18,7 @@ from textual.widget import Widget
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
-from rltui.core.text import clean
+from rltui.core.text import Names, clean
 from rltui.draw.line import Line
 from rltui.draw.view import View
 from rltui.facts.run_columns import names_in
@@ -55,7 +55,7 @@ _LAYERS = 4
 NO_WAY_BACK = "top level; q quits"
 
 
-def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
+def bindings_for(places: Names, owner: type) -> list[BindingType]:
     """The bindings of some screens of the key table. Raises UsageError for an action that
     ``owner`` does not carry out."""
     found: list[BindingType] = []
@@ -114,9 +114,9 @@ class ShellScreen(Page[Result], inherit_bindings=False):
 
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
     AUTO_FOCUS: ClassVar[str | None] = ""
-    PLACES: ClassVar[tuple[str, ...]] = ()
+    PLACES: ClassVar[Names] = ()
 
-    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+    def __init_subclass__(cls, *, places: Names = (), **options: Any) -> None:
         if places:
             cls.PLACES = places
             cls.BINDINGS = bindings_for(places, cls)
@@ -444,7 +444,7 @@ class ChartOptions(ShellScreen[Any]):
         """The runs in the charts."""
         raise NotImplementedError
 
-    def axes(self, chosen: str = "") -> tuple[str, ...]:
+    def axes(self, chosen: str = "") -> Names:
         """The x axes that there is data for, with the one that the user chose."""
         wanted = chosen or self.view.axis
         known = (a for r in self.charted_runs for a in axes_of(r, wanted))

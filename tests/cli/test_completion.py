@@ -17,27 +17,10 @@ from rltui.cli.completion import completion_script, known_values
 from rltui.commands.verbs import SHELLS, VERBS
 from rltui.demo import SCENARIOS
 from tests.commands.conftest import Cli
+from tests.tables import table
 
 #: What is typed -> what is offered.
-CASES = {
-    "rltui sn": ["snapshot"],
-    "rltui e": ["explain", "export"],
-    "rltui check --fail": ["--fail-on"],
-    "rltui check --fail-on ": ["bad", "never", "watch"],
-    "rltui export --format j": ["jsonl"],
-    "rltui help sn": ["snapshot"],
-    "rltui --color n": ["never"],
-    "rltui plot --color n": ["never"],
-    "rltui --print-completion f": ["fish"],
-    "rltui lint --run": ["--run"],
-    "rltui watch --theme da": ["dark"],
-    "rltui check --framework trl-p": ["trl-ppo-classic"],
-    "rltui explain --framework cl": ["cleanrl"],
-    "rltui explain grad_ex": ["grad_explosion"],
-    "rltui explain setting_c": ["setting_changed"],
-    "rltui explain response_length.me": ["response_length.mean"],
-    "rltui demo --scenario sl": ["slow-step"],
-}
+CASES = table(__file__)
 
 pytestmark = pytest.mark.usefixtures("_in_a_directory")
 

@@ -12,6 +12,7 @@ import pytest
 from rltui.cli import main
 from tests.commands.conftest import Cli
 from tests.places import ROOT
+from tests.tables import table
 
 
 def test_a_tag_with_its_meaning_and_on_demand_its_source(cli: Cli) -> None:
@@ -114,49 +115,7 @@ def test_a_name_that_nobody_knows(cli: Cli, name: str, nearest: str) -> None:
     assert f"did you mean '{nearest}'?" in result.err
 
 
-CONFIG = """\
-view: {theme: drak, smooth: 3}
-watch: {fast: 1}
-hooks: {on_finding: ftp://x, terminal: loud}
-rules:
-  mute: [entropy_colapse, own_range]
-  override: {kl_blowup.update: {watch: {hihg: 0.1}}}
-keys: {qit: [x]}
-metrics: {entropy: {range: [3, 1], category: actr}, kl.old_nw: {title: x}}
-nothing: 1
-"""
-RULES = """\
-schema: 1
-rules:
-- id: mine
-  titel: mine
-  category: actr
-  detector: outsid
-  metrics: [kl.coef, entropyy]
-  watch: {high: 2}
-  summary: 'x {valu}'
-  short: 'x'
-  healthy: '{low}'
-  advice: a
-  cases:
-  - {name: one, series: {kl.coef: '1x9 3x9'}, expect: wach}
-"""
-GOOD = """\
-schema: 1
-rules:
-- id: mine
-  title: mine
-  category: actor
-  detector: outside
-  metrics: [kl.coef]
-  watch: {high: 2}
-  summary: 'x {value}'
-  short: 'x'
-  healthy: '{low}'
-  advice: a
-  cases:
-  - {name: one, series: {kl.coef: '1x9 3x9'}, expect: %s}
-"""
+CONFIG, RULES, GOOD = table(__file__, "lint").values()
 
 
 def lint(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, list[str]]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.docs.blocks import Desk, blocks
 from tests.places import FIXTURES, ROOT
+from tests.tables import table
 from tests.terminal import Terminal, environment
 
 EXAMPLES = ROOT / "examples"
@@ -21,27 +22,9 @@ STAND_INS = (
     *("docker", "kubectl", "prometheus", "ssh"),
 )
 #: What Slurm's srun does with --prolog and --epilog, on one node.
-SRUN = """#!/bin/bash
-before=: after=: task=()
-for word; do
-    case $word in
-        --prolog=*) before=${word#*=} ;;
-        --epilog=*) after=${word#*=} ;;
-        *) task+=("$word") ;;
-    esac
-done
-$before || exit 1
-"${task[@]}"
-code=$?
-$after
-exit $code
-"""
+SRUN = table(__file__)["srun"]
 #: A training that is long; its batch script gets the signal before the time limit.
-TRAIN_UNTIL_TERM = """#!/bin/bash
-trap "exit 3" TERM
-kill -TERM "$BATCH"
-for _ in {1..600}; do sleep 0.1; done
-"""
+TRAIN_UNTIL_TERM = table(__file__)["train until term"]
 
 pytestmark = pytest.mark.skipif(
     not all(shutil.which(name) for name in ("bash", "timeout", "flock")),

@@ -81,7 +81,7 @@ def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None
 
 
 def findings_of_cases(rule: Rule) -> Iterator[Finding]:
-    for case in rule.cases:
+    for case in rule.read_cases():
         series = {k: parse_series(t) for k, t in case.series.items()}
         made = case_run(series, scenario=case.scenario)
         yield from Engine([rule]).evaluate(*made, 0.0).findings

@@ -18,24 +18,9 @@ from rltui.health.rule import Variant
 from rltui.health.rules import load_rules, unread_reasons, why_unread, without
 from tests.documents import nodes
 from tests.places import ROOT
-from tests.tables import cases
+from tests.tables import cases, table
 
-GOOD = """\
-rules:
-- id: mine
-  title: mine
-  category: actor
-  metrics: [kl.coef]
-  detector: outside
-  parameters: {event: true}
-  watch: {high: 2}
-  summary: 'coef {now}'
-  short: '{now}'
-  healthy: '≤ {high}'
-  advice: none
-  cases:
-  - {name: one, series: {kl.coef: '1x9 3x9'}, expect: watch}
-"""
+GOOD: str = table(__file__)["good"]
 
 
 def load(tmp_path: Path, text: str, **rest: object) -> object:

@@ -33,7 +33,7 @@ def test_cases(rule: Rule) -> None:
 
 def test_each_rule_has_a_firing_a_quiet_and_a_nearly_firing_case() -> None:
     for rule in RULES:
-        seen = Counter(case.expect for case in rule.cases)
+        seen = Counter(case.expect for case in rule.read_cases())
         assert seen[Level.BAD] + seen[Level.WATCH] >= 1, rule.id
         assert seen[Level.OK] >= 2, rule.id
 
@@ -51,7 +51,7 @@ def test_each_threshold_says_where_it_comes_from() -> None:
 
 
 def test_healthy_column_fits() -> None:
-    for case in (case for rule in RULES for case in rule.cases):
+    for case in (case for rule in RULES for case in rule.read_cases()):
         series = {k: parse_series(t) for k, t in case.series.items()}
         report = Engine(RULES).evaluate(*case_run(series), 0.0)
         for judgement in report.tags.values():

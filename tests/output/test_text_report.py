@@ -17,7 +17,7 @@ from rltui.core.batch import Batch, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.facts.runs import ListedRuns
-from rltui.output.json_document import dump
+from rltui.output.json_text import dump
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import WIDTH, painter, status_line
 from tests.builders import a_batch

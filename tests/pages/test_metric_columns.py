@@ -42,10 +42,10 @@ def test_a_training_metric_has_its_held_out_value_beside_its_own_where_there_is_
 
 
 def test_a_title_does_without_the_unit_that_stands_beside_it() -> None:
-    titles = ["reward best@2, std", "reward maj@2", "reward", "tokens"]
-    units = ["best@2", "maj@2", "mean@4", "tok"]
+    titles = ("reward best@2, std", "reward maj@2", "reward", "tokens")
+    units = ("best@2", "maj@2", "mean@4", "tok")
     assert short_titles(titles, units) == ("reward, std", "reward", "reward", "tokens")
-    assert short_titles(["score x", "score"], ["x", "x"]) == ("score x", "score")
+    assert short_titles(("score x", "score"), ("x", "x")) == ("score x", "score")
 
 
 def test_names_take_what_the_other_columns_leave_blank() -> None:

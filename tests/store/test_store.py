@@ -292,6 +292,14 @@ def write(run: RunData, file: int, first: int, rows: int = ROWS) -> None:
         assert {run.series(tag).last for tag in run.tags} == {(step, START + step, step / 7)}
 
 
+def test_short_pieces_of_many_restarts_are_one_with_the_steps_of_all_tags() -> None:
+    rows = {"loss": [1.0, 2.0, 3.0], "reward": [4.0, 5.0, 6.0]}
+    run = a_run(*(steps(first, rows) for first in (1, 2, 3)))
+    old, other = (run.series(tag).superseded for tag in rows)
+    assert [(p[0].tolist(), p[2].tolist()) for p in old] == [([2, 3, 3, 4], [2.0, 3.0, 2.0, 3.0])]
+    assert other[0][0] is old[0][0]
+
+
 def test_a_superseded_point_costs_no_more_than_another() -> None:
     run = a_run()
     for file in range(3):

@@ -24,6 +24,8 @@ from rltui.draw.chart.trace import (
 _NEAR_ZERO = 0.35
 #: A part below zero smaller than this share of the maximum is cut off.
 _SLIVER = 0.03
+#: Lowest and highest value, of x or y.
+Window = tuple[float, float]
 LOG_REFUSED = "log y needs values above 0"
 
 
@@ -70,7 +72,7 @@ def in_order(data: Prepared | Shown) -> CurvePoints:
     return CurvePoints(np.asarray(curve.x), np.asarray(curve.y)) if curve.is_path else data.raw
 
 
-def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
+def x_window(chart: Chart, ready: Prepared) -> Window:
     """The visible x range: the zoom window, else the whole run."""
     if chart.window is not None:
         x0, x1 = sorted(map(float, chart.window))
@@ -79,7 +81,7 @@ def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
     return whole_run(chart, ready)
 
 
-def whole_run(chart: Chart, ready: Prepared) -> tuple[float, float]:
+def whole_run(chart: Chart, ready: Prepared) -> Window:
     """The x range when nothing is enlarged: first to newest, from 0 if that is near."""
     every = [p.raw.x for p in (ready, *ready.overlays) if len(p.raw.x)]
     x0 = float(min((x[0] for x in every), default=0.0) if chart.first is None else chart.first)
@@ -115,7 +117,7 @@ def _points(data: XY | None) -> CurvePoints | None:
     return None if data is None or not len(data[0]) else points(*map(np.asarray, data))
 
 
-def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int) -> Shown:
+def show(chart: Chart, ready: Prepared, window: Window, width: int) -> Shown:
     """The visible part of a chart in ``width`` dot columns."""
 
     def columns(data: CurvePoints | None) -> DotColumns | None:
@@ -163,9 +165,7 @@ def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int)
     )
 
 
-def y_scale(
-    chart: Chart, shown: Shown, window: tuple[float, float], rows: int
-) -> tuple[Scale, str]:
+def y_scale(chart: Chart, shown: Shown, window: Window, rows: int) -> tuple[Scale, str]:
     """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
     # minimum and maximum of the family are no lines of it: from 0 to 1 at every step they would
     # flatten the line between them
@@ -194,7 +194,7 @@ def y_scale(
     return (end_scale if chart.ends else linear_scale)(low, high, rows), note
 
 
-def _around_zero(low: float, high: float) -> tuple[float, float]:
+def _around_zero(low: float, high: float) -> Window:
     """The range with zero included when it is near, and without a sliver beyond zero."""
     if 0 <= low < _NEAR_ZERO * high or 0 < -low < _SLIVER * high:
         return 0.0, high
@@ -203,7 +203,7 @@ def _around_zero(low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, float] | None:
+def _quantiles(raw: CurvePoints, window: Window) -> Window | None:
     """The 1 and 99 % quantiles of the raw values in view."""
     begin = int(np.searchsorted(raw.x, window[0], side="left"))
     y = raw.y[begin : int(np.searchsorted(raw.x, window[1], side="right"))]
@@ -215,7 +215,7 @@ def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, fl
     return (float(low), float(high)) if low < high else None
 
 
-def _with_limits(chart: Chart, low: float, high: float) -> tuple[float, float]:
+def _with_limits(chart: Chart, low: float, high: float) -> Window:
     """Limits within one height of the data join the range, but none below zero where no value
     is."""
     height = min(high - low, 1e307)

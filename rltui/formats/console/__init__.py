@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.core.batch import blocks_in
+from rltui.core.later import regex
 from rltui.formats.base import Decoder, Format, Options, Refusal, RowSearch
 from rltui.formats.line_decoder import NO_ROWS, figure_lines
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rltui.formats.console.console_decoder import ConsoleDecoder
 
 #: Suffixes and names of console logs; a name without a suffix must contain a word of these.
-_NAMES = re.compile(
+_NAMES = regex(
     r".*\.(?:log|out|stdout|err|stderr)|[^.]*\.[oe]\d{3,}(?:[.-]\d{1,6})?"
     r"|std(?:out|err).*"
     r"|(?:.*[_.-])?(?:log|logs|c?out|output|console|stderr|nohup|train|training)(?:[_.-][^.]*)?\.txt"
@@ -27,31 +28,29 @@ _NAMES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 #: Names that do not identify a run: the directory does.
-_OF_DIRECTORY = re.compile(
+_OF_DIRECTORY = regex(
     r"(?:stdout|stderr|console|c?out|output|(?:sf_)?log|train|training|run|nohup|main|trainer|std)"
     r"(?:\.(?:log|out|err|txt|stdout|stderr))?|std(?:out|err)\.[\w.]*|log_\d{9,11}\.txt",
     re.IGNORECASE,
 )
 #: Words in the names of what engines and their servers print.
-_ENGINE = re.compile(
+_ENGINE = regex(
     r"(?:^|[^a-z])(?:vllm|sglang|engine|infer|inference|serve|server|rollout|generator|sampler"
     r"|worker|router|prefill|decode)s?(?:$|[^a-z])",
     re.IGNORECASE,
 )
 #: Suffixes of console logs that were named by people, and of much else.
-_ANY = re.compile(
+_ANY = regex(
     r"(?!\.|readme|licen[sc]e|changelog|requirements|copying|notice|authors)"
     r"[^.]+(?:\.(?:md|txt|text))?",
     re.IGNORECASE | re.DOTALL,
 )
 #: A text that was written, which may quote a log: headings, blocks and links of Markdown, programs.
-_WRITTEN = re.compile(
-    rb"^(?:#{1,6} \S|```|~~~|#!|(?:import|from|def|class) \w)|\]\(\S+\)", re.MULTILINE
-)
+_WRITTEN = regex(rb"^(?:#{1,6} \S|```|~~~|#!|(?:import|from|def|class) \w)|\]\(\S+\)", re.MULTILINE)
 #: Rows at different steps by which a file of any name is a log.
 _PLAIN_ROWS = 3
 #: What a trainer prints long before its first row.
-_PROMISES = re.compile(
+_PROMISES = regex(
     rb"\((?:TaskRunner|main_task) pid=|'actor_rollout_ref'|\*\*\*\*\* Running training \*\*\*\*\*"
     rb"|Training Progress: *\d+%\|"
 )

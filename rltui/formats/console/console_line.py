@@ -9,16 +9,17 @@ from functools import lru_cache, partial
 from operator import itemgetter
 
 from rltui.core.batch import LogTail, Phase
+from rltui.core.later import regex
 from rltui.core.text import clean_bytes
 
 #: Escape sequences of terminals: CSI, OSC, and the short ones (ECMA-48).
-ANSI = re.compile(
+ANSI = regex(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][0-9A-Za-z]|[@-Z\\^_=>78])"
 )
 #: Ray's prefix of each line: ``(TaskRunner pid=7)`` or ``(Worker pid=7, ip=10.0.0.1)``.
-_RAY = re.compile(rb"\([^()]{0,80}pid=\d+(?:, ip=[0-9a-fA-F.:]+)?\) ?")
+_RAY = regex(rb"\([^()]{0,80}pid=\d+(?:, ip=[0-9a-fA-F.:]+)?\) ?")
 #: Ray's suffix of a line that several workers printed.
-_REPEATED = re.compile(rb"\[repeated \d{1,9}x across cluster\]")
+_REPEATED = regex(rb"\[repeated \d{1,9}x across cluster\]")
 #: A number as Python, C and numpy print it.
 NUMBER = (
     rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
@@ -28,44 +29,44 @@ NUMBER = (
 QUANTITY = NUMBER + rb"(?:[kKMG](?![\w%/]))?"
 _SCALES = {b"k": 1e3, b"K": 1e3, b"M": 1e6, b"G": 1e9}
 #: Thousands in groups, ``1,020`` or ``23_700``: no part of a list or a name.
-_GROUPED = re.compile(
+_GROUPED = regex(
     rb"(?<![\w.,\[(])[-+]?\d{1,3}(?:,\d{3}(?!\d))+(?!,?\d)|(?<![\w.,])[-+]?\d{1,3}(?:_\d{3})+(?!\w)"
 )
 #: Found fast; the fractions of a clock are no thousands.
-_PARTED = re.compile(rb"[,_]\d")
-_MAY_BE_GROUPED = re.compile(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
+_PARTED = regex(rb"[,_]\d")
+_MAY_BE_GROUPED = regex(rb"[,_](?<!:\d\d.)\d\d\d(?!\d)")
 #: A comma that can only be that of a fraction, and one between any two digits.
-_FRACTION = re.compile(rb"(?<![\w.,\[(])[-+]?(?:0,\d|\d{1,9},(?!\d{3}(?!\d))\d)\d*(?![\d,.]\d|:)")
-_COMMA = re.compile(rb"(?<=\d),(?=\d)")
-_POINT = re.compile(rb"\d\.\d")
+_FRACTION = regex(rb"(?<![\w.,\[(])[-+]?(?:0,\d|\d{1,9},(?!\d{3}(?!\d))\d)\d*(?![\d,.]\d|:)")
+_COMMA = regex(rb"(?<=\d),(?=\d)")
+_POINT = regex(rb"\d\.\d")
 #: A number as a library prints its own: ``np.float64(0.5)``, ``tensor([0.5], device='cuda:0')``.
-_CALLED = re.compile(
+_CALLED = regex(
     rb"(?<![\w.])(?:[a-z]{2,5}\.)?(?:Device|b|u)?(?:[Tt]ensor|[Aa]rray|float|int|bool_?|Decimal)\d*"
     rb"\([\['\"]?\s*(" + NUMBER + rb")[\]'\"]?,?(?: ?\w+=[^(),]*(?:\([^()]*\))?,?)*\)"
     rb"|<tf\.[^<>]{0,80}?numpy=(" + NUMBER + rb")>"
 )
 #: A number alone in brackets behind a name.
-_BRACKETED = re.compile(rb"\[(?:(?<=[\w:=] \[)|(?<=[:=]\[))\s{0,8}(" + NUMBER + rb"),?\s?\]")
+_BRACKETED = regex(rb"\[(?:(?<=[\w:=] \[)|(?<=[:=]\[))\s{0,8}(" + NUMBER + rb"),?\s?\]")
 #: A spread behind a number.
-_SPREAD = re.compile(rb"(?<=[\d.]) ?(?:\xc2\xb1|\+/?-) ?" + NUMBER)
+_SPREAD = regex(rb"(?<=[\d.]) ?(?:\xc2\xb1|\+/?-) ?" + NUMBER)
 #: ``('loss', 0.5)``, and what stands around the names and numbers of a printed dict.
-_COUPLE = re.compile(rb"\(['\"]([^'\"]{1,60})['\"], ")
-_QUOTED = re.compile(rb"(['\"])([\w./@%+-][\w ./@%+-]{0,60})\1")
-_LEADERS = re.compile(rb" ?\.{4,} ?")
+_COUPLE = regex(rb"\(['\"]([^'\"]{1,60})['\"], ")
+_QUOTED = regex(rb"(['\"])([\w./@%+-][\w ./@%+-]{0,60})\1")
+_LEADERS = regex(rb" ?\.{4,} ?")
 #: Where a message comes from, as rich writes it at the end.
-_SOURCE = re.compile(rb"\s\s\S{1,80}\.py:\d+$")
+_SOURCE = regex(rb"\s\s\S{1,80}\.py:\d+$")
 _SOURCE_BYTES = 100
 #: Names between slashes with as many numbers: ``Loss(P/V): 0.5/0.2``, ``mean/max kl 0.5/0.9``.
-_SEVERAL = re.compile(
+_SEVERAL = regex(
     rb"(?:(\w+)\(([^()/\s]+(?:/[^()/\s]+)+)\)"
     rb"|(?<![\w/])(\w{1,20}(?:/\w{1,20})+)( [A-Za-z_][\w ]{0,40}?))"
     rb"[:=]? ?(" + NUMBER + rb"(?:/" + NUMBER + rb")+)(?=$|[\s,;|)\]}])"
 )
-_MAY_BE_SEVERAL = re.compile(rb"[\d.nNfy]/[-+.\dnNiI]")
+_MAY_BE_SEVERAL = regex(rb"[\d.nNfy]/[-+.\dnNiI]")
 #: What lines end with that part blocks, and how they are found.
 RULE_ENDS = (b"-----", b"=====", b"*****", b"#####")
 RULES = tuple(end + b"\n" for end in RULE_ENDS)
-_RULE = re.compile(rb"(?:[-=*#_+~ |]|\xe2[\x94\x95][\x80-\xbf])+")
+_RULE = regex(rb"(?:[-=*#_+~ |]|\xe2[\x94\x95][\x80-\xbf])+")
 
 
 def plain(line: bytes) -> bytes:
@@ -201,17 +202,17 @@ _PRINTED = rb"(" + QUANTITY + rb")(?:/(\d{1,15}))?(?:[a-zA-Z%][a-zA-Z%/]{0,11})?
 #: What may stand behind a pair among other text.
 _PAIR_END = rb"\.?(?=$|[\s,;|)\]}])"
 #: Pairs anywhere in a text: with a sign between name and number, and with blanks.
-SIGNED = re.compile(
+SIGNED = regex(
     rb"(?<![\w=/])([A-Za-z_\x80-\xff][\w/.@%()#\x80-\xff-]{0,60}"
     rb"(?: [A-Za-z_(][\w/.@%()#-]{0,60}){0,4}?)\s?[:=]\s{0,20}" + _PRINTED + _PAIR_END
 )
-_BLANKS = re.compile(
+_BLANKS = regex(
     rb"(?<![\w])([A-Za-z_][\w/.@%()-]{0,60}(?: [A-Za-z_][\w/.@%()-]{0,60}){0,2})[ \t]{1,12}"
     + _PRINTED
     + _PAIR_END
 )
 #: A field between bars, whose name may have any number of words; a mark may stand behind it.
-_BARRED = re.compile(
+_BARRED = regex(
     rb"\|\s*([A-Za-z_][^|:=]{0,80}?)(?:\s*[:=]\s*|\s+)" + _PRINTED + rb"[\s!*\x80-\xff]*(?=\||$)"
 )
 
@@ -258,7 +259,7 @@ _DATED = (
     + _CLOCK
     + rb"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
 )
-_ATOM = re.compile(
+_ATOM = regex(
     rb"\s{0,4}" + _COLOUR + rb"(?:"
     # a machine's time with its zone, of kubectl, docker and journald; CRI adds the stream
     rb"(?P<zoned>\d{4}-\d\d-\d\dT" + _CLOCK + rb"(?:Z|[+-]\d\d:?\d\d))"
@@ -289,7 +290,7 @@ _ATOM = re.compile(
     rb")" + _COLOUR
 )
 #: A bar between the prefix and the line, where all lines have one.
-_BAR = re.compile("(?:│|\\|) ?".encode())
+_BAR = regex("(?:│|\\|) ?".encode())
 #: Lines after which a log without any prefix is no longer searched.
 _SETTLED = 400
 #: Parts of a prefix: a rank before a time before a level ...
@@ -301,7 +302,7 @@ MAX_CHARS = 500
 LINE_BYTES = 1 << 13
 _OVERWRITES = 32
 #: Erases the rest of the line, or all of it.
-_ERASE = re.compile(rb"\x1b\[[02]?K")
+_ERASE = regex(rb"\x1b\[[02]?K")
 
 
 class LinePrefix:

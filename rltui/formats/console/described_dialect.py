@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from rltui.core.batch import Lanes
+from rltui.core.later import regex
 from rltui.core.yaml_document import Node, Table, shipped_table
 from rltui.formats.console import console_line
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
@@ -55,45 +56,45 @@ class _Line(NamedTuple):
     until: re.Pattern[bytes] | None
 
 
-class Description(NamedTuple):
+class Description:
     """The lines of a trainer."""
 
-    markers: tuple[bytes, ...]
-    lines: tuple[_Line, ...]
-    names: tuple[tuple[re.Pattern[str], str], ...]
-    """Names as they are printed, and in other logs."""
-    lanes: Lanes
-    """The tags of rows that lie beside those of a training, apart from those of means."""
+    def __init__(self, table: Table) -> None:
+        self._nodes = table.need("lines").items()
+        names = _texts(table, "names")
+        self._printed = "|".join(names)
+        self.names = tuple((regex(k), v) for k, v in names.items())
+        """Names as they are printed, and in other logs."""
+        self.markers = tuple(text.encode() for text in table.need("markers").texts())
+        most, total = (frozenset(table.read(k, Node.texts) or ()) for k in ("most", "total"))
+        is_beside = "beside" in self._nodes[0].table()
+        mean = frozenset(names.values()) - most - total if is_beside else frozenset()
+        self.lanes = Lanes(mean, most, total)
+        """The tags of rows that lie beside those of a training, apart from those of means."""
+        table.finish()
+
+    @cached_property
+    def lines(self) -> tuple[_Line, ...]:
+        """Its lines, read when a marker of the trainer is met."""
+        lines = []
+        for node in self._nodes:
+            line = node.table()
+            kinds = ("nearby", "heading", "beside", "row")
+            kind = next(kind for kind in kinds if kind in line or kind == "row")
+            until = line.read("until", Node.text)
+            own = _Pattern("{key}", line.need(kind).text(), self._printed)
+            texts = _texts(line, "fields").items()
+            fields = tuple(_Pattern(form, t, self._printed) for form, t in texts)
+            lines.append(_Line(kind, own, fields, re.compile(until.encode()) if until else None))
+            line.finish()
+        return tuple(lines)
 
 
 @lru_cache(maxsize=1)
 def descriptions() -> tuple[Description, ...]:
     """The dialects of the document, read once."""
     table = shipped_table("formats", "data", "console_lines.yaml")
-    return tuple(_described(node.table()) for name, node in table.pairs() if name != "schema")
-
-
-def _described(table: Table) -> Description:
-    names = _texts(table, "names")
-    printed = "|".join(names)
-    lines = []
-    for node in table.need("lines").items():
-        line = node.table()
-        kinds = ("nearby", "heading", "beside", "row")
-        kind = next(kind for kind in kinds if kind in line or kind == "row")
-        until = line.read("until", Node.text)
-        own = _Pattern("{key}", line.need(kind).text(), printed)
-        fields = (_Pattern(form, t, printed) for form, t in _texts(line, "fields").items())
-        lines.append(_Line(kind, own, tuple(fields), re.compile(until.encode()) if until else None))
-        line.finish()
-
-    markers = tuple(text.encode() for text in table.need("markers").texts())
-    most, total = (frozenset(table.read(k, Node.texts) or ()) for k in ("most", "total"))
-    mean = frozenset(names.values()) - most - total if lines[0].kind == "beside" else frozenset()
-    lanes = Lanes(mean, most, total)
-    table.finish()
-    patterns = tuple((re.compile(k), v) for k, v in names.items())
-    return Description(markers, tuple(lines), patterns, lanes)
+    return tuple(Description(node.table()) for name, node in table.pairs() if name != "schema")
 
 
 def _texts(table: Table, key: str) -> dict[str, str]:
@@ -107,7 +108,9 @@ class DescribedDialect(Dialect):
     def __init__(self, rows: ConsoleRows, description: Description, beside: ConsoleRows) -> None:
         """``beside``: takes the rows that lie beside those of a training."""
         super().__init__(rows)
-        self.markers, self._lines, self._names, self._lanes = description
+        self._trainer = description
+        self.markers = description.markers
+        self._lanes = description.lanes
         self._beside, self._stamps = beside, StampReader()
         self._wall = math.nan
         """Time of the newest row beside the training."""
@@ -137,7 +140,7 @@ class DescribedDialect(Dialect):
         text = console_line.ungrouped(
             console_line.plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
         )
-        for known in self._lines:
+        for known in self._trainer.lines:
             found = known.own.search(text)
             if found:
                 break
@@ -294,7 +297,7 @@ class DescribedDialect(Dialect):
         """The name of a value in other logs, and of what it is one of several."""
         text = name.decode("utf-8", "surrogateescape")
         text = text if key == "value" else form.format(name=text, key=key)
-        for pattern, logged in self._names:
+        for pattern, logged in self._trainer.names:
             found = pattern.fullmatch(text)
             if found:
                 text = found.expand(logged)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from rltui.core.later import regex
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
     QUANTITY,
@@ -50,24 +51,22 @@ _MAX_PATTERNS = 8
 _MAX_LINES = 4
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
-_QUICK = re.compile(
+_QUICK = regex(
     rb"(?:tep|ter(?<=[Ii]ter)|TEP|TER(?<=ITER)|och|OCH|sode|tion(?<=[ra][ac]tion)"
     rb"|atch(?<=[Bb]atch)|date(?<=pdate)|rame(?<=[Ff]rame)|_env|acts"
     rb"|p(?<=[Ee]p)(?<!\w.p)|P(?<=EP)(?<!\w.P))(?:e?s)?(?:[_A-Z(]\w{0,5}\)?)?"
     rb"(?: [Nn]um(?:ber)?)?['\"]?\s?(?:[:=#,_]|\xef\xbc\x9a)?\s?['\"\[(]?\s{0,8}\d"
 )
 #: The same without a name, and before it: three patterns are faster than one.
-_QUICK_BARE = re.compile(
-    rb"\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]"
-)
-_QUICK_BEHIND = re.compile(rb"\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])")
+_QUICK_BARE = regex(rb"\W{0,4}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?\d[\d.]{0,15}[kKMG]?[\s:/|\])]")
+_QUICK_BEHIND = regex(rb"\d(?:/| of | (?:env|step|iter|update)[a-z]{0,6}[:,])")
 #: The times of a progress bar, whose counters are those of another dialect.
-_BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
-_NUMBER = re.compile(rb"\d{1,15}")
-_FIGURE = re.compile(rb"(?<![\w.])" + QUANTITY + rb"(?![\w.])")
-_GOES_ON = re.compile(rb"[.\w]")
+_BAR = regex(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
+_NUMBER = regex(rb"\d{1,15}")
+_FIGURE = regex(rb"(?<![\w.])" + QUANTITY + rb"(?![\w.])")
+_GOES_ON = regex(rb"[.\w]")
 #: Numbers that are part of what stands before them.
-_STICKS = re.compile(rb",[-+]?\d|/[-+]?\d")
+_STICKS = regex(rb",[-+]?\d|/[-+]?\d")
 #: Names of a row without the name of a usual metric.
 _MANY = 3
 

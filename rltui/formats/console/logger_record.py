@@ -6,10 +6,10 @@ JSON objects of custom loops, and verl's configuration.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rltui.core.later import regex
 from rltui.formats.console.console_dialect import (
     MAX_LINE,
     ConsoleRows,
@@ -20,13 +20,13 @@ from rltui.formats.console.console_dialect import (
 from rltui.formats.console.console_line import ANSI, number, plain
 from rltui.formats.json_value import flat_settings, parsed
 
-_VERL = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
+_VERL = regex(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
 #: W&B's longest console line, in characters.
 _CUT = 4096
-_VALIDATION = re.compile(rb"Initial validation metrics: ?(?=\{)")
+_VALIDATION = regex(rb"Initial validation metrics: ?(?=\{)")
 #: The progress bar of the trainer, with the planned steps.
-_PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
-_SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
+_PLAN = regex(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
+_SLIME = regex(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
 _AXES = (b"train/step", b"rollout/step", b"eval/step")
 _STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration", "current_steps")
 _PLANS = ("total_steps", "max_steps")
@@ -37,17 +37,17 @@ _HUGE = 1 << 1023
 MAX_BYTES = 1 << 18
 _MAX_LINES = 2000
 #: The strings into which ``pprint`` splits a long text.
-_QUOTED = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
-_PAIR = re.compile(
+_QUOTED = regex(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
+_PAIR = regex(
     rb"(?:'([^'\\{}]*)'|\"([^\"\\{}]*)\"): *"
     rb"(\{|'[^']*'|\"[^\"]*\"|[\w.]+\([^()]*\)|\[[^\[\]]*\]|\([^()]*\)|[^,'\"{}()\[\]]+)(?=[,}]|(?<=\{))"
 )
 #: How a configuration begins: with the first section in the order of the alphabet.
 _BEGINS = b"{'actor_rollout_ref': {"
 #: How its further lines begin; others are warnings that the same process printed meanwhile.
-_PART = re.compile(rb"['\"{]|[\[(]+['\"{\d-]|(?:-?[\d.e+-]+|None|True|False)[,\]})]")
+_PART = regex(rb"['\"{]|[\[(]+['\"{\d-]|(?:-?[\d.e+-]+|None|True|False)[,\]})]")
 #: Ray's prefix, which says which process printed the line.
-_PROCESS = re.compile(rb"\s*(\([^()]{0,80}pid=\d+[^()]{0,60}\))")
+_PROCESS = regex(rb"\s*(\([^()]{0,80}pid=\d+[^()]{0,60}\))")
 
 Pairs = tuple[tuple[bytes, ...], list[float]]
 """Names and values."""

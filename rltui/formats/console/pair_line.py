@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from rltui.core.later import regex
 from rltui.core.record import state
 from rltui.formats.console.console_line import NUMBER, QUANTITY, SIGNED, quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP, words
 
 #: What loggers print before the text: times, levels, file names, brackets, bullets.
-_PREFIX = re.compile(
+_PREFIX = regex(
     rb"(?:\[[^\]\n]{0,80}\]:?\s*"
     rb"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,Z+]*\s*(?:[-|:]\s+)?"
     rb"|\d\d:\d\d:\d\d(?:[.,]\d+)?\s+(?:[-|]\s+)?"
@@ -30,47 +31,47 @@ _PREFIXES = 6
 #: Between two pairs: bars, semicolons, tabs, a comma or dash before a blank, several blanks
 #: that do not stand beside a colon.
 #: It begins with a set of bytes, which is found fast.
-_SEPARATOR = re.compile(
+_SEPARATOR = regex(
     rb"[\s|;,](?:(?<=\s)\s*[|;\t]+\s*|(?<=[|;\t])[|;\t]*\s*|(?<=,)(?:\s+|(?=[A-Za-z_]))"
     rb"|(?<=\s)(?:\s*-\s+|(?<![:=\s]\s)\s+(?![:=\s])))"
 )
 _NAME = rb"[A-Za-z_\x80-\xff][\w \./@%()#+'\x80-\xff-]{0,80}?"
 _UNIT = rb"(?:\s?[a-zA-Z%][\w%/]{0,11})?"
 _AFTER = rb"(?:\s?[\[(][^\])]{0,60}[\])])?[.!]?"
-_FIELD = re.compile(
+_FIELD = regex(
     rb"(?:([A-Za-z][\w ]{0,30}):\s+)?(" + _NAME + rb")\s{0,30}[:=]\s{0,60}"
     rb"(" + QUANTITY + rb")(?:\s?/\s{0,8}(\d{1,15}))?" + _UNIT + _AFTER
 )
 #: ``Evaluation over 10 episodes: mean 3.2, std 0.5``.
-_EVALUATION = re.compile(
+_EVALUATION = regex(
     rb"(?i)eval(?:uation|uated|uating)?(?: \w{1,20})? (?:over|on|of|for|after) \d{1,9}"
     rb" (?:\w{1,20} )?(?:episodes?|games?|rollouts?)\W{1,4}(?=[A-Za-z])"
 )
-_SPACED = re.compile(
+_SPACED = regex(
     rb"([A-Za-z_]\w{0,30}(?: [A-Za-z_]\w{0,30}){0,2})\s?[:=]?\s?(" + QUANTITY + rb")"
     rb"\W*"
 )
 #: ``The dist entropy 3.6, the value loss 0.9`` (forks of pytorch-a2c-ppo-acktr), ``loss 0.5``.
-_WORDS = re.compile(
+_WORDS = regex(
     rb"(?:(?:[Tt]he|and) )?([A-Za-z_][\w ./@%()-]{1,40}?)(?: is)?\s{0,30}(?<=[\w )])("
     + NUMBER
     + rb")"
     rb"(?:,\s|\s*[|;]\s*|\s{2,}|$)"
 )
-_MANY_WORDS = re.compile(rb"\w ?[-+]?\d*\.\d+(?:, \w|\s*[|;]|\s\s|$)")
+_MANY_WORDS = regex(rb"\w ?[-+]?\d*\.\d+(?:, \w|\s*[|;]|\s\s|$)")
 #: A cheap test that rules out most lines of text.
-_QUICK = re.compile(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]|\.{4,} ?[-+\d]")
-_TEXT = re.compile(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
+_QUICK = regex(rb"[:=]\s{0,60}[-+.\dnNiI]|\d/[-\d]|\.{4,} ?[-+\d]")
+_TEXT = regex(rb"[A-Za-z_\x80-\xff][^:=]{0,60}[:=]\s*\S.{0,100}")
 #: A call as Python prints it, ``Namespace(lr=0.1, seed=1)``, flags, and objects of JavaScript.
-_DUMP = re.compile(
+_DUMP = regex(
     rb"(?:^|[^\w])([A-Z]\w*)\((?:[^()]*, ?)?[A-Za-z_]\w* ?=[^=]|^\s*[{<]|(?:^|\s)--[a-z]|\w=None\b"
 )
 _OPENING = (b"{", b"<")
-_LETTERS = re.compile(rb"[^a-z0-9]")
+_LETTERS = regex(rb"[^a-z0-9]")
 #: Letters at the end of a counter by which it may be one.
 _END = 4
-_WHOLE = re.compile(rb"[:=]\s{0,60}\d(?!x)")
-_VALUES = re.compile(rb"[:=]\s{0,60}(?:[-+]?\.?\d(?!x)|[nN]a[nN]|[-+]?[iI]nf)|\d/[-\d]")
+_WHOLE = regex(rb"[:=]\s{0,60}\d(?!x)")
+_VALUES = regex(rb"[:=]\s{0,60}(?:[-+]?\.?\d(?!x)|[nN]a[nN]|[-+]?[iI]nf)|\d/[-\d]")
 #: Bytes before a value in which the end of its name is, and what may stand between.
 _NEAR = 40
 _NO_LETTERS = b" \t_./@%()#+'-"
@@ -251,7 +252,7 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
 #: Bytes of a line in which its step is searched, logger prefix included.
 HEAD_BYTES = 160
 #: Patterns of small letters: matching any case takes several times as long.
-_INDEX = re.compile(
+_INDEX = regex(
     rb"(steps?|iter(?:ation)?s?|updates?|batch(?:es)?|episodes?|epochs?|ep)(?:\([a-z]{1,10}\))?\s?"
     rb"[:=#_]?\s?[\[(]?\s{0,8}(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[km])(?:\s?(?:/|of)\s{0,8}(\d{1,15}))?"
     rb"(?![\d.\w%])[\])]?"
@@ -260,28 +261,28 @@ _INDEX = re.compile(
 _NAMED = (
     rb" (?:env |environment |time|global |training )?(step|iter|update|episode|frame)[a-z]{0,6}"
 )
-_BEHIND = re.compile(
+_BEHIND = regex(
     rb"(?:^|\bafter |\bat |@ ?|\[)(\d{1,15}(?:\.\d{1,6})?[kmg]?)" + _NAMED + rb"(?:[\])]|[:,]| ?\|)"
 )
-_MAY_BE_BEHIND = re.compile(rb"[\dkmg]" + _NAMED)
+_MAY_BE_BEHIND = regex(rb"[\dkmg]" + _NAMED)
 #: A counter without a name: ``[3/120]``, ``3/120:``; and in front ``[5000]``, ``12 loss=``,
 #: ``t=12``.
-_OF_ALL = re.compile(rb"(\d(?<![\w.:/-]\d)\d{0,8})(?:/| of )(\d{1,15})[\])]?(?![\w/.-]|:\d)")
-_IN_FRONT = re.compile(
+_OF_ALL = regex(rb"(\d(?<![\w.:/-]\d)\d{0,8})(?:/| of )(\d{1,15})[\])]?(?![\w/.-]|:\d)")
+_IN_FRONT = regex(
     rb"[\[(#]{0,2}(?:(?:it|[tisnEe])\s?[:=]?\s{0,8})?"
     rb"(\d{1,15}|\d{1,12}(?:\.\d{1,6})?[kKM])[\])]?(?:[:|,]\s|(?=\s))"
 )
 #: A number of this size in front of a line is a time.
 _TIME = 1e9
 #: What may stand before a counter.
-_BEFORE = re.compile(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
+_BEFORE = regex(rb"(?:^|[\s\[(|>:*#-])(train(?:ing)?[ _]|global[ _]|total[ _])?$")
 #: The last byte of that.
 _BREAKS = b" \t\n\r\f\v[(|>:*#-_"
 _BEFORE_ENDS = b"ngl"
 _UNDERSCORE, _BLANK = b"_ "
 _LONGEST_BEFORE = len("(training ")
 #: An epoch with the position inside it: ``Epoch:[1/3](20/4292)``, ``Train Epoch: 1 [640/60000``.
-_WITHIN = re.compile(
+_WITHIN = regex(
     rb"epoch\s?[:=]?\s?\[?(\d{1,9})(?:\s?/\s?(\d{1,9}))?"
     rb"(?:\]?\s?[\[(](\d{1,15})/(\d{1,15})[^\])]{0,12}[\])]|:\s+(\d{1,15})\s?/\s?(\d{1,15})(?=\s))"
 )

@@ -13,28 +13,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from rltui.core.later import regex
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import NUMBER, plain, printed_pairs, quantity, simplified
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.words import STEP
 
-_BAR = re.compile(
+_BAR = regex(
     rb"([^\r\n]{0,300}?)(?:\d{1,3}%\|[^|]{0,400}\||(?<![\d.,%/])(?=\d+it \[))\s*"
     rb"(\d{1,15}|\d{1,4}\.\d{1,3}[kMG])(?:/(\d{1,15}|\d{1,4}(?:\.\d{1,3})?[kMG]))?"
     rb"\s?[A-Za-z]{0,12} "
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
 )
-_EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
-_STEPS = re.compile(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")
-_TEST = re.compile(
+_EPOCH = regex(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
+_STEPS = regex(rb"Epoch (\d{1,9}), global step (\d{1,15})\b")
+_TEST = regex(
     rb"Epoch #(\d{1,9}): test_reward: (" + NUMBER + rb")(?: ?\xc2\xb1 ?(" + NUMBER + rb"))?"
     rb"(?:, best_reward: (" + NUMBER + rb"))?"
 )
 _TEST_NAMES = (b"test_reward", b"test_reward_std", b"best_reward")
 #: Begin of the names of an evaluation.
 _EVAL = b"eval/"
-_EVALUATION = re.compile(rb"(?i)\s*(?:val|eval|test|sanity)")
-_WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
+_EVALUATION = regex(rb"(?i)\s*(?:val|eval|test|sanity)")
+_WORDS = regex(rb"[^A-Za-z\x80-\xff]+")
 _MAX_BARS = 32
 
 

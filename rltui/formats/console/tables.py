@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from rltui.core.later import regex
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
     amount,
@@ -37,29 +36,29 @@ _MAX_HEADING = 300
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
 #: The sides of frames drawn with other characters, and what their rules end with.
-_SIDES = re.compile("│|┃|║".encode())
+_SIDES = regex("│|┃|║".encode())
 _CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
 #: A rule that a bar stands in, as rich redraws one in a file.
-_BARRED = re.compile(rb"-{12,}(?=\s*(?:\xe2\x94|\d{1,3}%))|(?<=\])\s*-{12,}$")
+_BARRED = regex(rb"-{12,}(?=\s*(?:\xe2\x94|\d{1,3}%))|(?<=\])\s*-{12,}$")
 _GLUED = (b"--\x1b[", b"--\xe2\x94\x81", b"]---", b"m---")
 _TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
 _DASHES = (b"------\n", b"-+\n")
 _ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
 #: A name and a number, which may have a unit.
-_COLUMNS = re.compile(
+_COLUMNS = regex(
     rb"\s*(\S+(?: \S+){0,5}?(?<!:)):?(?:\s{2,}|\t\s*)(\S+)(?: [a-zA-Z%][\w%/]{0,11})?\s*"
 )
-_CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
-_HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
+_CATEGORY = regex(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
+_HEADING = regex(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
 _MAX_COLUMNS = 64
 #: Lines of other output between two rows.
 _BETWEEN = 20
 #: Bytes of the sides of a frame, and blanks.
 _FRAME = " |│┃║".encode()
-_BARS = re.compile(r"\s*(?:\||│|┃|║|\t)\s*".encode())
-_BLANKS = re.compile(rb"\s{2,}")
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff%#][\w ./%()#@\x80-\xff+\[\]-]{0,60}")
-_UNIT = re.compile(rb"\s*\[[^\[\]]{0,20}\]$")
+_BARS = regex(r"\s*(?:\||│|┃|║|\t)\s*".encode())
+_BLANKS = regex(rb"\s{2,}")
+_NAME = regex(rb"[A-Za-z_\x80-\xff%#][\w ./%()#@\x80-\xff+\[\]-]{0,60}")
+_UNIT = regex(rb"\s*\[[^\[\]]{0,20}\]$")
 #: Cells of a row that have no number yet.
 _EMPTY = (b"", b"-", b"--", b"n/a", b"N/A", b"None")
 

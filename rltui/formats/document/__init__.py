@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rltui.core.later import regex
 from rltui.formats.base import Decoder, Format, Options, Refusal
 from rltui.formats.document.document_decoder import DocumentDecoder, TrainerStateDecoder
 from rltui.formats.document.shape import holds_history
@@ -22,12 +23,10 @@ _WORDS = (
     r"|progress|stats|statistics|rewards?|returns?|scores?|loss|losses|results?|episodes?|curves?)"
 )
 #: Names of logs, and those that do not identify a run.
-_LOG = re.compile(rf"(.*[_.-])?{_WORDS}([_.-].*)?\.json", re.IGNORECASE)
-_NAMELESS = re.compile(rf"{_WORDS}([_-]?{_WORDS})*\.json", re.IGNORECASE)
+_LOG = regex(rf"(.*[_.-])?{_WORDS}([_.-].*)?\.json", re.IGNORECASE)
+_NAMELESS = regex(rf"{_WORDS}([_-]?{_WORDS})*\.json", re.IGNORECASE)
 #: Counters with numbers: this many show that a document is the course of a training.
-_COUNTED = re.compile(
-    rb'"[^"\n]{0,40}(?:step|epoch|iter|episode)[^"\n]{0,20}"\s*:\s*\d', re.IGNORECASE
-)
+_COUNTED = regex(rb'"[^"\n]{0,40}(?:step|epoch|iter|episode)[^"\n]{0,20}"\s*:\s*\d', re.IGNORECASE)
 _LEAST = 3
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import Json, clean
 from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options, clean_tag
 from rltui.formats.document.shape import TOKEN, ParallelLists, Rows, histories
 from rltui.formats.json_value import fits_memory, float_of, parsed
@@ -167,7 +167,7 @@ class DocumentDecoder(WholeDocument):
             )
         ]
 
-    def _rows(self, history: Rows) -> Iterator[dict[str, Any]]:
+    def _rows(self, history: Rows) -> Iterator[Json]:
         """Rows mean what they mean as JSON lines, but ``null`` is no value: not NaN."""
         keys = self._options.step_keys
         for number, given in enumerate(history.rows, 1):
@@ -183,7 +183,7 @@ class DocumentDecoder(WholeDocument):
             yield row
 
 
-def _without_null(row: dict[str, Any]) -> dict[str, Any]:
+def _without_null(row: Json) -> Json:
     return {
         k: _without_null(v) if isinstance(v, dict) else v for k, v in row.items() if v is not None
     }
@@ -215,7 +215,7 @@ class TrainerStateDecoder(WholeDocument):
         return Decoded(packed.sink.take(), hparams=hparams, notes=notes.take(), records=len(rows))
 
 
-def _settings(state: dict[str, Any]) -> Iterator[tuple[str, object]]:
+def _settings(state: Json) -> Iterator[tuple[str, object]]:
     for key in _SETTINGS:
         value = state.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:

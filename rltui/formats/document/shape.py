@@ -12,6 +12,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.core.record import entity
+from rltui.core.text import Json
 from rltui.formats.base import HEAD_BYTES
 from rltui.formats.json_value import WORDS, float_of, parsed, wall_of
 from rltui.formats.jsonl.claim import is_sample
@@ -74,7 +75,7 @@ class ParallelLists:
 class Rows(NamedTuple):
     """Objects, one for each step."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Json]
     prefix: str
     numbered: bool
     """Whether they have no step."""
@@ -131,7 +132,7 @@ class _Search:
                 ):
                     yield from self.within(inner, prefix, depth + 1, is_log or container)
 
-    def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[ParallelLists]:
+    def _lists(self, node: Json, prefix: str) -> Iterator[ParallelLists]:
         """Parallel lists."""
         lists = {k: found for k, v in node.items() if (found := _numbers(v)) is not None}
         if not lists:
@@ -157,7 +158,7 @@ class _Search:
             )
 
     def _steps_of(
-        self, node: dict[str, Any], lists: dict[str, _List]
+        self, node: Json, lists: dict[str, _List]
     ) -> tuple[dict[str, _List | None], dict[int, _List]]:
         """Name of each list that is not of steps -> that of its own steps, those with one first;
         and the steps of all lists of one length."""
@@ -177,7 +178,7 @@ class _Search:
         return {**paired, **dict.fromkeys(rest)}, shared
 
     def _is_history(
-        self, node: dict[str, Any], lists: dict[str, _List], rest: list[str], stepped: bool
+        self, node: Json, lists: dict[str, _List], rest: list[str], stepped: bool
     ) -> bool:
         longest = max(len(values) for values, _ in lists.values())
         if longest < _LEAST:
@@ -204,7 +205,7 @@ class _Search:
         if (is_log and are_figures(names)) if numbered else _seldom_falls(known):
             yield Rows([r for r in value if isinstance(r, dict)], prefix, numbered)
 
-    def _step(self, row: dict[str, Any]) -> int | None:
+    def _step(self, row: Json) -> int | None:
         translate = translator_of(row)
         step = translate(dict(row)).step if translate else find_step(row, self._step_keys)
         return None if step is None else step.step

@@ -12,20 +12,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rltui.core.later import regex
 from rltui.formats.base import Decoder, Format, Options, Refusal
 from rltui.formats.table.table_line import holds_log, refusal
 
 _SUFFIXES = (".csv", ".tsv")
 #: Texts that may be tables.
-_TEXTS = re.compile(
+_TEXTS = regex(
     r"(.*[_.-])?(progress|log|logs|history|results?|scores?|rewards?|returns?|loss|losses|metrics"
     r"|stats|statistics|curve|run|out|output|train|training|eval|evaluation)([_-][^.]*)?\.(txt|dat|log)",
     re.IGNORECASE,
 )
 #: Names that only trainers give, whatever the directory.
-_FIXED = re.compile(r"progress.*\.(csv|txt)|metrics\.csv|logs\.csv|(.*\.)?monitor\.csv")
+_FIXED = regex(r"progress.*\.(csv|txt)|metrics\.csv|logs\.csv|(.*\.)?monitor\.csv")
 #: Names that writers give to every run, so that only the directory identifies it.
-_NAMELESS = re.compile(
+_NAMELESS = regex(
     r"progress.*\.(csv|txt)|(.*\.)?monitor\.csv"
     r"|(metrics|logs?|results?|scalars|history|losses?|rewards?|statistics|stats"
     r"|(train|training|eval|test|val|validation)([_-]?(metrics|logs?|history|losses|progress))?)"

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from rltui.core.block import BoolArray, FloatArray
+from rltui.core.later import np
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import (
@@ -46,8 +45,8 @@ from rltui.health.detectors.windows import (
 def outside(
     rows: Rows,
     *,
-    low: float = -np.inf,
-    high: float = np.inf,
+    low: float = -math.inf,
+    high: float = math.inf,
     absolute: bool = False,
     event: bool = False,
     explained: bool = False,
@@ -73,17 +72,15 @@ def outside(
     n = rows.count
     above, below = (x > high, x < low) if certain else (x >= high, x <= low)
     beyond = above | (below & _settled(rows.x, constant(n, low)) if settles else below)
-    length = rows.others.get("length")
-    if per_unit > 0 and length is not None:
-        beyond &= ~(np.abs(x) / length < per_unit)
+    if per_unit > 0:
+        beyond &= ~(np.abs(x) / rows.other("length") < per_unit)
     excused = np.abs(rows.other("other")) < least_other * np.abs(x)
     beyond &= ~excused & ((x > 0) | (not positive))
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
-    error = rows.others.get("error")
-    if explained and error is not None:
-        size = np.abs(np.nan_to_num(error, nan=np.inf))
+    if explained:
+        size = np.abs(np.nan_to_num(rows.other("error"), nan=np.inf))
         beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
 
     def little() -> FloatArray:
@@ -97,8 +94,8 @@ def outside(
         "value",
         low=np.where(rows.x < 0, np.nan, low)
         if absolute and np.isinf(high)
-        else constant(n, -high if absolute else low),
-        high=constant(n, high),
+        else (-high if absolute else low),
+        high=high,
         facts={"middle": rows.x},
         event=event,
         certain=certain,
@@ -143,7 +140,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     return Signal(
         beyond,
         part,
-        constant(n, high),
+        high,
         "share of the newest rows",
         facts={"share": part},
         forgotten=at_top,
@@ -193,7 +190,7 @@ def grown(
     least_second: float = 0.0,
     beside: bool = False,
     zero: float = 0.0,
-    always: float = np.inf,
+    always: float = math.inf,
     times: float = 1.0,
     stands: bool = False,
 ) -> Signal:
@@ -337,7 +334,7 @@ def off_best(
     return Signal(
         beyond,
         part,
-        constant(n, factor),
+        factor,
         "multiple of the best",
         low=None if upwards else limit,
         high=limit if upwards else None,
@@ -374,9 +371,8 @@ def spike(rows: Rows, *, factor: float) -> Signal:
     the value is back at half of the limit.
     """
     x = rows.x
-    spread = rows.others.get("spread")
-    x_of = x if spread is None else np.where(spread == 0, 0.0, x)
-    usual = rows.once(("usual", spread is None), lambda: _usual(x_of))
+    learned = np.where(rows.other("spread") == 0, 0.0, x)
+    usual = rows.once(("usual", "spread" in rows.others), lambda: _usual(learned))
     limit = factor * usual
     hit = x >= limit
     held, origin = latched(hit, rows.median(FEW), 0.5 * limit)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.later import np
 from rltui.core.medians import usual_change
 from rltui.health.detectors.levels import beginnings
 from rltui.health.detectors.progress import fell, is_share
@@ -21,7 +22,6 @@ from rltui.health.detectors.trend import (
     rises,
 )
 from rltui.health.detectors.windows import looks, newest_of, rolling_median, start_median
-from rltui.store.correlation import ranks_of
 
 #: A small effect (Cohen 1988: 0.2 standard deviations) in log-odds (Chinn 2000: times pi / sqrt 3).
 _SMALL = 0.36
@@ -66,7 +66,7 @@ def parted(rows: Rows, *, share: bool = False) -> Signal:
     return Signal(
         beyond | left,
         size,
-        constant(n, GAIN),
+        GAIN,
         "gain in standard deviations",
         certain=True,
         whole=True,
@@ -87,7 +87,11 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
     return np.asarray((size < doubt) & (most <= _SMALL) & is_share(rows.x)[at])
 
 
-@detector(roles=("length",), facts=("correlation", "share"))
+@detector(
+    roles=("length",),
+    facts=("correlation", "share"),
+    possible=lambda rows, _: bool((gains(rows)[3] >= GAIN).any()),
+)
 def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times the
     lowest of its :func:`beginnings`, or the ``moved``-th part of the highest.
@@ -104,16 +108,17 @@ def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> S
     start = np.where(middle < start, start, -beginnings(-length))
     part = part_of(middle, start)
     far = (part <= 1 / moved) | (part >= moved)
-    if far.any():
+    risen = gains(rows)[3] >= GAIN
+    if (far & risen).any():
         for look, following in looks(2 * EARLY, n):
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan
-    beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= GAIN)
+    beyond = far & (np.abs(tied) >= correlation) & risen
     return Signal(
         beyond,
         np.abs(tied),
-        constant(n, correlation),
+        correlation,
         "rank correlation with the length, without sign",
         facts={"correlation": tied, "share": part},
     )
@@ -121,6 +126,8 @@ def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> S
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     """Spearman's rank correlation with ties; NaN when one of them is constant."""
+    from rltui.store.correlation import ranks_of  # who explains a rule needs none
+
     ranks = ranks_of(a)
     other = ranks_of(b)
     spread = float(ranks.std() * other.std())
@@ -146,7 +153,7 @@ def behind(rows: Rows, *, gap: float) -> Signal:
     return Signal(
         beyond,
         usual - other,
-        constant(n, gap),
+        gap,
         "gap",
         facts={"middle": rows.x, "behind": other},
         evidence=lambda: np.where(
@@ -164,9 +171,9 @@ def climbs(
     rows: Rows,
     *,
     correlation: float = _TIED,
-    factor: float = np.inf,
+    factor: float = math.inf,
     floor: float = 0.0,
-    full: float = np.inf,
+    full: float = math.inf,
 ) -> Signal:
     """The value, its sign dropped, grows without end: it is ``factor`` times its start and above
     ``floor``, or as much again as it has risen in the newest half of the rows so far takes it to
@@ -209,7 +216,7 @@ def climbs(
     return Signal(
         beyond,
         tied,
-        constant(n, correlation),
+        correlation,
         "rank correlation with the number of rows",
         facts={"start": start, "change": part_of(x, start), "middle": rows.x,
                "correlation": tied, "pace": pace, "end": steps + left / pace},
@@ -279,7 +286,7 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     return Signal(
         beyond,
         part,
-        constant(rows.count, share),
+        share,
         "share of the limit",
         high=np.where(limit > 0, share * limit, np.nan),
         facts={"middle": rows.x, "limit_so_far": limit, "share": part},
@@ -326,7 +333,7 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
     return Signal(
         beyond,
         part,
-        constant(n, share),
+        share,
         "share of the sum",
         certain=True,
         silent=stage and "total" not in rows.others,
@@ -364,7 +371,7 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
     return Signal(
         distance > band,
         share,
-        constant(rows.count, 1.0),
+        1.0,
         "distance from the reference in bands",
         low=low - band,
         high=high + band,

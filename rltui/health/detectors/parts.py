@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from rltui.core.block import BoolArray, FloatArray
+from rltui.core.later import np
 from rltui.health.detectors import progress, trend
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, constant
@@ -128,7 +127,7 @@ def buys_rise(rows: Rows, *, share: float) -> Signal:
     return Signal(
         beyond,
         part,
-        constant(n, share),
+        share,
         "share of the rise",
         certain=True,
         whole=True,

@@ -7,9 +7,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.later import np
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import (
     CERTAIN,
@@ -18,7 +17,6 @@ from rltui.health.detectors.signal import (
     Rows,
     Signal,
     after_exploring,
-    constant,
 )
 from rltui.health.detectors.trend import (
     EQUAL,
@@ -33,12 +31,12 @@ from rltui.health.detectors.trend import (
     gain_error,
     gains,
     gains_of,
-    noise_of,
+    noise_at_looks,
     pairs_of,
     rises,
     sums_of,
 )
-from rltui.health.detectors.windows import first_where, latched, newest_of
+from rltui.health.detectors.windows import CHUNK_ROWS, first_where, latched, newest_of
 
 #: Share of the range whose loss anybody sees, and of which little of use is left.
 _LOST = HALF, 0.75
@@ -89,46 +87,48 @@ def never_rose(
     alone = SURE if equal else CERTAIN[0]
     certainty = np.where(stays(rows, "policy") | (not sure), SUSPECTED, alone)
     begins = after_exploring(rows)
-    found = np.full((GAINS, n), np.nan)
+    count = np.arange(1.0, n + 1) - begins
+    # fewer rows are never certain
     least = int(3 * (SUSPECTED / GAIN) ** 2 / (1.0 + held_out))
-    ends = [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]
-    for end in ends if n else ():
-        begin = int(begins[end - 1])
-        if end - begin > least:  # fewer rows are never certain
-            found[:, begin + least : end] = gains(rows, begin, end)[:, least:]
-    start, late, _, *pairs = found
-    size = pairs[0]
-    error = pairs[1] / np.sqrt(1.0 + held_out)
+    found = gains(rows)
+    if begins.any():
+        found = np.full((GAINS, n), np.nan)
+        for end in [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]:
+            begin = int(begins[end - 1])
+            if end - begin > least:
+                found[:, begin:end] = gains(rows, begin, end)
+    few = count <= least
+    start, late, size = np.where(few, np.nan, found[[0, 1, 3]])
+    error = found[4] / np.sqrt(1.0 + held_out)
     worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
     least_rise = 0.0 if sure else GAIN
-    risen = is_share(rows.x) & (late >= _SOLVED) & share
-    for change, doubt in (*pairs_of(pairs), *(pairs_of(gains(rows)[3:]) if begins.any() else ())):
-        risen |= (change >= least_rise) & (change >= SUSPECTED * doubt)
+    risen = is_share(rows.x) & (late >= _SOLVED) if share else np.zeros(n, dtype=bool)
+    for every in [found, gains(rows)] if begins.any() else [found]:
+        for change, doubt in pairs_of(every[3:]):
+            risen |= (change >= least_rise) & (change >= SUSPECTED * doubt)
     likely = SUSPECTED * (HALF if sure else 1.0) * error
     beyond = (worst + certainty * error <= GAIN) & (size < likely) & ~risen
-    risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
-    held = (newest_of(beyond) > newest_of(risen)) & ~beyond
-    beyond |= held
-    beyond &= ((np.cumsum(rows.x != rows.x[:1]) == 0) == equal) & np.isfinite(late)
+    if beyond.any():
+        risen |= ~(size < SUSPECTED * error) | ~(worst + 0.5 * certainty * error <= GAIN)
+        beyond |= newest_of(beyond) > newest_of(risen)
+    same = np.logical_and.accumulate(rows.x == rows.x[:1])
+    beyond &= (same == equal) & np.isfinite(late)
     is_part = continues(rows)
     beyond &= ~is_part
-    spread = rows.others.get("spread")
-    if spread is not None and equal:
-        beyond &= np.cumsum(np.abs(spread) > 0) == 0
-    length = rows.others.get("length")
-    if length is not None and equal:
+    if equal:
+        length = rows.other("length")
         differ = np.fmin.accumulate(length) != np.fmax.accumulate(length)
-        beyond &= differ | (rows.x <= 0)
+        spreads = np.logical_or.accumulate(np.abs(rows.other("spread")) > 0)
+        beyond &= (differ | (rows.x <= 0)) & ~spreads
     return Signal(
         beyond=beyond,
         statistic=size,
-        threshold=constant(n, GAIN),
+        threshold=GAIN,
         name="gain in standard deviations",
         certain=True,
-        forgotten=np.ones(n, dtype=bool),
+        forgotten=True,
         whole=True,
-        facts={"start": start, "late": late, "gain": size,
-               "count": np.arange(1.0, n + 1) - begins},
+        facts={"start": start, "late": late, "gain": size, "count": count},
         notes=(
             (start == late, "no change at all"),
             (size <= -GAIN, "it got worse"),
@@ -228,46 +228,57 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
     n = rows.count
     out = np.full((6, n), np.nan)
     needed = np.full(n, np.nan)
-    for begin, fall, luck in rows.once(("falls", shortest), lambda: _falls(rows, shortest)):
-        end = begin + len(luck)
-        part, best, _, mean, _, chance = fall
+    for begin, falls, luck in rows.once(("falls", shortest), lambda: _falls(rows, shortest)):
+        part, best, _, mean, _, chance = falls
+        own = slice(begin, begin + part.shape[1])
         errors = certainty + luck
         # Student's t: the noise is an estimate
-        errors *= 1 + (errors**2 + 1) / (4 * np.arange(begin + 1, end + 1))
-        sure = (part >= lost) & (best - mean >= errors * chance)
-        # of two windows at one row the one that lost more, of equal ones the shorter
-        more = sure & ~(part <= out[0, begin:end])
-        np.copyto(out[:, begin:end], fall, where=more)
-        np.copyto(needed[begin:end], errors * chance, where=more)
+        errors *= 1 + (errors**2 + 1) / (4 * np.arange(own.start + 1, own.stop + 1))
+        errors *= chance
+        sure = (part >= lost) & (best - mean >= errors)
+        for at in np.flatnonzero(sure.any(axis=1)).tolist():
+            # of two windows at one row the one that lost more, of equal ones the shorter
+            more = sure[at] & ~(part[at] <= out[0, own])
+            np.copyto(out[:, own], falls[:, at], where=more)
+            np.copyto(needed[own], errors[at], where=more)
 
     part, best, least, mean, size, chance = out
     found = np.isfinite(part)
-    short = rows.once(("short", shortest), lambda: _means(rows, shortest)[0])
-    limit = best - lost * (best - least)
-    beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
-    first_rows = np.nan_to_num(size, nan=1.0).astype(np.int64)
-    first = (sums_of(rows)[0][first_rows] / first_rows + rows.x[:1])[origin]
-    best = best[origin]
-    least = least[origin]
-    won = best - first
-    risen = (won >= needed[origin]) | (won >= first - least)
-    part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
+    short = rows.once(("short", shortest), lambda: _means(rows, [(shortest, n, n)])[0, 0])
     middle = np.where(found, mean, short)
+    beyond = found
+    low = part
+    first = np.repeat(rows.x[:1], n)
+    onset = np.arange(n)
+    risen, forgotten = np.zeros((2, n), dtype=bool)
+    if found.any():
+        limit = best - lost * (best - least)
+        beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
+        first_rows = np.nan_to_num(size, nan=1.0).astype(np.int64)
+        first = (sums_of(rows)[0][first_rows] / first_rows + first)[origin]
+        best = best[origin]
+        least = least[origin]
+        won = best - first
+        risen = (won >= needed[origin]) | (won >= first - least)
+        part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
+        # what a fall looks large beside at the beginning may be little in the end; and what is
+        # back there, but for chance, made it good
+        span = float(np.ptp(short[LEAST - 1 :])) if n >= LEAST else 0.0
+        known = np.where(np.isfinite(short), short, -np.inf)
+        later = np.maximum.accumulate(known[::-1])[::-1]
+        forgotten = (best - least < lost * span) | (best - chance[origin] < later)
+        low = np.where(beyond, limit[origin], np.nan)
+        onset = _fell_since(rows.x, limit, size)[origin]
     gone = middle < first  # then what is lost is more than what was gained
-    # what a fall looks large beside at the beginning may be little in the end; and what is back
-    # there, but for chance, made it good
-    span = float(np.ptp(short[LEAST - 1 :])) if n >= LEAST else 0.0
-    known = np.where(np.isfinite(short), short, -np.inf)
-    later = np.maximum.accumulate(known[::-1])[::-1]
     return Signal(
         beyond=beyond,
         statistic=part,
-        threshold=constant(n, lost),
+        threshold=lost,
         name="share of the range lost",
         certain=True,
-        forgotten=(best - least < lost * span) | (best - chance[origin] < later),
-        low=np.where(beyond, limit[origin], np.nan),
-        onset=_fell_since(rows.x, limit, size)[origin] if n else None,
+        forgotten=forgotten,
+        low=low,
+        onset=onset,
         held=~found,
         facts={"best": best, "least": least, "lost": part, "middle": middle, "begun": first,
                "count": np.where(found, size, shortest), "won": risen * 1.0},
@@ -277,48 +288,65 @@ def _fell(rows: Rows, lost: float, certainty: float, shortest: int) -> Signal:
 
 
 def _falls(rows: Rows, shortest: int) -> list[tuple[int, FloatArray, FloatArray]]:
-    """The falls that are large enough, for one window after the other. The first row with such
+    """The falls that are large enough, for some windows after the others. The first row with such
     means; from there on the share of the range lost, NaN where it is too little, best mean before,
-    lowest and newest one, window, and what chance makes of such means, (6, m), and luck, (m,)."""
+    lowest and newest one, window, and what chance makes of such means, (6, k, m), and luck,
+    (k, m)."""
     n = rows.count
-    window = shortest
+    windows = [(shortest, 2 * shortest, 2 * PARTS * shortest)]
+    while (first := 2 * LEAST * windows[-1][0]) <= n:
+        windows.append((first // LEAST, first, 2 * windows[-1][-1]))
     found = []
     wanted = np.zeros(n, dtype=bool)
-    while (first := 2 * window if window == shortest else LEAST * window) <= n:
-        mean, best, least = _means(rows, window, 2 * PARTS * window)[:, first - 1 :]
+    some = max(1, CHUNK_ROWS // (PARTS * max(n, 1)))
+    for group in (windows[at : at + some] for at in range(0, len(windows), some)):
+        begin = group[0][1] - 1
+        mean, best, least = _means(rows, group)[..., begin:]
         loss = best - mean
         large = (loss >= _LOST[0] * (best - least)) & (loss > EQUAL * np.abs(best))
-        if large.any():
-            part = np.where(large, loss / (best - least), np.nan)
-            own = slice(first - 1, first - 1 + len(part))
-            found.append((own, window, part, best, least, mean))
-            wanted[own] |= large
-        window *= 2
+        asked = large.any(axis=0)
+        if asked.any():
+            found.append((begin, np.array(group)[:, :1], large, loss, best, least, mean))
+            wanted[begin : begin + len(asked)] |= asked
 
-    known = np.full((2, n), np.nan)
-    known[:, wanted] = noise_of(rows, np.flatnonzero(wanted))
-    inflation = (1 + known[1]) / (1 - known[1])
-    count = np.arange(1, n + 1)
+    (noise, memory), counts, rows_of = noise_at_looks(rows, wanted)
+    inflation = (1 + memory) / (1 - memory)
     out = []
-    for own, size, *fall in found:
-        chance = known[0, own] * np.sqrt(2 * np.minimum(1.0, inflation[own] / size))
-        luck = np.sqrt(2 * np.log(np.maximum(count[own] / (size * inflation[own]), 1.0)))
-        out.append((own.start, np.array([*fall, np.full(len(luck), size), chance]), luck))
+    for begin, size, large, loss, best, least, mean in found:
+        end = begin + loss.shape[1]
+        chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / size))
+        memorable = size * inflation
+        # at the first row that a look is for there is least luck
+        bound = (CERTAIN[0] + _luck(counts, memorable)) * chance * (1 - EQUAL)
+        known = np.repeat([bound, chance, memorable], rows_of, axis=2)
+        bound, chance, memorable = known[..., begin - 1 : end - 1]
+        may = large & (loss >= bound)
+        if may.any():
+            part = np.where(may, loss / (best - least), np.nan)
+            sizes = np.broadcast_to(size, part.shape)
+            luck = _luck(np.arange(begin + 1, end + 1), memorable)
+            out.append((begin, np.array([part, best, least, mean, sizes, chance]), luck))
     return out
 
 
-def _means(rows: Rows, window: int, end: int | None = None) -> FloatArray:
-    """Mean of the last ``window`` rows; the highest that ended before these began; and the lowest
-    so far; at each row before ``end``: (3, n)."""
-    x = rows.x[:end]
+def _luck(count: IntArray, size: FloatArray) -> FloatArray:
+    """By how many times their chance the best of the means of so many rows is above others."""
+    return np.asarray(np.sqrt(2 * np.log(np.maximum(count / size, 1.0))))
+
+
+def _means(rows: Rows, windows: list[tuple[int, int, int]]) -> FloatArray:
+    """Mean of the last so many rows, for each of some windows, with the number of rows from which
+    and up to which it is tried; from there on, the highest that ended before these began; and the
+    lowest so far: (3, k, n)."""
     total = sums_of(rows)[0]
-    n = len(x)
-    out = np.empty((3, n))
-    out[:, : 2 * window - 1] = np.nan
-    mean, best, least = out
-    mean[window - 1 :] = (total[window : n + 1] - total[: max(0, n + 1 - window)]) / window + x[:1]
-    best[2 * window - 1 :] = np.maximum.accumulate(mean[window - 1 : n - window])
-    least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
+    out = np.full((3, len(windows), min(rows.count, windows[-1][-1])), np.nan)
+    for at, (window, first, end) in enumerate(windows):
+        mean, best, least = out[:, at, :end]
+        own = mean[window - 1 :]
+        own[:] = (total[window:][: len(own)] - total[: len(own)]) / window + rows.x[:1]
+        np.maximum.accumulate(own[:-window], out=best[2 * window - 1 :])
+        np.minimum.accumulate(own, out=least[window - 1 :])
+        best[: first - 1] = np.nan
     return out
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple, get_type_hints
 
-import numpy as np
-
+from rltui.core.later import np
 from rltui.core.record import record
 from rltui.health.detectors.signal import Rows, Signal
 
@@ -69,10 +68,10 @@ def detector(**traits: Any) -> Callable[[Callable[..., Signal]], Callable[..., S
     While it runs, numpy does not warn of what is or becomes not finite: it stands for no answer."""
 
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
-        @np.errstate(all="ignore")
         @wraps(function)
         def quiet(rows: Rows, **given: Any) -> Signal:
-            found = function(rows, **given)
+            with np.errstate(all="ignore"):
+                found = function(rows, **given)
             return replace(found, low=None, high=None) if rows.made else found
 
         hints = get_type_hints(function)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
 from typing import Any, TypeVar
 
-import numpy as np
-
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.later import np
 from rltui.core.record import entity
 from rltui.health.detectors.windows import newest_of, rolling_median
 
@@ -62,7 +62,7 @@ class Rows:
     few."""
     made: bool = False
     """Whether ``x`` is made of several metrics: no limit of it is one of the tag."""
-    base: float = np.nan
+    base: float = math.nan
     """Divisor of the newest value, NaN for none."""
 
     @property
@@ -70,7 +70,7 @@ class Rows:
         """Number of rows."""
         return len(self.x)
 
-    def other(self, role: str, missing: float = np.nan) -> FloatArray:
+    def other(self, role: str, missing: float = math.nan) -> FloatArray:
         """(n,) another metric; ``missing`` in all rows where the run does not log it."""
         known = self.others.get(role)
         return constant(self.count, missing) if known is None else known
@@ -103,14 +103,14 @@ class Signal:
     """(n,) whether the row is on the wrong side of the threshold."""
     statistic: FloatArray
     """(n,) what was compared; NaN where it cannot be computed yet."""
-    threshold: FloatArray
-    """(n,) what it was compared with, in the unit of the statistic."""
+    threshold: FloatArray | float
+    """(n,) or all: what it was compared with, in the unit of the statistic."""
     name: str
     """Name of the statistic, for the evidence."""
-    low: FloatArray | None = None
-    """(n,) lower limit in the unit of the metric, for the chart; None = open."""
-    high: FloatArray | None = None
-    """(n,) upper limit in the unit of the metric."""
+    low: FloatArray | float | None = None
+    """(n,) or all: lower limit in the unit of the metric, for the chart; None = open."""
+    high: FloatArray | float | None = None
+    """(n,) or all: upper limit in the unit of the metric."""
     onset: IntArray | int | None = None
     """(n,) row at which the episode of a row beyond the limit began, or one for all; None = the row
     itself."""
@@ -139,6 +139,11 @@ class Signal:
     depend on rows that follow."""
     silent: bool = False
     """The rows allow no verdict: the rule has not judged this tag."""
+
+
+def cell(column: Any, row: Any) -> Any:
+    """The value of a column of a :class:`Signal` at a row, or at some rows."""
+    return column[row] if isinstance(column, np.ndarray) else column
 
 
 def constant(n: int, value: float) -> FloatArray:

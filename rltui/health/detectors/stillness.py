@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.later import np
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal
 from rltui.health.detectors.trend import rises
 from rltui.health.detectors.windows import newest_of, steps_of
 
@@ -14,7 +15,7 @@ from rltui.health.detectors.windows import newest_of, steps_of
 #: 1 after so many from 65536 (torch.amp.GradScaler).
 _SCALING = 16
 #: What a row that differs takes away: all.
-_OTHER_ROW = -np.inf
+_OTHER_ROW = -math.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
 _DIGITS = 3
 _EXACT = 1e-6
@@ -67,7 +68,7 @@ def non_finite(
     return Signal(
         wrong,
         rows.x,
-        constant(rows.count, np.nan),
+        np.nan,
         "non-finite values",
         certain=True,
         onset=np.where(again, int(np.argmax(wrong)), stretch) if len(wrong) else own,
@@ -97,7 +98,7 @@ def never_finite(rows: Rows) -> Signal:
 
 
 @detector(roles=("reward",), facts=("top", "count"), exact=True)
-def always(rows: Rows, *, low: float = 0.0, high: float = np.inf, waits: bool = False) -> Signal:
+def always(rows: Rows, *, low: float = 0.0, high: float = math.inf, waits: bool = False) -> Signal:
     """All rows so far lie between ``low`` and ``high``, sign dropped; not while a ``reward`` has
     certainly risen: what is measured after a single update per batch is zero by its definition. A
     zero counts as what its decimals may hide. ``waits``: it ends by itself; not while the rows
@@ -118,7 +119,7 @@ def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits
     return Signal(
         still,
         top,
-        constant(n, limit),
+        limit,
         name,
         facts={"top": top, "count": np.arange(1.0, n + 1)},
         onset=0,
@@ -131,7 +132,7 @@ def _so_far(still: BoolArray, top: FloatArray, limit: float, name: str, *, waits
 def unchanged(
     rows: Rows,
     *,
-    most: float = np.inf,
+    most: float = math.inf,
     rounded: bool = False,
     lost: float = 0.0,
     after: bool = False,
@@ -169,7 +170,7 @@ def unchanged(
     return Signal(
         still,
         np.where(still, count, np.nan),
-        constant(n, 1.0),
+        1.0,
         "rows of one value",
         facts={"count": count},
         forgotten=lost > 0,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.later import np
 from rltui.health.detectors.signal import CERTAIN, Rows
-from rltui.health.detectors.windows import looks, steps_of
+from rltui.health.detectors.windows import CHUNK_ROWS, looks, steps_of
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 EQUAL = 1e-9
@@ -57,18 +56,18 @@ def gain_error(rows: Rows, spread: FloatArray, at: IntArray) -> FloatArray:
     return np.where(at + 1 < PARTS, np.inf, found)  # a trend through a few rows leaves no noise
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def gain_now(x: FloatArray) -> tuple[float, float]:
     """Change from the first to the last third in standard deviations of all rows, and its standard
     error by the noise about the trend, at the newest row; (0, inf) of too few finite rows."""
-    x = x[np.isfinite(x)]
-    third = len(x) // 3
-    spread = float(x.std()) if len(x) else 0.0
-    if len(x) < PARTS or spread <= EQUAL * float(np.abs(x).max()):
-        return 0.0, np.inf
-    noise, memory = _noise_about_trend(x, sums_before(x), np.array([len(x)]))[:, 0].tolist()
-    error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
-    return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = x[np.isfinite(x)]
+        third = len(x) // 3
+        spread = float(x.std()) if len(x) else 0.0
+        if len(x) < PARTS or spread <= EQUAL * float(np.abs(x).max()):
+            return 0.0, np.inf
+        noise, memory = _noise_about_trend(x, sums_before(x), np.array([len(x)]))[:, 0].tolist()
+        error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
+        return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
 
 
 def gains_of(rows: Rows, role: str) -> FloatArray:
@@ -127,8 +126,10 @@ def _halves(rows: Rows, at: IntArray) -> FloatArray:
 
 def beside(rows: Rows, role: str) -> Rows:
     """The rows of a metric that is logged beside, with 0 in its gaps."""
-    known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
-    return rows.once_of(role, "rows", lambda: Rows(known, rows.steps))
+    known = rows.others[role]
+    return rows.once_of(
+        role, "rows", lambda: Rows(np.nan_to_num(known, posinf=0.0, neginf=0.0), rows.steps)
+    )
 
 
 def _gains(x: FloatArray, sums: FloatArray) -> FloatArray:
@@ -169,13 +170,22 @@ def _spread(x: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
 def noise_of(rows: Rows, at: IntArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
     of one with the next, as known at some rows behind the first: (2, m)."""
+    asked = np.zeros(rows.count, dtype=bool)
+    asked[at] = True
+    found, _, rows_of = noise_at_looks(rows, asked)
+    return found[:, np.repeat(np.arange(len(rows_of)), rows_of)[at - 1]]
+
+
+def noise_at_looks(rows: Rows, asked: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """:func:`noise_of` the rows so far at each of the looks (2, k), where a row that it holds for
+    is ``asked`` for; the numbers of rows at the looks, and of those that each is for."""
     counts = np.array([look for look, _ in looks(2, rows.count)], dtype=np.int64)
     found = rows.once("noise", lambda: np.full((2, len(counts)), np.nan))
-    look = np.repeat(np.arange(len(counts)), np.diff(counts - 1, append=rows.count))[at - 1]
-    new = np.flatnonzero(np.bincount(look, minlength=len(counts)) * np.isnan(found[0]))
-    if len(new):
-        found[:, new] = _noise_about_trend(rows.x, sums_of(rows), counts[new])
-    return found[:, look]
+    if len(counts):
+        new = np.flatnonzero(np.logical_or.reduceat(asked, counts - 1) & np.isnan(found[0]))
+        if len(new):
+            found[:, new] = _noise_about_trend(rows.x, sums_of(rows), counts[new])
+    return found, counts, np.diff(counts - 1, append=rows.count)
 
 
 def _noise_about_trend(x: FloatArray, sums: FloatArray, counts: IntArray) -> FloatArray:
@@ -220,7 +230,7 @@ def sums_before(x: FloatArray) -> FloatArray:
 
 
 def _left_over(
-    sums: FloatArray, middle: FloatArray, length: IntArray
+    sums: FloatArray, middle: ValueArray, length: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Slope of stretches of rows, and the squares that their trends leave, from the sums over
     them: (k,) each."""
@@ -257,14 +267,19 @@ def _of_rest(
 def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
     """The rows at which two trends, one before and one from there on, leave least of the first so
     many rows, of each of the ``ends``."""
-    at = np.arange(LEAST, max(ends.tolist(), default=0) - LEAST + 1)
+    if not len(ends):
+        return ends
+    at = np.arange(LEAST, int(ends[-1]) - LEAST + 1)
     before = sums[:3, LEAST : LEAST + len(at)]
     left = _left_over(before, 0.5 * (at - 1), at)[1]
-    found = []
-    for end in ends.tolist():
-        count = end - 2 * LEAST + 1
-        rest = sums[:3, end, None] - before[:, :count]
-        place = at[:count]
-        both = left[:count] + _left_over(rest, 0.5 * (place + end - 1), end - place)[1]
-        found.append(int(both.argmin()) + LEAST)
+    found: list[int] = []
+    # of few rows several ends at once
+    together = max(1, int(np.searchsorted(ends * np.arange(1, len(ends) + 1), CHUNK_ROWS // LEAST)))
+    for some in np.split(ends[:, None], range(together, len(ends))):
+        place = at[: int(some[-1, 0]) - 2 * LEAST + 1]
+        length: IntArray = np.maximum(some - place, LEAST)
+        rest = sums[:3, some] - before[:, None, : len(place)]
+        both = left[: len(place)] + _left_over(rest, place + 0.5 * (some - place - 1), length)[1]
+        both[some - place < LEAST] = np.inf
+        found += (both.argmin(axis=1) + LEAST).tolist()
     return np.array(found, dtype=np.int64)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from bisect import insort
 from functools import lru_cache
 
-import numpy as np
-
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.later import np
 from rltui.core.medians import row_medians
 
 #: Rows whose windows are sorted at a time; bounds the memory for long runs.
-_CHUNK_ROWS = 1 << 14
+CHUNK_ROWS = 1 << 14
 #: By how much a log grows before what is usual in it is measured anew.
 _GROWTH = 1.3
 
@@ -27,9 +26,9 @@ def rolling_median(x: FloatArray, window: int) -> FloatArray:
     out[:head] = _growing_medians(out[:head])
     if len(x) >= window > 1:
         view = np.lib.stride_tricks.sliding_window_view(x, window)
-        for begin in range(0, len(view), _CHUNK_ROWS):
-            part = view[begin : begin + _CHUNK_ROWS]
-            out[head + begin : head + begin + _CHUNK_ROWS] = row_medians(part)
+        for begin in range(0, len(view), CHUNK_ROWS):
+            part = view[begin : begin + CHUNK_ROWS]
+            out[head + begin : head + begin + CHUNK_ROWS] = row_medians(part)
     return out
 
 
@@ -90,14 +89,15 @@ def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[B
     origin = np.arange(len(trigger))
     # those that are over at the next row hold nothing
     lasting = trigger[:-1] & ~(value[1:] < level[:-1])
-    starts = np.flatnonzero(lasting)
-    position = 0
-    while position < len(starts):
-        row = int(starts[position])
+    row = 0
+    while row < len(lasting):
+        row += int(lasting[row:].argmax())
+        if not lasting[row]:
+            break
         end = first_where(np.less, value, level[row], row + 1)
         out[row:end] = True
         origin[row:end] = row
-        position = int(starts.searchsorted(end))
+        row = end
 
     return out, origin
 

@@ -219,7 +219,7 @@ def _names(run: JudgedRun, rows: Sequence[TagRow], view: View, width: int) -> tu
     unit and value leave room for."""
     titles = []
     rooms = []
-    short = short_titles([r.title for r in rows], [r.info.unit for r in rows])
+    short = short_titles(tuple(r.title for r in rows), tuple(r.info.unit for r in rows))
     for row, title in zip(rows, short, strict=True):
         unit = _unit(run, row, title, view, width)
         value = cell_width(numbers.value(row.value)) if row.value is not None else 1

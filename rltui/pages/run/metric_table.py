@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
@@ -91,7 +91,7 @@ def columns_of(rows: Sequence[TagRow], width: int) -> Table:
     columns = columns_for(width)
     if not columns["healthy"] or not rows:
         return columns
-    titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
+    titles = short_titles(tuple(r.title for r in rows), tuple(r.info.unit for r in rows))
     beside = longest([r.cells[0] for r in rows if r.cells is not None]) - columns["unit"]
     spare = {"spark": columns["spark"] - _LEAST_SPARK, "name": columns["name"] - longest(titles)}
     giving = next((name for name, cells in spare.items() if 0 < beside <= cells), "")
@@ -113,13 +113,13 @@ def row_names(rows: Sequence[TagRow], columns: Table) -> tuple[str, ...]:
     titles = tuple(r.title for r in rows)
     if columns["unit"] and longest(titles) > columns["name"]:
         units = [unit_words(r, columns) for r in rows]
-        titles = short_titles(
-            titles, [u if cell_width(u) <= columns["unit"] else "" for u in units]
-        )
+        units = [u if cell_width(u) <= columns["unit"] else "" for u in units]
+        titles = short_titles(titles, tuple(units))
     return distinct(titles, columns["name"])
 
 
-def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
+@lru_cache
+def short_titles(titles: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
     """The titles without the unit, which has its own column: "reward best@2, std" in "best@2" is
     "reward, std". One that would be mistaken for another stays whole."""
     short = [

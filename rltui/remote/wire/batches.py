@@ -18,7 +18,7 @@ from rltui.core.batch import Batch, Note, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.record import record
-from rltui.core.text import first_of
+from rltui.core.text import Names, first_of
 from rltui.remote.wire import codec
 from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, Kind
 
@@ -56,7 +56,7 @@ class _ItemRecord:
     """A block, whose columns follow the record, or a restart."""
 
     rows: Annotated[int, codec.Bounds(0, 1 << 28)] = 0
-    tags: Annotated[tuple[str, ...], codec.Bounds(0, MOST_TAGS)] = ()
+    tags: Annotated[Names, codec.Bounds(0, MOST_TAGS)] = ()
     table: Annotated[int, codec.Bounds(0, _MOST_TABLES)] | None = None
     """Number of a list of tags that was sent before."""
     absent: bool = False
@@ -80,7 +80,7 @@ class BatchEncoder:
     """Encodes the batches of one stream. Lists of tags are sent once and numbered."""
 
     def __init__(self) -> None:
-        self._tables: dict[tuple[str, ...], int] = {}
+        self._tables: dict[Names, int] = {}
         self._room = Room()
 
     def frames(self, batch: Batch) -> Iterator[Frame]:
@@ -188,7 +188,7 @@ class BatchDecoder:
     def __init__(self, logdirs: int) -> None:
         """``logdirs``: how many there are; each run belongs to one of them."""
         self._logdirs = logdirs
-        self._tables: list[tuple[str, ...]] = []
+        self._tables: list[Names] = []
         self._room = Room()
         self._items: list[Block | Restart] = []
         self._texts: list[TextPoint] = []
@@ -292,7 +292,7 @@ def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
 
 
 def unpack_columns(
-    tags: tuple[str, ...],
+    tags: Names,
     data: memoryview,
     rows: int,
     has_absent: bool,

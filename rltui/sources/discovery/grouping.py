@@ -32,10 +32,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from rltui.core.batch import Joined, blocks_in
-from rltui.core.text import clean
+from rltui.core.text import Json, clean
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
 from rltui.formats.base import HEAD_BYTES, Belonging, Format
@@ -326,7 +325,7 @@ class EventFileOwners:
     """Remembers to which run each event file belongs, once that is known."""
 
     def __init__(self) -> None:
-        self.known: dict[Path, dict[str, Any]] = {}
+        self.known: dict[Path, Json] = {}
         """Fields of :class:`LogFile` by path: ``directory`` of the run, ``renamed``,
         ``hparams_only``."""
         self.roles: Recent[Path, tuple[_Role | str, int]] = Recent()
@@ -350,9 +349,7 @@ class EventFileOwners:
             located.append(file._replace(**changes) if changes else file)
         return located
 
-    def _owner_fields(
-        self, file: LogFile, events: Mapping[str, list[LogFile]]
-    ) -> dict[str, Any] | None:
+    def _owner_fields(self, file: LogFile, events: Mapping[str, list[LogFile]]) -> Json | None:
         """Fields that assign an event file to its run; None while that is not known."""
         name = file.directory
         for parent in parents_of(name):

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
+from rltui.core.later import regex
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, shipped_record
 
@@ -17,7 +18,7 @@ _DATES = 10**9
 
 def _any_of(node: Node) -> re.Pattern[str]:
     pairs = [(pattern, reason.text()) for pattern, reason in node.table().pairs()]
-    return re.compile("|".join(f"(?:{pattern})" for pattern, _ in pairs), re.IGNORECASE)
+    return regex("|".join(f"(?:{pattern})" for pattern, _ in pairs), re.IGNORECASE)
 
 
 Kind = Literal["ranks", "roles", "held_out"]
@@ -79,7 +80,7 @@ def unrotated(path: Path) -> tuple[Path, int]:
 @lru_cache(maxsize=1)
 def _rotated() -> re.Pattern[str]:
     pattern = rf"(?P<log>(?!.*tfevents).*\.[a-z]+)(?:{places().rotated.pattern})(?P<packed>\.gz)?"
-    return re.compile(pattern, re.IGNORECASE)
+    return regex(pattern, re.IGNORECASE)
 
 
 def without_parts(stem: str, kind: Kind) -> str:
@@ -94,4 +95,4 @@ def _parts(kind: Kind) -> re.Pattern[str]:
         "roles": f"{places().roles.pattern}|{places().held_out.pattern}",
         "held_out": places().held_out.pattern,
     }
-    return re.compile(rf"(?:^|(?<=[._-]))(?:{words[kind]})(?=[._-]|$)", re.IGNORECASE)
+    return regex(rf"(?:^|(?<=[._-]))(?:{words[kind]})(?=[._-]|$)", re.IGNORECASE)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from rltui.core.address import is_remote
 from rltui.core.installation import to_add
-from rltui.core.text import clean, counted
+from rltui.core.text import Names, clean, counted
 from rltui.files.disk import expect, listing, opened, read_all
 from rltui.files.disk import status as status_of
 from rltui.formats.json_value import parsed
@@ -223,9 +223,7 @@ def without_parquet(sets: Sequence[SampleSet]) -> tuple[Sequence[SampleSet], str
     return [s for s in sets if s not in packed], words
 
 
-def files_below(
-    root: Path, suffixes: tuple[str, ...], wanted: Callable[[Path], bool]
-) -> Iterator[Path]:
+def files_below(root: Path, suffixes: Names, wanted: Callable[[Path], bool]) -> Iterator[Path]:
     """The files below a directory with one of some endings whose path from there is ``wanted``;
     of very many directories the nearest ones. Never raises."""
     waiting = deque([(root, 0)])
@@ -249,7 +247,7 @@ def files_below(
                 yield path
 
 
-def _listed(folder: Path, suffixes: tuple[str, ...]) -> list[tuple[str, bool]]:
+def _listed(folder: Path, suffixes: Names) -> list[tuple[str, bool]]:
     """The names in a directory that may be of interest, sorted, and whether they are directories;
     none where it cannot be listed. A pipe, which would never end, is none."""
     found = []

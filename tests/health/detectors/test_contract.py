@@ -39,7 +39,7 @@ def columns(signal: Signal) -> list[np.ndarray]:
     found += [flags for flags, _ in signal.notes]
     if signal.onset is not None:
         found.append(np.where(signal.beyond, signal.onset, -1))
-    return [np.asarray(c) for c in found]
+    return [np.broadcast_to(c, signal.beyond.shape) for c in found]
 
 
 @RULE
