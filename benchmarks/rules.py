@@ -119,10 +119,11 @@ class Least:
     def rows(self, budget: Mapping[str, Costs]) -> Iterator[tuple[str, str, str, bool]]:
         """A row for each rule that costs something, and whether it costs too much."""
         for name, costs in self.units().items():
-            limits = budget.get(name, {})
+            limits = budget.get(name)
             for rule, own in sorted(costs.items(), key=lambda item: -item[1]):
                 if own >= _LEAST * costs[_ALL]:
-                    limit = limits.get(rule, float("inf"))
+                    # a rule that is new has no budget yet
+                    limit = float("inf") if limits is None else limits.get(rule, 0.0)
                     measured = f"{short(self.costs[name][rule] / 1e6)} / {short(own)}"
                     what = f"{name}, {rule}: CPU ms / cost"
                     yield what, measured, short(limit), own > _MORE * limit

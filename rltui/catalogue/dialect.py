@@ -246,7 +246,7 @@ def _meanings(key: Node, node: Node, metrics: Metrics) -> Iterator[tuple[Pattern
 
 def _changes(given: dict[str, Node], pattern: Pattern, metrics: Metrics) -> Json:
     changes = {k: v for k, v in given.items() if k in _CHANGES and v.value is not None}
-    for name in changes.keys() & {"title", "unit"}:
+    for name in sorted(changes.keys() & {"title", "unit"}):
         read_template(changes[name], pattern.names, LABEL_FORMATS)
     if "part_of" in changes and changes["part_of"].text():
         changes["part_of"].name(metrics, "metric")

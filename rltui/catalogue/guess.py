@@ -13,7 +13,7 @@ from rltui.catalogue.metrics import STATS
 from rltui.catalogue.model import Category, TagInfo
 from rltui.catalogue.normal import normal, usual_words
 from rltui.catalogue.words import category_ranks
-from rltui.core.text import shared_start, word_set
+from rltui.core.text import Names, shared_start, word_set
 
 #: Words that start a tag (or a part of it) of evaluation.
 _HELD_OUT = word_set("val eval evaluation valid validation test heldout dev")
@@ -93,7 +93,7 @@ def guess_category(tag: str) -> Category:
     return Category.OTHER
 
 
-def _is_counter(words: tuple[str, ...]) -> bool:
+def _is_counter(words: Names) -> bool:
     """``num_env_steps_sampled``, ``total_timesteps``: not ``total_episode_reward``."""
     if words[0] not in _NUMBER or _COUNTED.isdisjoint(words):
         return False

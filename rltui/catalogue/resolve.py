@@ -45,6 +45,7 @@ from rltui.catalogue.pattern import Pattern, normal_pattern, without_prefix
 from rltui.catalogue.words import better, meant_by, words_of
 from rltui.core.level import Direction
 from rltui.core.template import fill
+from rltui.core.text import Names
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset(
@@ -272,13 +273,14 @@ class Resolver:
         form = normal(tag)
         known = self._normal_wild_by.get(form[:1])
         if known is None:
-            known = self._normal_wild_by[form[:1]] = []
+            known = []
             for entry in self._wild:
                 begin = entry.pattern.prefix
                 # ``*/KL`` would be whatever ends in kl: ``foo/bar_kl``
                 if begin and normal(begin)[:1] in ("", form[:1]):
                     pattern = normal_pattern(entry.pattern, normal)
                     known += [] if pattern is None else [(pattern, entry)]
+            self._normal_wild_by[form[:1]] = known
         for pattern, entry in known:
             if form.startswith(pattern.prefix) and (labels := pattern.match(form)) is not None:
                 return None if entry.is_mistaken_for(tag) else self._info(tag, entry, labels)
@@ -292,8 +294,8 @@ class Resolver:
         return out
 
     @cached_property
-    def _readings(self) -> dict[tuple[tuple[str, ...], str], Entry | None]:
-        out: dict[tuple[tuple[str, ...], str], Entry | None] = {}
+    def _readings(self) -> dict[tuple[Names, str], Entry | None]:
+        out: dict[tuple[Names, str], Entry | None] = {}
         for form, found in self._normal.items():
             if found is not None:
                 way = reading(form)

@@ -26,7 +26,7 @@ from rltui.commands.verbs import (
 )
 from rltui.core.errors import RltuiError, UnreachableError, did_you_mean
 from rltui.core.installation import cache_directory, state_directory
-from rltui.core.kept_documents import keeping
+from rltui.core.kept_documents import KEPT, keeping
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
 
@@ -222,6 +222,7 @@ def _guarded(options: argparse.Namespace) -> int:
     try:
         code = options.run(options)
     except RltuiError as error:
+        KEPT.clear()  # of a document that is wrong
         _complain(str(error))
         # a host that is down is no mistake of who typed the command
         code = Exit.NOTHING if isinstance(error, UnreachableError) else Exit.USAGE

@@ -23,6 +23,8 @@ from typing import Any, NamedTuple, TypeVar
 from rltui.commands.command import choice_of
 from rltui.config import Config
 from rltui.core.errors import RltuiError, SourceError, UsageError
+from rltui.core.installation import cache_directory
+from rltui.core.kept_documents import keeping
 from rltui.core.level import Level, worst
 from rltui.core.text import Json
 from rltui.output.brief import brief_of
@@ -236,7 +238,8 @@ def in_processes(
 def _answer(function: Callable[[Any], Any], item: Any) -> tuple[str, bool, Any]:
     """Call a function; return the error, whether people are told it as it is, and the result."""
     try:
-        return "", False, function(item)
+        with keeping(cache_directory(os.environ) / "documents"):
+            return "", False, function(item)
     except RltuiError as error:
         return str(error), True, None
     except Exception as error:  # noqa: BLE001 - raised by the process that waits

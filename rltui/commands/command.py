@@ -21,9 +21,6 @@ from rltui.draw.prose import note_text
 from rltui.session import Session
 from rltui.session.session import Choice
 
-#: From here on there is garbage: new objects, and collections of one generation, before the
-#: collector looks at those of this or of the next older one.
-_COLLECTED = 20_000, 20, 20
 #: Notes about logdirs and hosts that are written at most.
 _MOST_TROUBLES = 100
 
@@ -52,8 +49,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None, **ho
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
-    if "later" not in how:  # the app collects by itself
-        gc.set_threshold(*_COLLECTED)
+    gc.set_threshold(20_000, 20, 20)  # from here on there is garbage
     if options.debug_log is not None:
         options.debug_log.opened(session)
     return session

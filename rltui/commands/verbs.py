@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from rltui.core.address import parse_logdir
 from rltui.core.errors import UsageError
+from rltui.core.text import Names
 from rltui.version import __version__
 
 #: Seconds for which a LOGDIR may be awaited: a week in the queue of a cluster.
@@ -67,7 +68,7 @@ class Option:
     """One option, or one operand: that has no names."""
 
     def __init__(
-        self, spec: str, help: str, choices: tuple[str, ...] = (), *, group: str = "", **more: Any
+        self, spec: str, help: str, choices: Names = (), *, group: str = "", **more: Any
     ) -> None:
         """``spec``: as in a usage, ``-o --output FILE``, ``--json``, ``LOGDIR...``, ``[NAME]``.
 
@@ -92,7 +93,7 @@ class Option:
         """Whether it can have several values, or stand several times."""
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Names:
         """All that it can be written as; none for an operand."""
         switch = self._more.get("action") is argparse.BooleanOptionalAction
         return (*self._flags, f"--no-{self.dest}") if switch else self._flags

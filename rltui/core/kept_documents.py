@@ -3,7 +3,7 @@ parse their YAML takes longer than the rest of a short command.
 
 A document is looked up by the checksum of its text: whatever version wrote the file, none is taken
 for another. Its lines are documents as JSON, behind the checksum of them all; a file that is torn
-or changed counts as empty, and so does one of another user.
+or changed counts as empty, and so does one of another user but root.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rltui.core.installation import write_private
 #: How documents are written; another number where :mod:`rltui.core.yaml_document` reads or packs
 #: them in another way.
 _FORM = 1
-#: A longer file counts as damaged, and so begins anew.
-_MOST_BYTES = 8 << 20
+#: A longer file counts as damaged, and so begins anew; the documents of one version have half.
+_MOST_BYTES = 3 << 20
 
 
 class KeptDocuments:
@@ -38,10 +38,11 @@ class KeptDocuments:
 
     def _read(self) -> dict[str, str]:
         """The packed form of each document by its key."""
-        with suppress(OSError, UnicodeDecodeError), self._path.open("rb") as file:
-            is_trusted = os.fstat(file.fileno()).st_uid in (0, os.geteuid())
+        if not self._path.is_file():  # a pipe may have no end
+            return {}
+        with suppress(OSError, ValueError), self._path.open("rb") as file:
             head, _, rest = file.read(_MOST_BYTES).decode("utf-8").partition("\n")
-            if is_trusted and head == _key(rest):
+            if os.fstat(file.fileno()).st_uid in (0, os.geteuid()) and head == _key(rest):
                 return dict(line.split(" ", 1) for line in rest.split("\n"))
         return {}
 
@@ -68,7 +69,7 @@ class KeptDocuments:
     def write(self) -> None:
         """Write what was added, beside what other processes wrote meanwhile; does nothing where
         that cannot be written."""
-        if all(key in self._known for key in self._used):
+        if self._used.keys() <= self._known.keys():
             return
         self._known = self._read() | self._used
         rest = "\n".join(map(" ".join, self._known.items()))
@@ -84,13 +85,12 @@ KEPT: list[KeptDocuments] = []
 def keeping(path: Path) -> Iterator[None]:
     """Shipped documents meanwhile come from the file ``path``, and are written there when they
     did not."""
-    kept = KeptDocuments(path)
-    KEPT.append(kept)
+    KEPT.append(KeptDocuments(path))
     try:
         yield
-    finally:
         keep_documents()
-        KEPT.remove(kept)
+    finally:
+        KEPT.clear()
 
 
 def keep_documents() -> None:

@@ -32,7 +32,8 @@ class _Later:
 
 
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """The expression ``text``, compiled on first use."""
+    """The expression ``text``, compiled on first use. It has the methods of one, and is equal to
+    itself alone; functions of :mod:`re` do not take it."""
     return cast("re.Pattern[AnyStr]", _Later(partial(re.compile, text, flags)))
 
 

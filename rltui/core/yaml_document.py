@@ -47,7 +47,7 @@ class Node:
     column: int
 
     is_kept: ClassVar[bool] = False
-    """Whether it was read by an earlier start, without an error."""
+    """Whether an earlier start read all of its document, without an error."""
 
     def fail(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise a DocumentError at this node."""
@@ -115,7 +115,7 @@ class Node:
 
     def pattern(self) -> re.Pattern[str]:
         """The value as a regular expression."""
-        if is_shipped(self.path):
+        if self.is_kept:
             return regex(self.text())
         try:
             return re.compile(self.text())
@@ -169,8 +169,14 @@ class _KeptNode(Node):
         return self.value
 
 
+class _KeptValue(Node):
+    """A value of one, which was right."""
+
+    is_kept = True
+
+
 def _unpacked(path: Path, line: int, column: int, value: Any) -> Node:
-    kind = _KeptNode if isinstance(value, (list, dict)) else Node
+    kind = _KeptNode if isinstance(value, (list, dict)) else _KeptValue
     return kind(value, path, line, column)
 
 

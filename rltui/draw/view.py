@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rltui.core.address import file_url
 from rltui.core.record import record
+from rltui.core.text import Names
 from rltui.draw.glyph import GlyphSet, glyph_set
 from rltui.facts import numbers
 from rltui.facts.groups import Marked
@@ -34,9 +35,9 @@ class View(NamedTuple):
     """Whether the terminal is known to open links."""
     marked: tuple[Marked, ...] = ()
     """The runs that are drawn in the charts of every other run, by slot."""
-    shared: tuple[str, ...] = ()
+    shared: Names = ()
     """The tags that are drawn in one chart, in the order in which they were marked."""
-    columns: tuple[str, ...] = ()
+    columns: Names = ()
     """Columns of the list of runs, see :mod:`rltui.facts.run_columns`."""
 
     @property

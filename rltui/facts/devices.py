@@ -11,7 +11,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.medians import median
-from rltui.core.text import natural
+from rltui.core.text import Names, natural
 from rltui.core.yaml_record import shipped_record
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
@@ -28,7 +28,7 @@ _INTERVALS = 5.0
 
 class _Column(NamedTuple):
     title: str
-    metrics: tuple[str, ...]
+    metrics: Names
     unit: str
     apart: float
 

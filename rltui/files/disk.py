@@ -20,7 +20,7 @@ from rltui.core.address import RemotePath, is_remote
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.errors import UsageError
-from rltui.core.text import clean, word_set
+from rltui.core.text import Names, clean, word_set
 
 if TYPE_CHECKING:
     from rltui.files.remote.server import RemoteCosts
@@ -91,7 +91,7 @@ class Host(Store, Protocol):
 
 
 #: The stores of hosts, by scheme and authority.
-_OFFERED: dict[tuple[str, ...], Host] = {}
+_OFFERED: dict[Names, Host] = {}
 
 
 def offer(root: RemotePath, store: Host) -> None:

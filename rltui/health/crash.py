@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 from rltui.core.batch import LogTail
 from rltui.core.level import ExitKind
-from rltui.core.text import fit
+from rltui.core.text import Names, fit
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed
 from rltui.formats.log_sign import Patterns, bare, first_match, line_forms, signs
@@ -42,7 +42,7 @@ class ExitStatus(NamedTuple):
     source: str = ""
     certain: bool = True
     """False where the process may have caught the error: believe it once the log stays quiet."""
-    after: tuple[str, ...] = ()
+    after: Names = ()
     """Later reasons why the run stopped, in the words of a reason, oldest first."""
     users: str = ""
     """Sentence about the processes that used most of the memory, where the log lists them."""

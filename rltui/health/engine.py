@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rltui.catalogue.model import Infos, Recognition
 from rltui.core.batch import RunKey
+from rltui.core.text import Names
 from rltui.health.columns import Columns, beside_others
 from rltui.health.freshness import SHORT_ROWS, Freshness, Kept
 from rltui.health.judge import QUIET, Outcome, judge
@@ -35,7 +36,7 @@ class _Memory:
     known: int
     version: int = -1
     plan: tuple[Task, ...] = ()
-    planned: tuple[str, ...] = ()
+    planned: Names = ()
     unfit: frozenset[str] = frozenset()
     answers: dict[tuple[str, str], Kept] = field(default_factory=dict)
     report: Report | None = None
@@ -163,7 +164,7 @@ class Engine:
 
     def _plan(
         self,
-        tags: tuple[str, ...],
+        tags: Names,
         infos: Infos,
         recognition: Recognition,
         *,

@@ -7,6 +7,7 @@ from fnmatch import filter as fitting_names
 from typing import NamedTuple
 
 from rltui.catalogue.model import Infos, Recognition, Scope
+from rltui.core.text import Names
 from rltui.health.rule import Rule, Variant
 
 
@@ -15,7 +16,7 @@ class Task(NamedTuple):
 
     rule: Rule
     variant: Variant
-    tags: tuple[str, ...]
+    tags: Names
     """Tags to judge, best first; empty when the run logs none of its metrics."""
     roles: Mapping[str, str]
     """Role of the detector -> tag."""
@@ -99,7 +100,7 @@ def out_of_scope(rules: Iterable[Rule], infos: Infos, run: Recognition) -> froze
     )
 
 
-def _tags_of(variant: Variant, logged: _Logged, infos: Infos) -> tuple[str, ...]:
+def _tags_of(variant: Variant, logged: _Logged, infos: Infos) -> Names:
     found: dict[str, None] = {}
     for key in logged.matching(variant.metrics):
         found |= {t: None for t in logged.by_key[key] if variant.when.tag_fits(infos[t])}

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from rltui.core.level import Level
-from rltui.core.text import Json
+from rltui.core.text import Json, Names
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _FORM = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -20,7 +20,7 @@ _FORM = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 _plain = methodcaller("item")
 
 
-def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> Json:
+def fields_of(source: object, form: type | Names, **given: object) -> Json:
     """A document with the fields of ``form``: those of ``given``, the others from the attributes of
     ``source``; levels and other enumerations as their words."""
     document: Json = {}

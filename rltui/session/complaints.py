@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rltui.core.batch import LogTail
-from rltui.core.text import clean_bytes
+from rltui.core.text import Names, clean_bytes
 from rltui.formats.console.console_line import ANSI
 from rltui.formats.console.line_dispatch import Markers, marked_lines
 from rltui.formats.log_sign import (
@@ -55,7 +55,7 @@ _TRIES = 8
 class _Document(NamedTuple):
     """``data/log_signs/complaints.yaml``; see there for the meaning of each field."""
 
-    needles: tuple[str, ...]
+    needles: Names
     levels: tuple[Sign, ...]
     skipped: Patterns
     announcements: Patterns

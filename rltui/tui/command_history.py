@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.installation import state_directory, write_private
-from rltui.core.text import clean, kept_clean, shared_start
+from rltui.core.text import Names, clean, kept_clean, shared_start
 
 #: Commands that are kept, and characters that are read of the file.
 _MOST = 200
@@ -97,7 +97,7 @@ class Completion:
         return self._shown
 
 
-def matching(text: str, candidates: Iterable[str]) -> tuple[str, ...]:
+def matching(text: str, candidates: Iterable[str]) -> Names:
     """The candidates that begin with ``text`` and have as many words."""
     words = text.count(" ")
     fitting = (c for c in dict.fromkeys(candidates) if c.rstrip().count(" ") == words)

@@ -185,7 +185,7 @@ class Pump:
             return
         self._due = True
         if seconds <= 0:
-            self.pull()
+            self._owner.call_later(self.pull)
         else:
             self._owner.set_timer(seconds, self.pull)
 

@@ -25,7 +25,7 @@ from textual.widget import Widget
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
 from rltui.core.level import Level
-from rltui.core.text import clean
+from rltui.core.text import Names, clean
 from rltui.core.yaml_document import nearest
 from rltui.draw.line import Token
 from rltui.draw.theme import DEFAULT, Theme, list_themes, load_theme
@@ -101,7 +101,7 @@ class ShellApp(CellDiffApp[Result]):
         Binding(_QUIT, "quit", "quit", show=False, priority=True)
     ]
 
-    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+    def __init_subclass__(cls, *, places: Names = (), **options: Any) -> None:
         """``places`` are the screens of the key table whose ``app.`` actions it carries out."""
         super().__init_subclass__(**options)
         for key in KEYS:

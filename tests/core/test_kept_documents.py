@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from rltui.core.installation import shipped
-from rltui.core.kept_documents import keeping
-from rltui.core.yaml_document import Node, parse_anew, parse_document
+from rltui.core.kept_documents import KEPT, KeptDocuments, keeping
+from rltui.core.yaml_document import _packed, parse_anew, parse_document
 
 PATHS = ONE, *_ = sorted(shipped("catalogue", "data").parent.parent.rglob("*.yaml"))
-
-
-def places(node: Node) -> object:
-    value = node.value
-    if isinstance(value, list):
-        value = [places(part) for part in value]
-    elif isinstance(value, dict):
-        value = [(places(key), places(part)) for key, part in value.items()]
-    return node.path, node.line, node.column, value
 
 
 @pytest.fixture
@@ -34,7 +26,7 @@ def test_kept_documents_are_those_of_the_parser(kept: Path) -> None:
         with keeping(kept):
             found = [parse_document(path.read_text("utf-8"), path) for path in PATHS]
         anew = [parse_anew(path.read_text("utf-8"), path) for path in PATHS]
-        assert [*map(places, found)] == [*map(places, anew)]
+        assert [*map(_packed, found)] == [*map(_packed, anew)]
     assert {node.is_kept for node in found} == {True}
 
 
@@ -54,8 +46,16 @@ def test_a_spoiled_file_is_written_anew(kept: Path, old: str, new: str) -> None:
 def test_a_file_that_cannot_be_read_or_written(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_kept(kept / "below a file")
     assert not is_kept(kept.parent)
-    monkeypatch.setattr("os.geteuid", lambda: kept.stat().st_uid + 1)
-    assert is_kept(kept) == (kept.stat().st_uid == 0)  # that of another user
+    known = os.stat_result((0o100600, 0, 0, 1, 12345, 0, 1 << 20, 0, 0, 0))
+    monkeypatch.setattr("os.fstat", lambda _: known)
+    assert not is_kept(kept)  # that of another user
+
+
+def test_what_was_wrong_is_not_kept(tmp_path: Path) -> None:
+    with keeping(tmp_path / "documents"):
+        parse_document(ONE.read_text("utf-8"), ONE)
+        KEPT.clear()
+    assert not (tmp_path / "documents").exists()
 
 
 def test_only_shipped_documents_are_kept(kept: Path, tmp_path: Path) -> None:
@@ -66,9 +66,10 @@ def test_only_shipped_documents_are_kept(kept: Path, tmp_path: Path) -> None:
 
 
 def test_what_two_processes_parse_is_kept(kept: Path) -> None:
-    with keeping(kept):
-        parse_document(PATHS[1].read_text("utf-8"), PATHS[1])
-        with keeping(kept):
-            parse_document(PATHS[2].read_text("utf-8"), PATHS[2])
-    with keeping(kept):
-        assert all(parse_document(p.read_text("utf-8"), p).is_kept for p in PATHS[:3])
+    both = KeptDocuments(kept), KeptDocuments(kept)
+    assert not any(process.find("") for process in both), "what is there is known to both"
+    for process in both:
+        process.add(text := f"{id(process)}", [text])
+        process.write()
+        assert KeptDocuments(kept).find(text) == [text]
+    assert is_kept(kept)

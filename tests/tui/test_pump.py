@@ -188,6 +188,7 @@ async def test_a_verdict_in_slices_is_painted_with_the_next_step() -> None:
         app.session.drain = drain  # type: ignore[method-assign]
         app.pump._show = painted.append
         app.pump.news()
+        app.pump.pull()
         assert len(painted) == 1
         judge.unfinished = True
         app.pump.pull()
@@ -207,6 +208,7 @@ async def test_a_row_does_not_wait_for_a_verdict_that_was_painted_alone() -> Non
         app.session.drain = lambda **_: changed  # type: ignore[method-assign]
         app.pump._show = painted.append
         app.pump.news()
+        app.pump.pull()
         clock.advance(1)  # type: ignore[attr-defined]
         app.pump.pull()
         assert len(painted) == 2

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import FloatArray
+from rltui.core.text import Names
 from rltui.formats.base import clean_tag
 from rltui.formats.json_value import parsed
 from rltui.formats.row_sink import picker
@@ -132,7 +133,7 @@ def name_of(head: bytes) -> Name:
         return ()
 
 
-def leaves(value: Any, parts: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Any]]:
+def leaves(value: Any, parts: Names, depth: int) -> Iterator[tuple[Names, Any]]:
     """(keys, value) of every leaf of nested dicts; media are skipped."""
     if not isinstance(value, dict):
         yield parts, value

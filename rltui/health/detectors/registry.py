@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from rltui.core.later import np
 from rltui.core.record import record
+from rltui.core.text import Names
 from rltui.health.detectors.signal import Rows, Signal
 
 #: Whether a detector may find something in rows, by all its parameters.
@@ -32,9 +33,9 @@ class Detector:
     name: str
     run: Callable[..., Signal]
     parameters: Mapping[str, Parameter]
-    roles: tuple[str, ...] = ()
+    roles: Names = ()
     """Other metrics that it can use."""
-    facts: tuple[str, ...] = ()
+    facts: Names = ()
     """Numbers that the templates of a rule may name."""
     reference: bool = False
     """Whether it compares with a reference run: its roles come from there."""

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from rltui.core.level import Level
 from rltui.core.record import record
-from rltui.core.text import cell_width
+from rltui.core.text import Names, cell_width
 from rltui.draw.chart.canvas import PlotSpan, spliced
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.foot import axis_lines
@@ -214,7 +214,7 @@ def _chart(
     return [*lines, *below]
 
 
-def _names(run: JudgedRun, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
+def _names(run: JudgedRun, rows: Sequence[TagRow], view: View, width: int) -> Names:
     """The titles, without the unit that follows them, where they fit; else as long as the longest
     unit and value leave room for."""
     titles = []

@@ -9,7 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
-from rltui.core.text import spaced
+from rltui.core.text import Names, spaced
 from rltui.draw.line import (
     ACCENT_BOLD,
     Block,
@@ -235,7 +235,7 @@ class RunsScreen(ListScreen, RunActions, places=(RUNS,)):
         self.update()
 
     @property
-    def _orders(self) -> tuple[str, ...]:
+    def _orders(self) -> Names:
         return (*_ORDERS, *self.view.columns)
 
     async def action_columns(self) -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.core.address import PIPE, is_remote
-from rltui.core.text import clean
+from rltui.core.text import Names, clean
 from rltui.files.disk import Mounts, file_id
 from rltui.formats import ALL_FORMATS
 from rltui.formats.json_value import parsed
@@ -74,7 +74,7 @@ class Process(NamedTuple):
 
     pid: int
     parent: int
-    arguments: tuple[str, ...]
+    arguments: Names
     started: float
     """Seconds since the epoch."""
     executable: str = ""

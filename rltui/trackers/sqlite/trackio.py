@@ -24,7 +24,7 @@ import numpy as np
 from rltui.core.batch import blocks_in
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.clock import Clock
-from rltui.core.text import clean_bytes
+from rltui.core.text import Names, clean_bytes
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
@@ -199,7 +199,7 @@ class _Rows:
         """Step of the row before."""
         self._global = False
         """Whether the rows hold the step of the trainer."""
-        self._keys: tuple[str, ...] = ()
+        self._keys: Names = ()
         self._points: list[tuple[int, float, list[Any]]] = []
         """(step, wall time, values) of the newest rows, all with the same keys."""
 
