@@ -4,7 +4,7 @@ Judged, from the first row on and with all rows read, are
 
 - 10 M points: one run of 200 tags and 50,000 rows (set a);
 - 300 rows: a run of 15 tags, the mean of some;
-- a live row: a run of 60 tags and 1,000 rows, each of whose tags is judged again at every row.
+- a live row: a run of 60 tags and 1,000 rows, all of which a new row has judged again.
 
 A cost is CPU of one judgement, the least of some rounds, in thousandths of a reference: sums, sorts
 and a loop, measured in turns with it, so that figures of two machines can be compared. What several
