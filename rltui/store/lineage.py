@@ -37,6 +37,7 @@ from rltui.store.series import Series
 
 #: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
 _MOST_AXES = 8
+#: Superseded pieces of fewer rows than this, on average, are joined.
 _SHORT = 64
 _rank = attrgetter("rank")
 #: Below any step.
