@@ -15,7 +15,7 @@ from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.files.trouble import Backoff
 from rltui.formats import ALL_FORMATS
-from rltui.remote.stream_client import Conversation, Paths, StreamError
+from rltui.remote.stream_client import Caller, Conversation, Paths, StreamError
 from rltui.remote.wire.messages import Again, KnownFile
 from rltui.sources.follow.resume import HandedOver, without_content
 from rltui.sources.follow.threaded_reader import Arriving, BatchQueue
@@ -62,7 +62,7 @@ class EndError(Exception):
     """Queued after the last batch."""
 
 
-class Rereading:
+class Rereading(Caller):
     """Asks one host to read runs again, one after the other, each in a thread."""
 
     def __init__(
@@ -70,15 +70,12 @@ class Rereading:
     ) -> None:
         """``connect`` opens a connection and searches; it raises StreamError or SourceError.
         ``on_news`` is called in a thread for each batch and for the end."""
+        super().__init__()
         self._connect = connect
         self._on_news = on_news
         self._clock = clock
-        self._asking = threading.Lock()
-        """Held by the thread that uses the connection."""
         self._open: set[BatchQueue] = set()
         """Queues of the runs that are still being read."""
-        self._talk: Conversation | None = None
-        """The connection, which the host ends when nothing is asked for a while."""
         self._backoff = Backoff()
         self._why = ""
         """Why the host could not be reached at the last attempt."""
@@ -99,19 +96,12 @@ class Rereading:
         for queue in queues:
             queue.close()
             queue.fail(UnreachableError(_STOPPED))
-        talk = self._talk
-        if talk is not None:
-            talk.close()
-        if self._asking.acquire(blocking=False):  # else the thread that asks hangs up
-            try:
-                self._hang_up()
-            finally:
-                self._asking.release()
+        super().close()
 
     def _run(self, wanted: Again, queue: BatchQueue) -> None:
         """Read one run; the body of a thread."""
         error: Exception = EndError()
-        with self._asking:
+        with self._lock:
             try:
                 self._read(wanted, queue)
             except VanishedError as failure:
@@ -166,12 +156,6 @@ class Rereading:
             raise
         self._backoff.succeeded()
         return talk
-
-    def _hang_up(self) -> None:
-        talk = self._talk
-        self._talk = None
-        if talk is not None:
-            talk.hang_up()
 
 
 def _batches_in(queue: BatchQueue) -> Iterator[Batch]:

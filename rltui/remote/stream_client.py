@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -284,3 +285,30 @@ def clock_note(path: Path, host: str, ahead_s: float) -> tuple[Note, ...]:
     side = "ahead of" if wrong_s > 0 else "behind"
     text = f"the clock of {host} is {abs(wrong_s):.0f} s {side} the one here"
     return (Note(path, None, Level.WATCH, text),)
+
+
+class Caller:
+    """Holds a connection that is opened when something is asked, and closed from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        """Held by the thread that uses the connection."""
+        self._talk: Conversation | None = None
+        """The connection; the host may end it while nothing is asked."""
+
+    def close(self) -> None:
+        """End the connection, from any thread; what is under way fails."""
+        talk = self._talk
+        if talk is not None:
+            talk.close()
+        if self._lock.acquire(blocking=False):  # else the one that asks hangs up
+            try:
+                self._hang_up()
+            finally:
+                self._lock.release()
+
+    def _hang_up(self) -> None:
+        talk = self._talk
+        self._talk = None
+        if talk is not None:
+            talk.hang_up()

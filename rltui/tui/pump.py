@@ -21,10 +21,9 @@ from rltui.core.errors import RltuiError
 from rltui.core.kept_documents import keep_documents
 from rltui.session import Session
 
-#: While the reader is ahead of the screen: pause between two drains, and between two paints,
-#: which is also this many times what the last one took.
+#: While the reader is ahead of the screen: pause between two drains, and between two paints as a
+#: multiple of what the last one took.
 _BUSY_S = 0.005
-_BUSY_PAINT_S = 0.25
 _BUSY_PAINT_REST = 10.0
 #: Pause between two slices of verdicts that take long: less than half of a core.
 _JUDGING_S = 0.025
@@ -36,10 +35,12 @@ _AGE_INTERVAL_S = 1.0
 _MANY_RUNS = 100
 _AGE_MANY = 5
 #: Seconds between two paints of a stream of news: as few as keep the work at this share of a core,
-#: in these limits. So the steps of one run show at once, and those of many about once a second.
-_SHARE = 0.02
+#: in these limits. A step that comes sooner is painted with the next one, alone after twice the
+#: time: the first one after a pause shows at once, each of a stream after about a second.
+_SHARE = 0.01
 _APART_S = 0.25
 _EVERY_S = 0.95
+_LATEST_S = 1.05
 #: What a paint takes is the least of so many: verdicts have a pace of their own.
 _TIMES = 4
 #: Keys that are this close belong together, seconds.
@@ -81,20 +82,18 @@ class PaintLimiter:
     """Limits paints by what they cost. Times are those of a monotonic clock."""
 
     def __init__(self) -> None:
-        self._last: float | None = None
+        self.soonest = self.latest = -math.inf
+        """When news are painted at once again, and when those are that came before, if no others
+        bring them along."""
         self._took_s = deque([0.0], maxlen=_TIMES)
         """Seconds of the newest paints, with what led to them."""
-
-    def wait(self, now: float) -> float:
-        """Seconds until the next paint may come; 0 or less for at once."""
-        if self._last is None:
-            return 0.0
-        return min(max(min(self._took_s) / _SHARE, _APART_S), _EVERY_S) - (now - self._last)
 
     def spend(self, now: float, took_s: float) -> None:
         """Record a paint that took so long of a core, with reading and judging what it shows."""
         self._took_s.append(took_s)
-        self._last = now
+        apart = min(max(min(self._took_s) / _SHARE, _APART_S), _EVERY_S)
+        self.soonest = now + apart
+        self.latest = now + min(2 * apart, _LATEST_S)
 
 
 class InputTimes:
@@ -144,12 +143,11 @@ class Pump:
         self._put_off = 0
         """Slices of verdicts that the last keys have put off."""
         self._limiter = PaintLimiter()
-        self._last_paint = 0.0
-        self._rest_s = self._spent_s = 0.0
+        self._rests_until = self._spent_s = 0.0
         self._seconds = 0
-        self._due = False
-        """Whether a drain is scheduled."""
-        self._unpainted = self._new_runs = self._has_rows = False
+        self._due = math.inf
+        """When the next drain is scheduled."""
+        self._unpainted = self._new_runs = self._has_rows = self._joins = False
         self._begun = False
         """Whether something that was logged has been painted."""
         self.paused = False
@@ -177,21 +175,24 @@ class Pump:
 
     def _go_on(self) -> None:
         loading = self._session.reading() is not None
-        self._pull_in(_BUSY_S if loading else self._limiter.wait(self._session.clock.monotonic()))
+        wait = self._limiter.soonest - self._session.clock.monotonic()
+        self._joins = wait > 0  # the next news
+        self._pull_in(_BUSY_S if loading else wait)
 
     def _pull_in(self, seconds: float) -> None:
-        """Schedule a drain in ``seconds``, unless one is due already."""
-        if self._due:
+        """Schedule a drain in ``seconds``, unless one is due before."""
+        due = self._session.clock.monotonic() + max(0.0, seconds)
+        if due >= self._due:
             return
-        self._due = True
+        self._due = due
         if seconds <= 0:
             self._owner.call_later(self.pull)
         else:
-            self._owner.set_timer(seconds, self.pull)
+            self._owner.set_timer(seconds, lambda: self.pull() if due == self._due else None)
 
     def pull(self) -> None:
         """Drain, and paint if that is due."""
-        self._due = False
+        self._due = math.inf
         session = self._session
         if session.judge.unfinished and self._input_times.recent and self._put_off < _MOST_PUT_OFF:
             self._put_off += 1
@@ -215,15 +216,16 @@ class Pump:
             self._pull_in(_BUSY_S)
         elif session.judge.unfinished:
             self._pull_in(_JUDGING_S)
-        loading = session.busy or session.judge.unfinished or session.reading() is not None
-        if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
-            self._paint(now, can_wait=in_slices and not loading)
+        reading = session.busy or session.reading() is not None
+        loading = reading or session.judge.unfinished
+        if self._unpainted and (not loading or now >= self._rests_until):
+            self._paint(now, can_wait=(in_slices or self._joins) and not reading)
         self._garbage.collect_if_due()
 
     def _paint(self, now: float, *, can_wait: bool) -> None:
-        """Paint; a verdict on what is shown can wait for the next step."""
-        if can_wait and (wait := self._limiter.wait(now)) > 0:
-            self._pull_in(wait)
+        """Paint; what came too soon, and a verdict on what is shown, can wait for the next step."""
+        if can_wait and now < self._limiter.latest:
+            self._pull_in(self._limiter.latest - now)
             return
         session = self._session
         begun = time.thread_time()
@@ -231,8 +233,8 @@ class Pump:
         new_runs = self._new_runs and session.reading() is None
         self._unpainted, self._new_runs = False, self._new_runs and not new_runs
         self._show(new_runs)
-        self._last_paint = session.clock.monotonic()
-        self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
+        painted = session.clock.monotonic()
+        self._rests_until = painted + max(_APART_S, _BUSY_PAINT_REST * (painted - now))
         if self._has_rows:  # the next row does not wait for a verdict that was painted alone
             self._limiter.spend(now, self._spent_s + time.thread_time() - begun)
         self._has_rows = False
@@ -245,7 +247,9 @@ class Pump:
 
     def age(self) -> None:
         """Update ages, and go on with verdicts that wait although the reader has no news."""
-        if self._unpainted or self._session.unsettled:
+        waits = self._unpainted or self._session.unsettled
+        # not between the rows of a stream: the next one brings the verdict along
+        if waits and self._session.clock.monotonic() >= self._limiter.latest:
             self._go_on()
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY

@@ -150,12 +150,12 @@ async def open_app(
 ) -> AsyncIterator[Hand]:
     """The app over a session that has read ``batches``; the reader thread never runs.
 
-    Ages move when a test calls ``app.pump.age()``, not once a second of the machine's clock.
+    Ages move when a test calls ``app.pump.age()``, charts are drawn ahead by ``draw_ahead()``.
     """
     reader = FakeReader()
     session = a_session(*batches, reader=reader, clock=clock or grpo_clock(), **options)
     app = RltuiApp(session, look or a_look(), hooks)
-    with patch("rltui.tui.pump._AGE_INTERVAL_S", 1e6):
+    with patch("rltui.tui.pump._AGE_INTERVAL_S", 1e6), patch("rltui.pages.run.grid._AHEAD_S", 1e6):
         async with driving(app, size=size) as pilot:
             hand = Hand(app, pilot, reader)
             await hand.settle()

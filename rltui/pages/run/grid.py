@@ -61,6 +61,9 @@ _LABELS = 7
 #: Charts that are drawn between two keys; fewer where marked runs are in them.
 _SLICE = 4
 _SLICE_MARKED = 1
+#: Those that are drawn out of sight after a key, in pauses of so many seconds.
+_SLICE_AHEAD = 2
+_AHEAD_S = 0.02
 #: Rows of a log less than _STREAM_S seconds apart are a stream. During one each paint draws one of
 #: _PARTS parts of the charts, so that no chart is older than _PARTS paints.
 _STREAM_S = 1.5
@@ -80,13 +83,6 @@ class _Frame:
     height: int
     axis: int
     """Lines of the x axis, which are the lowest."""
-
-
-def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
-    """The cells of the chart at a place, of ``count``."""
-    below = layout.axis if place + layout.columns >= count else 0
-    height = layout.heights[place // layout.columns] - 1 - layout.gap + below
-    return _Frame(layout.width, height, below)
 
 
 @dataclass(slots=True, eq=False)
@@ -142,7 +138,11 @@ def grid_lines(
     ``queue`` limits how many of them are drawn, None draws all."""
     queue = queue or DrawQueue()
     rows = [make_row(run, r.tag, r.band) if r.value is None else r for r in rows[: layout.places]]
-    frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
+    frames = []
+    for place in range(len(rows)):
+        below = layout.axis if place + layout.columns >= len(rows) else 0
+        height = layout.heights[place // layout.columns] - 1 - layout.gap + below
+        frames.append(_Frame(layout.width, height, below))
     keys: dict[str, Hashable] = {
         r.tag: ("plot", r.tag, r.band, view, frame, span_of(run, r.tag)[2], versions(view))
         for r, frame in zip(rows, frames, strict=True)
@@ -382,6 +382,8 @@ class Grid(Lines):
         """Draw again if the cursor has moved."""
         if self._revealed != (self._cursor(), self.grid_layout):
             self.update()
+            self._ahead.reset()
+            self._ahead.resume()
 
     @property
     def sight(self) -> str:
@@ -411,6 +413,24 @@ class Grid(Lines):
             edge = place % columns + (last // columns) * columns if down > 0 else place % columns
             wanted = min(edge, last)
         return self._rows[max(0, min(last, wanted))].tag
+
+    def on_mount(self) -> None:
+        self._ahead = self.set_interval(_AHEAD_S, self.draw_ahead, pause=True)
+
+    def draw_ahead(self) -> None:
+        """Draw some of the charts that moving the cursor may show, while no key comes."""
+        layout = self.grid_layout
+        columns = layout.columns
+        half = layout.rows // 2
+        for by in (1, half, -1, -half):
+            place = self._place + by * columns
+            top = layout.scrolled(self._top, place, len(self._rows))
+            queue = DrawQueue()
+            queue.most = _SLICE_AHEAD
+            grid_lines(self._run, self._rows[top * columns :], None, None, self.view, layout, queue)
+            if queue.waiting:
+                return
+        self._ahead.pause()
 
     def _draw_charts(self, width: int, _height: int) -> Block:
         first = self._top * self.grid_layout.columns

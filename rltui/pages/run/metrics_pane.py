@@ -48,7 +48,7 @@ from rltui.facts.timing import Load, anatomy, loads
 from rltui.pages.findings.lines import finding_block
 from rltui.pages.run.grid import Grid, grid_lines
 from rltui.pages.run.grid_layout import MARGIN, grid_layout
-from rltui.pages.run.metric_table import columns_of, list_head, section_entries
+from rltui.pages.run.metric_table import columns_for, columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
     chart_alone,
     empty_lines,
@@ -99,6 +99,8 @@ class MetricsPane(RunPane):
         self._arrangement = Arrangement()
         self._top: Block = []
         """The lines above the list."""
+        self._columns = columns_for(0)
+        """The columns of the list."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._first: str | None = None
@@ -229,7 +231,7 @@ class MetricsPane(RunPane):
         if not count:
             return [fixed(x) for x in empty_lines(run, bool(text), layout)]
         if self._tab != OVERVIEW:
-            columns = columns_of(self._rows, layout.rows)
+            columns = self._columns = columns_of(self._rows, layout.rows)
             return section_entries(run, self._sections, columns, view, layout.margin)
         kept = self.items.chosen or self._first
         return overview_entries(run, self._sections, view, layout, kept)
@@ -279,14 +281,13 @@ class MetricsPane(RunPane):
 
     def _draw_head(self, _width: int, _height: int) -> Block:
         layout = self._layout
-        view = self.view
         if not self._sections:
             return []
-        columns = columns_of(self._rows, layout.rows)
         first, last = (
             min(n, len(self._rows)) for n in self.items.in_view
         )  # media stand below the metrics
-        head = list_head(self._run, self._sections, columns, view, (min(first, last - 1), last))
+        seen = (min(first, last - 1), last)
+        head = list_head(self._run, self._sections, self._columns, self.view, seen)
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> Block:

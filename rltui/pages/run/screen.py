@@ -103,7 +103,6 @@ class GridKeys(ChartScreen, ListScreen):
             self.items.move(right + down)
         elif (tag := self.metrics.grid.neighbour(right, down)) is not None:
             self.items.put(tag)
-            self.metrics.grid.follow()  # before on_line_list_moved is called
             self.status.update()
 
     def action_move(self, by: int) -> None:
@@ -118,10 +117,6 @@ class GridKeys(ChartScreen, ListScreen):
             self._step(0, by * max(1, self.metrics.grid.grid_layout.rows // 2))
         else:
             super().action_move_half(by)
-
-    def on_line_list_moved(self) -> None:
-        if self.arrangement.is_grid:
-            self.status.update()  # which says what charts are in sight
 
     def on_grid_scrolled(self) -> None:
         self.status.update()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,7 +29,7 @@ from rltui.files.remote.store import RemoteStore, register
 from rltui.files.trouble import Backoff
 from rltui.remote.host_script import MOST_READ, NOT_REGULAR
 from rltui.remote.ssh.connection import CommandProcess, HostPaths, script_command
-from rltui.remote.stream_client import Conversation, StreamError
+from rltui.remote.stream_client import Caller, Conversation, StreamError
 from rltui.remote.wire.messages import Answer, Name, Question, Sort, What
 from rltui.sources.discovery.processes import FileHold
 from rltui.sources.follow.reader import Reader
@@ -54,7 +53,7 @@ _MODES = {Sort.FILE: stat.S_IFREG, Sort.DIRECTORY: stat.S_IFDIR, Sort.OTHER: sta
 _Answered = tuple[Answer, bytes]
 
 
-class SshFiles:
+class SshFiles(Caller):
     """A :class:`~rltui.files.disk.Store`. Thread-safe; one question at a time. Questions may take
     long, so call it from a worker thread. All methods raise OSError."""
 
@@ -62,14 +61,13 @@ class SshFiles:
         self, root: RemotePath, command: Sequence[str], clock: Clock, first: bytes = b""
     ) -> None:
         """``command`` answers questions on the host of ``root``, once it has read ``first``."""
+        super().__init__()
         self.root = root
         self.missing = ""
         """Program that the host lacks and the command needs, as far as is known."""
         self._command = tuple(command)
         self._first = first
         self._clock = clock
-        self._lock = threading.Lock()
-        self._talk: Conversation | None = None
         self._expected: dict[Question, _Answered] = {}
         """Answers fetched ahead by :meth:`expect`."""
         self._closes = 0
@@ -158,14 +156,7 @@ class SshFiles:
     def close(self) -> None:
         """End the connection, from any thread; a question under way fails."""
         self._closes += 1
-        talk = self._talk
-        if talk is not None:
-            talk.close()
-        if self._lock.acquire(blocking=False):  # else the one that asks hangs up
-            try:
-                self._hang_up()
-            finally:
-                self._lock.release()
+        super().close()
 
     def _ask(self, question: Question) -> _Answered:
         found = self._expected.pop(question, None) or self.ask([question])[0]
@@ -229,12 +220,6 @@ class SshFiles:
                     end = self._clock.monotonic() + _PATIENCE_S
             if self._clock.monotonic() > end:
                 raise StreamError("it does not answer")
-
-    def _hang_up(self) -> None:
-        talk = self._talk
-        self._talk = None
-        if talk is not None:
-            talk.hang_up()
 
 
 def error_in(answer: Answer) -> OSError | None:

@@ -26,7 +26,6 @@ from rltui.draw.line import (
     fit_line,
     heights_of,
     items_of,
-    line_width,
     style,
     with_ground,
 )
@@ -37,7 +36,7 @@ from rltui.tui.theming import Palette
 
 
 class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
-    """Paints :meth:`line_of` each row and repaints only the cells that differ.
+    """Paints :meth:`line_of` each row and repaints only the rows that differ.
 
     A scroll view also where nothing scrolls: Textual lays a screen out a second time when the
     size of any other widget changes.
@@ -93,7 +92,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         return lines + [[]] * ((height or 0) - len(lines))
 
     def repaint(self) -> None:
-        """Paint the cells that differ from what was painted last."""
+        """Paint the rows that differ from what was painted last."""
         self._check_size()
         if not self._painted:
             if self.display:  # Textual may have painted what was valid before a change of size
@@ -110,8 +109,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             new = self._finished(line, *frame)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
-                start, end = _span(old, new, frame[2])
-                changed.append(Region(start, y, max(1, min(end, frame[1]) - start), 1))
+                changed.append(Region(0, y, frame[1], 1))
         if changed:
             self.refresh(*changed)
 
@@ -211,18 +209,6 @@ class Lines(LinePainter):
     def invalidate(self) -> None:
         super().invalidate()
         self._lines = None
-
-
-def _span(before: Line, after: Line, width: int) -> tuple[int, int]:
-    """First and one-past-last cell in which two lines of ``width`` cells differ."""
-    first = 0
-    last = 0
-    limit = min(len(before), len(after))
-    while first < limit and before[first] == after[first]:
-        first += 1
-    while last < limit - first and before[-1 - last] == after[-1 - last]:
-        last += 1
-    return line_width(before[:first]), width - line_width(after[len(after) - last :])
 
 
 class _BlockBar(ScrollBarRender):

@@ -132,7 +132,7 @@ def test_a_run_that_was_just_asked_for_ends_with_the_reader() -> None:
         raise AssertionError("nobody wants this connection")
 
     rereading = Rereading(connect, lambda: None, ManualClock())
-    with rereading._asking:  # another run is being read
+    with rereading._lock:  # another run is being read
         batches = rereading.read(Again(RunKey(0, "a"), ()))
         rereading.close()
         with pytest.raises(UnreachableError, match="stopped"):
