@@ -21,8 +21,8 @@ from rltui.core.errors import RltuiError
 from rltui.core.kept_documents import keep_documents
 from rltui.session import Session
 
-#: While the reader is ahead of the screen: pause between two drains, and between two paints as a
-#: multiple of what the last one took.
+#: While the reader is ahead of the screen: the pause between two drains, and the pause between two
+#: paints as a multiple of what the last paint took.
 _BUSY_S = 0.005
 _BUSY_PAINT_REST = 10.0
 #: Pause between two slices of verdicts that take long: less than half of a core.
@@ -35,8 +35,8 @@ _AGE_INTERVAL_S = 1.0
 _MANY_RUNS = 100
 _AGE_MANY = 5
 #: Seconds between two paints of a stream of news: as few as keep the work at this share of a core,
-#: in these limits. A step that comes sooner is painted with the next one, alone after twice the
-#: time: the first one after a pause shows at once, each of a stream after about a second.
+#: in these limits. A step that comes sooner is painted with the next one; if none comes, after
+#: twice that time. So the first step after a pause shows at once, any other within about a second.
 _SHARE = 0.01
 _APART_S = 0.25
 _EVERY_S = 0.95
@@ -83,8 +83,8 @@ class PaintLimiter:
 
     def __init__(self) -> None:
         self.soonest = self.latest = -math.inf
-        """When news are painted at once again, and when those are that came before, if no others
-        bring them along."""
+        """When the next news may be painted, and when news that came before that are painted even
+        if no others follow."""
         self._took_s = deque([0.0], maxlen=_TIMES)
         """Seconds of the newest paints, with what led to them."""
 
@@ -176,7 +176,7 @@ class Pump:
     def _go_on(self) -> None:
         loading = self._session.reading() is not None
         wait = self._limiter.soonest - self._session.clock.monotonic()
-        self._joins = wait > 0  # the next news
+        self._joins = wait > 0  # what is new is painted with the next news
         self._pull_in(_BUSY_S if loading else wait)
 
     def _pull_in(self, seconds: float) -> None:

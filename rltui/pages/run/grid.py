@@ -61,9 +61,8 @@ _LABELS = 7
 #: Charts that are drawn between two keys; fewer where marked runs are in them.
 _SLICE = 4
 _SLICE_MARKED = 1
-#: Those that are drawn out of sight after a key, in pauses of so many seconds.
-_SLICE_AHEAD = 2
-_AHEAD_S = 0.02
+#: Seconds between two charts that are drawn out of sight after a key.
+_AHEAD_S = 0.015
 #: Rows of a log less than _STREAM_S seconds apart are a stream. During one each paint draws one of
 #: _PARTS parts of the charts, so that no chart is older than _PARTS paints.
 _STREAM_S = 1.5
@@ -305,6 +304,8 @@ class Grid(Lines):
         self._view: View | None = None
         self.cross: int | None = None
         """The step at the crosshair."""
+        self._version = 0
+        """Version of the run at the last key."""
 
     def show(
         self, run: JudgedRun, rows: Sequence[TagRow], size: Size, *, other: bool = False
@@ -382,6 +383,7 @@ class Grid(Lines):
         """Draw again if the cursor has moved."""
         if self._revealed != (self._cursor(), self.grid_layout):
             self.update()
+            self._version = self._run.version
             self._ahead.reset()
             self._ahead.resume()
 
@@ -418,7 +420,8 @@ class Grid(Lines):
         self._ahead = self.set_interval(_AHEAD_S, self.draw_ahead, pause=True)
 
     def draw_ahead(self) -> None:
-        """Draw some of the charts that moving the cursor may show, while no key comes."""
+        """Draw one more chart that the next key may show. A new row ends this: the charts of a live
+        run would soon be outdated."""
         layout = self.grid_layout
         columns = layout.columns
         half = layout.rows // 2
@@ -426,9 +429,9 @@ class Grid(Lines):
             place = self._place + by * columns
             top = layout.scrolled(self._top, place, len(self._rows))
             queue = DrawQueue()
-            queue.most = _SLICE_AHEAD
+            queue.most = _SLICE_MARKED
             grid_lines(self._run, self._rows[top * columns :], None, None, self.view, layout, queue)
-            if queue.waiting:
+            if queue.waiting and self._version == self._run.version:
                 return
         self._ahead.pause()
 

@@ -100,14 +100,13 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             return
         top = self.top
         changed = list[Region]()
-        frame: tuple[bool, int, int] | None = None
+        frame = self._frame
         for y, (drawn, old, _) in list(self._painted.items()):
             line = self.line_of(top + y)
             if line == drawn:
                 continue  # to finish a line takes ten times as long as to compare it
-            frame = frame or self._frame
             new = self._finished(line, *frame)
-            if new is not old and new != old:
+            if new != old:
                 self._painted[y] = line, new, None
                 changed.append(Region(0, y, frame[1], 1))
         if changed:
