@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -31,7 +32,11 @@ from benchmarks.data import append_step, file_header, scalar, tag_names
 from benchmarks.live import STEP, watch
 from benchmarks.machine import parser_of, print_report, short
 from benchmarks.read import directory_of
+from benchmarks.readers import memory
 from benchmarks.terminal import Program
+from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.block import Block
+from rltui.store import RunData
 
 _TAGS = tag_names(50)
 _KINDS = [scalar(tag) for tag in _TAGS]
@@ -39,6 +44,11 @@ _ROW_S = 10.0
 _ACCIDENT_S = 20.0
 _VISIT_S = 120.0
 _SAMPLE_S = 60.0
+#: Rows of an hour, and how many lie between two restarts.
+_HOUR_ROWS = 7_200
+_EVERY = 60
+#: A point may take so many times what it took after half an hour.
+_FLAT = 1.1
 #: Rows that a training has written when the monitor starts.
 _BEGUN = 20
 #: Opens a run, its tabs, its charts and findings, and goes back to the list.
@@ -266,6 +276,32 @@ def measured(soak: Soak, directory: Path, seconds: float) -> list[tuple[str, str
     ]
 
 
+def restarts() -> Iterator[tuple[str, str, str]]:
+    """Resident bytes a point of runs that restart often, at each sixth of an hour."""
+    tags = tuple(tag_names(200))
+    for name, files in (("a new file", True), ("the same file", False)):
+        runs = [RunData(RunKey(0, f"{name} {n}"), Path("/logs")) for n in range(3)]
+        values = np.random.default_rng(0)
+        began, found = memory("VmRSS", os.getpid()), list[float]()
+        for row in range(_HOUR_ROWS):
+            step, file = row - 10 * (row // _EVERY), (row // _EVERY) * files
+            source = SourceInfo(Path(f"/logs/{file}"), "jsonl", file, 0, 0, row, 0.0)
+            for run in runs:
+                cells = values.random((1, len(tags)))
+                block = Block(tags, np.array([step]), np.array([1e9 + row / 2]), cells)
+                run.apply(Batch(run.key, run.path, source, (block,)))
+                if not row % 4:
+                    assert all(run.series(tag).count for tag in tags)
+            if not (row + 1) % (_HOUR_ROWS // 6):
+                points = len(runs) * (row + 1) * len(tags)
+                held = sum(run.table.nbytes for run in runs)
+                found.append((memory("VmRSS", os.getpid()) - began) * 2**20 / points)
+                yield f"{name}, {points:,} points: bytes a point", short(found[-1]), "10"
+        yield f"{name}: bytes a point in arrays", short(held / points), ""
+        flat = max(found[2:]) <= _FLAT * found[2]
+        yield f"{name}: memory a point", "flat" if flat else "**grows**", "flat"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Soak and print."""
     parser = parser_of("soak", __doc__, "logs")
@@ -273,8 +309,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--factor", type=float, default=12.0, help="how much faster they go")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--samples", type=Path, help="append every sample to this file")
+    parser.add_argument("--restarts", action="store_true", help="only runs that restart often")
     parser.add_argument("--calm", action="store_true", help="logs only grow")
     chosen = parser.parse_args(arguments)
+    if chosen.restarts:
+        print_report(parser, arguments, restarts())
+        return
     with directory_of(chosen.data) as directory:
         soak = Soak(directory, chosen.runs, chosen.factor, chosen.samples, calm=chosen.calm)
         rows = measured(soak, directory, 3600 * chosen.hours / chosen.factor)

@@ -22,6 +22,8 @@ import pytest
 
 from rltui.cli.completion import completion_script
 from rltui.cli.manual import manual_page
+from rltui.cli.program import build_parser
+from rltui.commands.verbs import SHELLS
 from rltui.version import __version__
 from tests.places import ROOT
 
@@ -176,7 +178,7 @@ def test_wheel_holds_manual_page_and_completion_scripts(wheel: Path) -> None:
             )
         ]
     assert page == manual_page()
-    assert scripts == [completion_script(shell) for shell in ("bash", "zsh", "fish")]
+    assert scripts == [completion_script(build_parser(), shell) for shell in SHELLS]
 
 
 def test_wheel_says_that_it_is_typed(wheel: Path) -> None:

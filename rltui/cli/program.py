@@ -88,7 +88,7 @@ class _PrintCompletion(argparse.Action):
     ) -> None:
         from rltui.cli.completion import completion_script  # only who asks for it needs it
 
-        emit(completion_script(str(values)))
+        emit(completion_script(parser, str(values)))
         parser.exit()
 
 

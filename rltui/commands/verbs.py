@@ -87,7 +87,6 @@ class Option:
         self.dest: str = more.get("dest") or self._flags[-1].lstrip("-").replace("-", "_")
         self.value = self._metavar or (self.dest.upper() if choices else "")
         """The word for its value; empty where it has none."""
-        self.is_path = self.value in ("FILE", "LOGDIR")
         self.takes_several = "..." in value
         self.many = self.takes_several or more.get("action") == "append"
         """Whether it can have several values, or stand several times."""
@@ -128,14 +127,8 @@ class Verb(NamedTuple):
     """Whether only rltui itself calls it, so that the list of commands leaves it out."""
 
     @property
-    def options(self) -> list[Option]:
-        """All that is written with dashes, in the order of the help."""
-        common = COMMON if self.module else ()
-        return [HELP, *(o for o in self.own if o.names), *common]
-
-    @property
     def operands(self) -> list[Option]:
-        """The rest."""
+        """All that is not written with dashes, in the order of the help."""
         return [o for o in self.own if not o.names]
 
     def run(self, options: argparse.Namespace) -> int:
@@ -432,8 +425,6 @@ HELP_VERB = Verb(
     (Option("[COMMAND]", "which command", (*NAMES, "help"), dest="topic"),),
 )
 
-HELP = Option("-h --help", "print this help and exit", action="help",
-              default=argparse.SUPPRESS)
 #: Options that stand before a verb or after it; neither overwrites the other.
 COMMON = (
     Option("--color WHEN", "use colours: always, never, or auto: on terminals, unless NO_COLOR "
@@ -443,7 +434,7 @@ COMMON = (
 )
 #: What stands before a verb, or without one.
 MAIN = (
-    HELP,
+    Option("-h --help", "print this help and exit", action="help", default=argparse.SUPPRESS),
     Option("--version", "print the version and exit", action="version",
            version=f"rltui {__version__}"),
     Option("--print-completion SHELL", "print the completion script of bash, zsh or fish", SHELLS),

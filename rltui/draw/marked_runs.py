@@ -61,8 +61,6 @@ _LEFT = 12
 #: Lines of a chart that spares some for the table, and the percent of them that it may take.
 _ROOM = 10
 _SHARE = 40
-#: From this width on a line has more than name, value and difference.
-_ROOMY = 60
 
 
 @entity

@@ -258,10 +258,16 @@ class Format(ABC):
     def claims_name(self, name: str) -> bool:
         """Whether a file of this base name may be of this format. Cheap; does no I/O."""
 
-    @abstractmethod
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         """Whether the file is of this format; ``head``: its first bytes, at most
-        :data:`HEAD_BYTES`, possibly none. Does no I/O."""
+        :data:`HEAD_BYTES`, possibly none. Does no I/O. A console log may have any name: it may
+        be given on the command line."""
+        named = self.anywhere or self.claims_name(path.name)
+        return named and self.claims_head(path, head, options or Options())
+
+    @abstractmethod
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
+        """Whether a file whose name fits is of this format: see :meth:`claims`."""
 
     def may_have_name(self, name: str) -> bool:
         """Whether a search looks into a file of this name, which :meth:`claims_name` does not
@@ -280,9 +286,13 @@ class Format(ABC):
         """Why a file with this head is not claimed."""
         return Refusal(self.lacks if head.strip() else "empty so far")
 
-    @abstractmethod
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; only the name of ``path`` is used, it is never opened."""
+        return self.decoder_of(options or Options(), path or Path())
+
+    @abstractmethod
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
+        """A fresh decoder for one file: see :meth:`decoder`."""
 
     def row_search(self) -> RowSearch:
         """A fresh search for the first row; only of a format whose rows may lie ``anywhere``."""

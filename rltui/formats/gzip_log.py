@@ -9,7 +9,6 @@ from __future__ import annotations
 import zlib
 from pathlib import Path
 
-from rltui.core.level import Level
 from rltui.formats.base import (
     HEAD_BYTES,
     Belonging,
@@ -27,6 +26,11 @@ _PIECE = 1 << 20
 _MOST = 1 << 20
 #: Unpacked bytes of the beginning that are searched for rows after any amount of other text.
 _SEARCHED = 4 << 20
+#: Attributes that a packed format has of the one inside.
+_OF_INNER = (
+    *("name", "written_by", "lacks", "restarts", "precision_rank", "names_run"),
+    *("name_decides", "sub_runs"),
+)
 #: Selects gzip's header for :func:`zlib.decompressobj`.
 _GZIP = 31
 
@@ -36,12 +40,9 @@ class Gzipped(Format):
 
     def __init__(self, inner: Format) -> None:
         self._inner = inner
-        for name in ("name", "lacks", "precision_rank", "names_run", "name_decides"):
+        for name in _OF_INNER:
             setattr(self, name, getattr(inner, name))
-        self.sub_runs = inner.sub_runs
-        self.restarts = inner.restarts
         self.files = f"{inner.files}, packed"
-        self.written_by = inner.written_by
 
     def is_common(self, name: str) -> bool:
         return self._inner.is_common(name.removesuffix(SUFFIX))
@@ -55,9 +56,7 @@ class Gzipped(Format):
     def claims_name(self, name: str) -> bool:
         return name.endswith(SUFFIX) and self._inner.claims_name(name.removesuffix(SUFFIX))
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        if not self.claims_name(path.name):
-            return False
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         most = _SEARCHED if self._inner.anywhere else HEAD_BYTES
         return self._inner.claims(_unpacked(path), _beginning(head, most)[0], options)
 
@@ -68,9 +67,8 @@ class Gzipped(Format):
     def refusal(self, head: bytes, options: Options) -> Refusal:
         return self._inner.refusal(_beginning(head, HEAD_BYTES)[0], options)
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        inner = None if path is None else _unpacked(path)
-        return GzipDecoder(self._inner.decoder(options, inner))
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
+        return GzipDecoder(self._inner.decoder(options, _unpacked(path)))
 
 
 def _unpacked(path: Path) -> Path:
@@ -136,7 +134,7 @@ class GzipDecoder:
             packed = self._packed
             self._packed = b""
             self._broken = True
-            self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
+            self._notes.add(0, "not valid gzip from here on")
 
         # what it gives up to the byte that is wrong, whatever the pieces it came in
         found = []

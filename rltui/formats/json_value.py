@@ -40,7 +40,6 @@ _CLOCK = regex(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d(?:\.\d+)?)")
 _UNITS = regex(
     r"(?=\d)(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d+)?)s)?"
 )
-_FRACTION = regex(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
 #: NaN and the infinities as quoted in strict JSON, and by ``str``.
 WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 WORDS |= {text: float(text) for text in ("nan", "inf", "-inf")}
@@ -81,6 +80,14 @@ def parsed(data: bytes) -> Any:
             raise ValueError("nested too deeply") from error
 
 
+def json_or_none(data: bytes) -> Any:
+    """The value of a document as :func:`parsed` reads it; None for what is none."""
+    try:
+        return parsed(data)
+    except ValueError:
+        return None
+
+
 def float_of(value: float) -> float:
     """A number, also an integer of any size, as a float."""
     try:
@@ -105,12 +112,6 @@ def wall_of(value: object) -> float | None:
         except (ValueError, OverflowError, OSError):
             return None
     return None
-
-
-def fraction_of(value: object) -> tuple[int, int] | None:
-    """``"5/200"`` as 5 and 200, or None."""
-    found = _FRACTION.fullmatch(value) if isinstance(value, str) else None
-    return (int(found[1]), int(found[2])) if found else None
 
 
 def seconds_of(text: str) -> float | None:

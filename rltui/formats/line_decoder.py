@@ -61,7 +61,6 @@ class LastLine(Decoder):
     last line is decoded without its end.
     """
 
-    holds_row = False
     torn = False
     max_line = 1 << 24
     """Bytes; longer lines are no metrics."""

@@ -53,9 +53,9 @@ class SeriesCsv(Format):
     def claims_name(self, name: str) -> bool:
         return name.endswith(".csv") or _FIGURES.fullmatch(name) is not None
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         """Whether all lines are a step and a value, at a place where these loggers write."""
-        if not self.claims_name(path.name) or head.lstrip()[:1] not in _NUMBER:
+        if head.lstrip()[:1] not in _NUMBER:
             return False
         lines = head.split(b"\n")
         whole = lines[:-1] if len(lines) > 1 else lines
@@ -79,10 +79,9 @@ class SeriesCsv(Format):
         depth = len(_below_scalars(path))
         return "/".join(directory.split("/")[: -depth or None]) if depth else directory
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        inner = _below_scalars(path)[1:] if path is not None else ()
-        stem = path.name.rpartition(".")[0] if path is not None else ""
-        return SeriesCsvDecoder("/".join((*inner, stem or "value")))
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
+        stem = path.name.rpartition(".")[0] or "value"
+        return SeriesCsvDecoder("/".join((*_below_scalars(path)[1:], stem)))
 
 
 def _below_scalars(path: Path) -> tuple[str, ...]:

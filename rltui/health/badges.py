@@ -63,11 +63,11 @@ def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
         return judgement
     # one value is enough where no rule allows for it
     newest = median(series.values[-(FEW if judgement.rules else 1) :])
-    unmeasured = newest == 0 and info.metric is not None and bool(info.metric.zero)
+    beyond = None
     documented = None if info.own_range else info.healthy
-    published = limit_of(info, Level.UNKNOWN, *(documented or (None, None)))
-    is_beyond = is_outside(newest, published.low, published.high) and not unmeasured
-    beyond = published if is_beyond else None
+    if documented is not None and is_outside(newest, *info.logged_limits(*documented)):
+        unmeasured = newest == 0 and info.metric is not None and info.metric.zero
+        beyond = None if unmeasured else limit_of(info, Level.UNKNOWN, *documented)
     reason = doubt(info, series, judgement)
     level = Level.UNSURE if reason or beyond else judgement.level
     reason = reason or judgement.doubt
@@ -107,12 +107,13 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
         return "its newest rows are beyond a limit, not yet sure enough for a finding"
     newest = sorted(series.values[-FEW:].tolist())
     now = newest[len(newest) // 2] * info.sign
-    chance = _doubts().chance.get(info.key)
+    limits = _doubts()
+    chance = limits.chance.get(info.key)
     left = vanished(info, series)
     reason = ""
     if chance is not None and now < chance:
         reason = f"below chance ({chance:g})"
-    elif now <= 0 and info.key.startswith(_doubts().shares):
+    elif now <= 0 and info.key.startswith(limits.shares):
         reason = "not one is right"
     elif left is not None:
         reason = f"the signal has vanished: {left:.1%} of its start"

@@ -127,9 +127,9 @@ def judged_rows(
 def _made(own: Column, roles: Collection[str], known: Mapping[str, Column]) -> Column:
     """Values made of those of a tag and of others, where all that is needed is known: what is
     added may be missing."""
-    other = {r: _beside(own.steps, known[r]).x if r in known else np.nan * own.x for r in MADE_OF}
-    x = np.abs(own.x) + np.nan_to_num(np.abs(other["plus"]))
     base = np.nan * own.x
+    other = {r: _beside(own.steps, known[r]).x if r in known else base for r in MADE_OF}
+    x = np.abs(own.x) + np.nan_to_num(np.abs(other["plus"]))
     if "times" in roles:
         x *= np.abs(other["times"])
     if "rest" in known:

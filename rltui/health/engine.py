@@ -34,6 +34,7 @@ class _Memory:
     infos: Infos
     recognition: Recognition
     known: int
+    off_axis: frozenset[str]
     version: int = -1
     plan: tuple[Task, ...] = ()
     planned: Names = ()
@@ -195,8 +196,9 @@ class Engine:
             or memory.infos is not infos
             or memory.recognition != recognition
             or memory.known != len(infos)
+            or memory.off_axis != run.off_axis
         ):
-            fresh = _Memory(run, infos, recognition, len(infos))
+            fresh = _Memory(run, infos, recognition, len(infos), run.off_axis)
             if memory is not None and memory.run is run and memory.recognition == recognition:
                 # Known tags rarely change their meaning when tags are added: keep those answers.
                 fresh.answers = {
@@ -221,6 +223,10 @@ def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
                 continue
             series = [series_of(t) for t in (tag, *task.roles.values())]
             kept = memory.answers.get((task.variant.id, tag))
+            held = None if kept is None else kept.held(series)
+            if held is not None:
+                memory.answers[task.variant.id, tag] = held
+                continue
             found = Freshness.STALE if kept is None else kept.freshness(series, now)
             if found is Freshness.CURRENT:
                 continue
@@ -269,7 +275,8 @@ def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference 
         if reference is not None and task.variant.detector.reference:
             given = reference.at_rows(run, infos, tag)
         hidden = run.hidden_in_zero(tag) if task.variant.detector.exact else 0.0
-        outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, given, hidden)
+        known = given, hidden, item.key in memory.answers
+        outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, *known)
     except Exception as problem:
         import logging  # seldom needed
 

@@ -49,29 +49,49 @@ class Kept(NamedTuple):
     answer: Answer
     made_at: float
     """Seconds since the epoch."""
-    content: tuple[tuple[int, int], ...]
-    """Epoch and length of each series."""
+    content: tuple[tuple[int, int, int], ...]
+    """Epoch, length and course of each series."""
     usual: tuple[tuple[float, float], ...]
     """Range of each series in which a row is no news; empty for short series."""
 
     @classmethod
     def of(cls, answer: Answer, series: list[Series], now: float) -> Kept:
         """``series``: the judged one and those that the variant compares it with."""
-        content = tuple((s.epoch, s.count) for s in series)
         long = series[0].count > SHORT_ROWS
-        return cls(answer, now, content, tuple(map(_usual, series)) if long else ())
+        return cls(answer, now, _content(series), tuple(map(_usual, series)) if long else ())
+
+    def held(self, series: list[Series]) -> Kept | None:
+        """This answer, kept where only such rows were added that change nothing, see
+        :class:`~rltui.health.judge.Outcome`; else None. What it is compared with may have grown
+        behind the rows that were judged."""
+        outcome = self.answer.outcome
+        content = _content(series)
+        if outcome is None or outcome.calm is None or len(content) > len(self.content):
+            return None
+        low, high, factor = outcome.calm
+        own = series[0]
+        judged = self.content[0][1]
+        added = own.values[judged:].tolist()
+        if not (added and all(low < factor * x < high for x in added)):
+            return None
+        last = own.steps[judged - 1]
+        for other, (_, count, course) in zip(series, self.content, strict=True):
+            late = other is not own and other.count > count and other.steps[count] <= last
+            if late or other.course != course:
+                return None
+        return self._replace(content=content)
 
     def freshness(self, series: list[Series], now: float) -> Freshness:
         """Compares with the present state of the same series. Reads the new rows alone."""
-        content = tuple((s.epoch, s.count) for s in series)
+        content = _content(series)
         if content == self.content:
             return Freshness.CURRENT
         other = len(content) != len(self.content)  # a tag came that the variant compares with
         pairs = list(zip(content, self.content, strict=not other))
-        added = [new - old for (_, new), (_, old) in pairs]
+        added = [new - old for (_, new, _), (_, old, _) in pairs]
         if other or not self.usual or min(added) < 0:
             return Freshness.STALE
-        if any(new != old for (new, _), (old, _) in pairs):
+        if any(new[0] != old[0] for new, old in pairs):
             return Freshness.DUE  # points arrived out of order: which rows are new is not known
         for one, more, usual in zip(series, added, self.usual, strict=True):
             low, high = _range(one.values[-more:]) if more else usual
@@ -83,6 +103,10 @@ class Kept(NamedTuple):
             return Freshness.DUE
 
         return Freshness.WAITS
+
+
+def _content(series: list[Series]) -> tuple[tuple[int, int, int], ...]:
+    return tuple((s.epoch, s.count, s.course) for s in series)
 
 
 def _usual(series: Series) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from rltui.health.judgement import (
     is_overruled,
     is_pending,
     judgement,
+    names_of,
     numbers,
 )
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Numbers, Side
@@ -170,6 +171,15 @@ class Outcome(NamedTuple):
     findings: tuple[Finding, ...]
     """Firing and resolved episodes, oldest first."""
     judgement: Judgement
+    calm: tuple[float, float, float] | None = None
+    """Values of the metric between which rows may follow that change nothing, and what they are of
+    those logged; None where unknown."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing was ever found, nor is the newest row beyond a limit."""
+        judged = self.judgement
+        return not (self.findings or judged.pending or judged.level > Level.OK)
 
 
 #: The answer of a variant that found nothing and gives no badge.
@@ -186,8 +196,9 @@ def judge(
     columns: Columns | None = None,
     given: Mapping[str, FloatArray] | None = None,
     hidden: float = 0.0,
+    again: bool = True,
 ) -> Outcome:
-    """Judge all rows of ``series``.
+    """Judge all rows of ``series``; ``again``: what may follow is worth knowing, for it grows.
 
     ``others`` maps roles of the detector to further series of the run, ``given`` to numbers (n,)
     of each row; ``hidden`` is what a zero may be at most, as logged. ``columns`` keeps what several
@@ -222,7 +233,22 @@ def judge(
     listed = sorted({*longest, *all_spans[-_MOST_SPANS:]})
     findings = tuple(_finding(case, span, bad_spans) for span in listed)
     level = findings[-1].level if findings and findings[-1].fires else Level.OK
-    return heeding(case, Outcome(True, findings, judgement(case, level)))
+    said = Outcome(True, findings, judgement(case, level))
+    return heeding(case, said._replace(calm=room_of(case)) if again and said.is_quiet else said)
+
+
+def room_of(case: Evaluation) -> tuple[float, float, float] | None:
+    """The :attr:`Outcome.calm` of an answer that is quiet."""
+    signals = case.signals.values()
+    calm = [tuple(cell(end, -1) for end in s.calm) for s in signals if s.calm]
+    moving = names_of(case.variant.words) & {"now", *case.variant.detector.facts}
+    moving -= case.variant.detector.parameters.keys()
+    if moving or case.rows.made or case.info.own_range or len(calm) < len(signals):
+        return None
+    lows, highs = np.array([*map(ends_of, signals), *calm], np.float64).T
+    low = float(np.fmax.reduce(lows))
+    high = float(np.fmin.reduce(highs))
+    return (low, high, case.info.factor) if low < case.rows.x[-1] < high else None
 
 
 def heeding(case: Evaluation, said: Outcome) -> Outcome:

@@ -13,7 +13,7 @@ from rltui.core.level import Direction, Level
 from rltui.core.template import parts_of
 from rltui.health.columns import lacking
 from rltui.health.detectors.signal import Rows, Signal, cell
-from rltui.health.model import Judgement, Limit
+from rltui.health.model import Judgement, Limit, Words
 from rltui.health.rule import OWN_RANGE, Rule, Variant
 
 #: Numbers of words that are values of the judged rows, rather than shares or counts.
@@ -71,7 +71,7 @@ def _limit(case: Evaluation, level: Level, ends: Limits) -> Limit:
     low, high = ends
     if case.upside_down:
         low, high = case.level(high), case.level(low)
-    numbers = _values(case, level, _names(words.healthy) | _names(words.healthy_short))
+    numbers = _values(case, level, names_of(words))
     share = numbers.get("most")  # of what the value was divided by
     high = finite(share * case.rows.base) if case.rows.made and share else high
     return limit_of(case.info, level, low, high)._replace(
@@ -158,12 +158,20 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     # a parameter of that name is what the words speak of: of a quotient, not of its dividend
     values |= {n: finite(x) for n, x in numbers(case.variant, level, names).items()}
     own = {"low": low, "high": high, "limit": high if high is not None else low}
-    return case.levels({**own, **values, "now": float(case.rows.x[-1])})
+    if "now" in names:
+        own["now"] = float(case.rows.x[-1])
+    return case.levels({**own, **values})
 
 
 @lru_cache(maxsize=512)
 def _names(template: str) -> frozenset[str]:
     return frozenset(part.name for part in parts_of(template) if not isinstance(part, str))
+
+
+@lru_cache(maxsize=512)
+def names_of(words: Words) -> frozenset[str]:
+    """The numbers that the words of a rule about its limits name."""
+    return _names(words.healthy) | _names(words.healthy_short)
 
 
 def _if_known(template: str, values: Mapping[str, float | None]) -> str:

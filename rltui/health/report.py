@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -117,27 +117,26 @@ def _by_harm(run: RunData, infos: Infos, answers: Answers) -> Answers:
         for finding in answer.outcome.findings
         if finding.fires
     ]
-    success = success_of(run, infos, firing)
+    success = cache(lambda: success_of(run, infos, firing))  # most runs ask for none
     reason = reason_in(firing)
     blank = any(harm is Harm.UNMEASURED for harm, _ in firing)
     measured = blank and is_measured(run, infos)
 
-    def weighed(task: Task, said: Outcome) -> Outcome:
-        if measured and task.rule.harm is Harm.UNMEASURED:
-            return limited(said, Level.OK)
+    def weighed(task: Task, answer: Answer) -> Answer:
+        said = answer.outcome
+        if said is None or said.is_quiet:
+            return answer
         variant = task.variant
         is_rise = variant.detector.rising and Level.BAD in variant.levels
-        if reason and is_rise and task.rule.harm is Harm.OUTCOME:
-            return confirmed(said, reason)
-        return tempered(said, task.rule.harm, success)
+        if measured and task.rule.harm is Harm.UNMEASURED:
+            said = limited(said, Level.OK)
+        elif reason and is_rise and task.rule.harm is Harm.OUTCOME:
+            said = confirmed(said, reason)
+        else:
+            said = tempered(said, task.rule.harm, success())
+        return answer._replace(outcome=said)
 
-    return [
-        (
-            task,
-            tuple(a._replace(outcome=weighed(task, a.outcome)) if a.outcome else a for a in own),
-        )
-        for task, own in answers
-    ]
+    return [(task, tuple(weighed(task, a) for a in own)) for task, own in answers]
 
 
 def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str, Judgement]:

@@ -14,7 +14,7 @@ from rltui.core.level import Level, worst
 from rltui.core.text import Json, counted, first_of
 from rltui.facts import numbers
 from rltui.health.symptoms import Harm
-from rltui.output.brief_entry import absolute, brief_entry, quoted, unread
+from rltui.output.brief_entry import absolute, brief_entry, quoted, standing, unread
 from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
 
@@ -122,11 +122,7 @@ class RunText:
 
 def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
     """All there is to say of a run, in the order of what matters."""
-    what = " ".join(x for x in (quoted(run["name"]), run["framework"], run["algorithm"]) if x)
-    step = "no row" if run["step"] is None else f"{run['step_unit']} {numbers.step(run['step'])}"
-    step += f"/{numbers.step(run['total_steps'])}" if run["total_steps"] else ""
-    state = " ".join(x for x in (state, run["state"], run["age"]) if x)
-    told = RunText(f"{number} {what}, {step}, {state}: {run['level'].upper()}{_calm(run)}")
+    told = RunText(f"{number} {standing(run['name'], run, state)}{_calm(run)}")
     asked = set[str]()
     for place, story in enumerate(run["story"]):
         told.line("  ", [f"{story['level']} {_named(story)}"], 20 * place)
@@ -231,12 +227,11 @@ def _fitted(
     tail = [*([f"and {counted(len(left), 'run')} more ({some}): {rest}"] if left else []), *tail]
     end = "".join(f"{line}\n" for line in tail)
     room = most - len(head) - len(end)
-    for limit in range(min(most_of_run, room), _LEAST_OF_RUN, -50):
+    texts: list[str] = []
+    for limit in (*range(min(most_of_run, room), _LEAST_OF_RUN, -50), _LEAST_OF_RUN):
         texts = [one.text(limit, rest) for one in told]
         if sum(map(len, texts)) <= room:
             break
-    else:
-        texts = [one.text(_LEAST_OF_RUN, rest) for one in told]
     return head + "".join(texts) + end
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,6 +89,17 @@ def unread(session: Session, known: Collection[Path] = ()) -> list[str]:
     return told
 
 
+def standing(name: str, entry: Mapping[str, Any], before: str = "") -> str:
+    """Name, trainer, step, state, with words ``before`` that, and level of a run in a line."""
+    what = " ".join(x for x in (quoted(name), entry["framework"], entry["algorithm"]) if x)
+    step = "no row"
+    if entry["step"] is not None:
+        step = f"{entry['step_unit']} {numbers.step(entry['step'])}"
+    step += f"/{numbers.step(entry['total_steps'])}" if entry["total_steps"] else ""
+    state = " ".join(x for x in (before, entry["state"], entry["age"]) if x)
+    return f"{what}, {step}, {state}: {entry['level'].upper()}"
+
+
 def brief_entry(run: JudgedRun) -> Json:
     """Entry of a run, but for its name, which depends on all runs; of one that rltui fails in as if
     it had logged nothing."""
@@ -129,9 +140,11 @@ def _entry(run: JudgedRun) -> Json:
 
 def _headline(run: JudgedRun) -> Json | None:
     tag = run.headline()
-    values = run.shown(tag).values if tag is not None else np.empty(0)
-    finite = values[np.isfinite(values)] * (run.infos[tag].scale if tag is not None else 1.0)
-    if tag is None or len(finite) < 2:
+    if tag is None:
+        return None
+    values = run.shown(tag).values
+    finite = values[np.isfinite(values)] * run.infos[tag].scale
+    if len(finite) < 2:
         return None
     part = max(1, min(5, len(finite) // 2))
     ends = (median(finite[:part]), median(finite[-part:]))

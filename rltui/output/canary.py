@@ -114,7 +114,7 @@ def _stays(failure: Json) -> str:
 def _speaks(failure: Json) -> str:
     spoke = [t for t in failure["rules"] if t["rows"] is not None]
     first = spoke[0]
-    rows = spoke[0]["rows"]
+    rows = first["rows"]
     when = f"after {rows} {'row' if rows == 1 else 'rows'}" if rows else "at once"
     more = f", {len(spoke) - 1} more" if len(spoke) > 1 else ""
     return f"{first['variant']} {when}, {first['level']}{more}"

@@ -64,7 +64,7 @@ class _Plot(NamedTuple):
         return places
 
     def y(self, value: float) -> int:
-        return self.ys(np.array([value], dtype=np.float64))[0]
+        return self.ys(np.array([value]))[0]
 
     def ticks(self) -> Iterator[tuple[int, str]]:
         last = max(1, self.scale.rows - 1)

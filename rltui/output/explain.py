@@ -171,14 +171,14 @@ def _tags(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
     tags = []
     for framework, info in found.tags:
         if framework != GENERIC:
-            read = _readers(rules, info.metric.key, framework) if info.metric else []
+            read = _readers(rules, info.key, framework)
             tags.append(entry(framework, [], info, read))
 
     for kinds, info in found.own:
         read = []
-        for kind in kinds if info.metric else ():
+        for kind in kinds:
             run = Recognition(GENERIC, "", None, kind, ())
-            read += _readers(rules, info.metric.key, GENERIC, run) if info.metric else []
+            read += _readers(rules, info.key, GENERIC, run)
         names = [kind.id for kind in kinds] if len(found.own) > 1 else []
         tags.append(entry(GENERIC, names, info, list(dict.fromkeys(read))))
 
@@ -188,11 +188,13 @@ def _tags(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
 def _readers(
     rules: Iterable[Rule], key: str, framework: str = "", run: Recognition | None = None
 ) -> list[str]:
-    """Ids of the rules that judge a metric, in runs of a framework, or in such a run."""
+    """Ids of the rules that judge a metric, in runs of a framework, or in such a run; none for
+    what is no metric."""
     return [
         rule.id
         for rule in rules
-        if any(
+        if key
+        and any(
             v.reads(key) is not None
             and not (v.remaining or v.detector.finite_is_quiet)
             and (not framework or v.when.fits("framework", framework))

@@ -186,12 +186,6 @@ def _pairs(rows: Iterable[tuple[str, str]], most: int = _LONGEST, loud: str = ""
     return _el("dl", *inner) if inner else ""
 
 
-def _parts(story: Story) -> str:
-    """Lines about a story, the next step first."""
-    told = story_words.parts(story, _GLYPHS.badge)
-    return _pairs(((part.value, text) for part, text in told), loud=Part.NEXT.value)
-
-
 def _overview(runs: Sequence[JudgedRun]) -> str:
     """The table of several runs."""
     rows = []
@@ -276,11 +270,12 @@ class _Page:
         end = "\n".join(_text(without_secrets(line), 2 * _NAME) for line in tail)
         tags = [m.tag for m in story.moves if m.is_setting]
         tags += [f.tag for f in (row.finding for row in story.rows) if f.tag is not None]
+        told = story_words.parts(story, _GLYPHS.badge)
         return _el(
             "section",
             self._head(1, f"{mark} {_text(summary)}"),
             self._rows(story.rows),
-            _parts(story),
+            _pairs(((part.value, text) for part, text in told), loud=Part.NEXT.value),
             _el("pre", end) if end else "",
             self._charts([*tags, *(m.tag for m in story.moves)], _STORY_CHARTS),
             look=f"story {story.level.mark if holds else 'over'}",
@@ -299,7 +294,7 @@ class _Page:
     def _lists(self) -> Iterator[str]:
         """List what is to come, and which rules could not judge."""
         run = self._run
-        report = self._run.report
+        report = run.report
         ahead = [findings.ahead_sentence(run, p) for p in findings.projections(run)]
         skipped = report.skipped if report else ()
         missing = [f"{s.title}: {findings.why_skipped(run, s)}" for s in skipped]
@@ -334,8 +329,8 @@ class _Page:
     def _figure(self, tag: str) -> str:
         """A chart with its title and newest value, and in words for who does not see it."""
         run = self._run
-        info = self._run.infos[tag]
-        judgement = self._run.verdict.judgement(tag)
+        info = run.infos[tag]
+        judgement = run.verdict.judgement(tag)
         last = newest_of(run, run.shown(tag))
         value = numbers.value(last)
         was = sentences.was(judgement, last)

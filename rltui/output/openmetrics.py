@@ -121,9 +121,8 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
         with run.isolate_faults(NOT_SHOWN):
             known = run.recognition
             progress = run.progress
-            framework = (known.framework if known else None) or ""
-            algorithm = (known.algorithm if known else None) or ""
-            page.add("run_info", 1, *name, framework, algorithm, str(run.data.path))
+            trains = (known.framework or "", known.algorithm or "") if known else ("", "")
+            page.add("run_info", 1, *name, *trains, str(run.data.path))
             page.add("run_step", run.data.last_step, *name)
             if progress is not None:
                 for state in RunState:
@@ -132,17 +131,11 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
                 page.add("run_age_seconds", progress.age_s, *name)
                 page.add("run_eta_seconds", progress.eta_s, *name)
         with run.isolate_faults(NOT_SHOWN):
-            _add_values(page, run, name, metrics)
+            known = run.recognition
+            keys = tuple(metrics or known.scenario.headline) if known else ()
+            for tag in run.tags_of_metrics(keys)[:MOST_METRICS]:
+                last = run.shown(tag).last
+                if last is not None:
+                    page.add("run_metric", last[2], *name, run.infos[tag].key, tag)
 
     return page.text()
-
-
-def _add_values(page: _Page, run: JudgedRun, name: tuple[str, str], metrics: Sequence[str]) -> None:
-    if run.recognition is None:
-        return
-    keys = tuple(metrics or run.recognition.scenario.headline)
-    for tag in run.tags_of_metrics(keys)[:MOST_METRICS]:
-        last = run.shown(tag).last
-        metric = run.infos[tag].metric
-        if last is not None and metric is not None:
-            page.add("run_metric", float(last[2]), *name, metric.key, tag)

@@ -37,7 +37,7 @@ _TAIL_LINES = 12
 _TITLE = 20
 _TITLE_MOST = 40
 _COLOURS = {Level.OK: 32, Level.WATCH: 33, Level.BAD: 31}
-_CODES = {glyph_set("braille").badge(level): code for level, code in _COLOURS.items()}
+_CODES = {_GLYPHS.badge(level): code for level, code in _COLOURS.items()}
 #: A badge after the indent, or after the time of an event.
 _BADGE = re.compile(rf"^( *(?:\d\d:\d\d:\d\d )?)([{''.join(_CODES)}])(?= )", re.MULTILINE)
 #: The name of a run behind its badge.
@@ -306,16 +306,16 @@ def status_line(session: Session) -> str:
     run = min(runs, key=by_verdict)
     counts = Counter(r.verdict.level for r in runs)
     head = " ".join(f"{_GLYPHS.badge(x)} {counts[x]}" for x in sorted(counts, reverse=True))
+    is_calm = run.verdict.level < Level.WATCH
     if len(runs) == 1:
         head = _GLYPHS.badge(run.verdict.mark)
-    elif run.verdict.level < Level.WATCH:
+    elif is_calm:
         return fit(head, WIDTH)
 
     step = "" if run.data.last_step is None else f" {numbers.step(run.data.last_step)}"
     total = run.progress.total_steps if run.progress else None
     if step and total:
         step += f"/{numbers.step(total)}"
-    is_calm = run.verdict.level < Level.WATCH
     name = f"{run.name}{step}"
     room = WIDTH - cell_width(f"{head}  {name}: ")
     words = clean(name if is_calm else f"{name}: {verdict_sentence(run).words(room)}")

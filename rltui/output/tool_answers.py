@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.address import is_remote
+from rltui.core.block import IntArray, ValueArray
 from rltui.core.errors import UsageError
 from rltui.core.secrets import masked, without_secrets
 from rltui.core.text import counted, fit, kept_clean
 from rltui.core.yaml_document import nearest
-from rltui.facts import numbers, sentences
+from rltui.facts import sentences
 from rltui.facts.groups import Sweep, setting_of
 from rltui.facts.runs import absent_words, by_verdict, newest_log, runs_matching
-from rltui.output.brief_entry import brief_entry, quoted, unread
+from rltui.output.brief_entry import brief_entry, quoted, standing, unread
 from rltui.output.markdown import compared, comparison_text
 from rltui.output.plot import find_tags, thinned
 from rltui.session import JudgedRun, Session
@@ -149,13 +150,7 @@ def _listed(session: Session, run: JudgedRun) -> str:
     entry = brief_entry(run)
     story = entry["story"][0] if entry["story"] else None
     words = f"[{story['id']}] {story['words']}" if story else entry["calm"]
-    step = f"step {numbers.step(entry['step'])}" if entry["step"] is not None else "no row"
-    step += f"/{numbers.step(entry['total_steps'])}" if entry["total_steps"] else ""
-    what = [quoted(run.name), entry["framework"], entry["algorithm"]]
-    state = f"{step}, {entry['state']} {entry['age']}".rstrip()
-    return fit(
-        f"{' '.join(x for x in what if x)}, {state}: {entry['level'].upper()} {words}", _LISTED
-    )
+    return fit(f"{standing(run.name, entry)} {words}", _LISTED)
 
 
 def _left_out(run: JudgedRun) -> str:
@@ -187,7 +182,7 @@ def series_text(
         f"{s},{v:.6g}" for s, v in zip(steps[kept].tolist(), values[kept].tolist(), strict=True)
     )
     others = f"also: {', '.join(map(quoted, tags[1 : 1 + _NAMED]))}\n" if len(tags) > 1 else ""
-    return f"{_series_head(run, series, begin, end)}{others}step,value\n{rows}\n"
+    return f"{_series_head(run, series.tag, steps, values)}{others}step,value\n{rows}\n"
 
 
 def _rows(series: Series, first: int | None, last: int | None) -> tuple[int, int]:
@@ -203,18 +198,14 @@ def _rows(series: Series, first: int | None, last: int | None) -> tuple[int, int
     return begin, end
 
 
-def _series_head(run: JudgedRun, series: Series, begin: int, end: int) -> str:
+def _series_head(run: JudgedRun, tag: str, steps: IntArray, values: ValueArray) -> str:
     """Describe a series, with all its numbers that thinning might hide."""
-    info = run.infos[series.tag]
-    steps = series.steps[begin:end]
-    values = series.values[begin:end]
+    info = run.infos[tag]
     finite = np.isfinite(values)
     known = values[finite]
-    level = run.verdict.tag_level(series.tag)
-    limits = run.verdict.judgement(series.tag)
-    words = [
-        f"{quoted(info.title)}, tag {quoted(series.tag)}, run {quoted(run.name)}, {level.word}"
-    ]
+    level = run.verdict.tag_level(tag)
+    limits = run.verdict.judgement(tag)
+    words = [f"{quoted(info.title)}, tag {quoted(tag)}, run {quoted(run.name)}, {level.word}"]
     words += filter(None, [sentences.limits(limits)])
     words.append(f"{len(steps):,} points")
     if len(known):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue, select
@@ -69,6 +68,8 @@ class JudgedRun:
         self.faults: dict[str, Fault] = {}
         """Internal errors of rltui in working on this run, by what could not be done."""
         self._verdict = Verdict(self)
+        self.levels: tuple[Report | None, Mapping[Category, Level]] = (None, {})
+        """Report with which :attr:`Verdict.categories` were first asked for, and these."""
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: dict[str, list[str]] = {}
         """Metric key -> its tags that have points, in display order."""
@@ -297,16 +298,20 @@ class Verdict:
         logged = known.last_step is not None
         return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
-    @cached_property
+    @property
     def categories(self) -> Mapping[Category, Level]:
-        """Level of each category that the run has, by the badges of its tags; empty without a
+        """Level of each category that the run has, by the badges of its tags when first asked for
+        since it was judged: a row that comes then waits for the next verdict. Empty without a
         report."""
-        found: dict[Category, Level] = {}
-        for tag, info in self.run.infos.items() if self.run.report else ():
-            level = self.tag_level(tag)
-            for category in filter(None, (info.category, info.also)):
-                found[category] = max(found.get(category, Level.UNKNOWN), level)
-        return found
+        run = self.run
+        if run.levels[0] is not run.report:
+            found: dict[Category, Level] = {}
+            for tag, info in run.infos.items() if run.report else ():
+                level = self.tag_level(tag)
+                for category in filter(None, (info.category, info.also)):
+                    found[category] = max(found.get(category, Level.UNKNOWN), level)
+            run.levels = run.report, found
+        return run.levels[1]
 
     def judgement(self, tag: str) -> Judgement:
         """Judgement that badge, range and words of a tag show: that of the rules, unsure where rows

@@ -10,24 +10,26 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rltui.core.block import Block, BoolArray, FloatArray, IntArray
+from rltui.core.block import Block, BoolArray, FloatArray, IntArray, ValueArray
 from rltui.core.installation import release
-from rltui.store.points import Points, choose, concatenate, is_sorted
+from rltui.store.points import Points, concatenate, is_sorted
 
 #: Points of a tag in several blocks that are worth one which grows: small ones take more memory
 #: than their points, and a run that restarts has many.
 _GROWING_ROWS = 8
-#: Newest rows that are searched first for cells that are not absent.
-_RECENT_ROWS = 4096
+#: Arrays of a block that grows.
+_COLUMNS = ("_steps", "_walls", "_values")
 #: Blocks of this size are worth the millisecond it takes to give their memory back.
-_RELEASE_BYTES = 1 << 22
+_RELEASE_BYTES = 1 << 18
 #: Spare room, as a fraction of the rows.
 _SPARE = 8
 
@@ -73,9 +75,10 @@ class Branch:
     """Step of the restart that the writer declared; None: it starts at its first row."""
     whole: StepSpan | None = None
     """Where its rows are, whatever their tags; None while it has none."""
-    blocks: list[Block] = field(default_factory=list)
-    columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """tag -> [(index of block, column)], in file order."""
+    parts: list[Block | Window] = field(default_factory=list)
+    """Its rows by tags."""
+    columns: dict[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """tag -> [(index of part, column)], in file order."""
     spans: dict[str, StepSpan] = field(default_factory=dict)
     """Where the points of each tag are."""
     fell: set[str] = field(default_factory=set)
@@ -90,38 +93,50 @@ class Branch:
     """Lowest wall time; infinite without any."""
     latest: float = -math.inf
     """Highest wall time of a row that is not of the machine alone."""
+    begun: dict[tuple[int, ...], tuple[IntArray, list[int]]] = field(default_factory=dict)
+    """See :func:`rltui.store.restarts.again`."""
     _growing: dict[int, GrowingBlock] = field(default_factory=dict)
-    """Index of a block -> the one that grows and is seen through it."""
+    """Index of a part -> the block that grows and is seen through it."""
 
-    def __deepcopy__(self, memo: object) -> Branch:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Branch:
         """A copy that shares the blocks."""
         return replace(
             self,
-            blocks=list(self.blocks),
-            columns={tag: list(places) for tag, places in self.columns.items()},
+            parts=deepcopy(self.parts, memo),
+            columns={t: [*p] if isinstance(p, list) else p for t, p in self.columns.items()},
             spans=dict(self.spans),
             fell=set(self.fell),
             not_finite=set(self.not_finite),
-            _growing={index: grown.copy() for index, grown in self._growing.items()},
+            begun={},
+            _growing=deepcopy(self._growing, memo),
         )
 
     @property
-    def nbytes(self) -> int:
-        """Bytes held by the points."""
-        fixed = (b.nbytes for i, b in enumerate(self.blocks) if i not in self._growing)
-        return sum(fixed) + sum(grown.nbytes for grown in self._growing.values())
+    def blocks(self) -> list[Block]:
+        """Its rows by tags."""
+        return [self._block(index) for index in range(len(self.parts))]
+
+    @property
+    def buffers(self) -> dict[int, int]:
+        """Identity and bytes of what holds the points; other branches may share it."""
+        held = (part if isinstance(part, Block) else part.grown for part in self.parts)
+        return {id(h): h.nbytes for h in held}
+
+    def _block(self, index: int) -> Block:
+        part = self.parts[index]
+        return part if isinstance(part, Block) else part.grown.rows(part.begin, part.end)
 
     def count(self, tag: str) -> int:
         """Number of points of a tag."""
         span = self.spans.get(tag)
         return 0 if span is None else span.size
 
-    def grows(self, tag: str) -> bool:
-        """Whether all points of a tag lie in one block that grows, and in each of its rows."""
-        parts = self.columns.get(tag, ())
-        if len(parts) != 1 or parts[0][0] not in self._growing:
-            return False
-        return self.count(tag) == len(self.blocks[parts[0][0]].steps)
+    def grown(self, tag: str) -> Points | None:
+        """All rows of a tag in the block in which its newest ones are, if that grows: with those of
+        older branches that it continues."""
+        index, column = self.columns[tag][-1]
+        grown = self._growing.get(index)
+        return None if grown is None else grown.points(column)
 
     def append(self, block: Block) -> None:
         """Add a block at the end."""
@@ -130,7 +145,7 @@ class Branch:
         rows = StepSpan.of(block.steps)
         walls = block.wall_times
         self.whole = rows.joined(self.whole)
-        if not self.blocks:
+        if not self.parts:
             self.first_wall_time = float(walls[0])
         self.last_wall_time = float(walls[-1])
         known = walls[np.isfinite(walls)]
@@ -138,36 +153,32 @@ class Branch:
             self.earliest = min(self.earliest, float(known.min()))
             if not block.is_of_machine:
                 self.latest = max(self.latest, float(known.max()))
-        wrong = ~np.isfinite(block.values)
-        if wrong.any():
-            if block.absent is not None:
-                wrong &= ~block.absent
-            self.not_finite.update(block.tags[c] for c in np.flatnonzero(wrong.any(axis=0)))
 
-        in_order = is_sorted(block.steps)
-        earlier, joined = None, rows  # most tags have the same rows
-        for column, tag in enumerate(block.tags):
-            span = rows
-            before = self.spans.get(tag)
-            if block.absent is not None:
-                there = block.steps[~block.absent[:, column]]
-                if not len(there):
-                    continue
-                span = StepSpan.of(there)
-            if not in_order or (before is not None and span.begin < before.last):
-                self.fell.add(tag)
-            if span is not rows or before is not earlier:
-                earlier = before
-                joined = span.joined(before)
-            self.spans[tag] = joined
-        self._keep(block)
+        for part in whole_blocks(block):
+            wrong = ~np.isfinite(part.values)
+            if wrong.any():
+                self.not_finite.update(part.tags[c] for c in np.flatnonzero(wrong.any(axis=0)))
+            in_order = is_sorted(part.steps)
+            rows = StepSpan.of(part.steps)
+            earlier, joined = None, rows  # most tags have the same rows
+            for tag in part.tags:
+                before = self.spans.get(tag)
+                if not in_order or (before is not None and rows.begin < before.last):
+                    self.fell.add(tag)
+                if before is not earlier:
+                    earlier = before
+                    joined = rows.joined(before)
+                self.spans[tag] = joined
+            self._keep(part)
 
     def time(self, walls: Sequence[FloatArray]) -> None:
         """Give the rows of each block other times."""
         for index, (block, own) in enumerate(zip(self.blocks, walls, strict=True)):
-            self.blocks[index] = replace(block, wall_times=own)
-            if index in self._growing:
-                self._growing[index].time(own)
+            part = self.parts[index]
+            if isinstance(part, Window):
+                part.grown.time(part.begin, own)
+            else:
+                self.parts[index] = replace(block, wall_times=own)
         filled = [own for own in walls if len(own)]
         self.first_wall_time, self.last_wall_time = float(filled[0][0]), float(filled[-1][-1])
         known = np.concatenate(filled)
@@ -181,117 +192,178 @@ class Branch:
         for index, grown in list(self._growing.items()):
             if grown.fits(rest):
                 grown.append(rest)
-                self.blocks[index] = grown.block
                 rest = without(rest, grown.tags)
             elif not set(grown.tags).isdisjoint(rest.tags):
-                del self._growing[index]  # later rows of some of its tags are elsewhere
+                self._close(index)  # later rows of some of its tags are elsewhere
         if not rest.tags:
             return
         for column, tag in enumerate(rest.tags):
-            self.columns.setdefault(tag, []).append(_place(len(self.blocks), column))
-        self.blocks.append(rest)
+            places = self.columns.get(tag, ())
+            if not isinstance(places, list):  # shared with other branches
+                places = self.columns[tag] = [*places]
+            places.append(_place(len(self.parts), column))
+        self.parts.append(rest)
         if len(rest.steps) < _GROWING_ROWS <= len(self.columns[rest.tags[0]]):
             self._gather(rest.tags[0])
 
-    def points(self, tag: str, start: int = 0) -> Points:
-        """Steps, wall times and values (n,) of ``tag`` in file order, from its ``start``-th point
-        on; empty when it has none. A view where the points lie in one block.
+    def _close(self, index: int) -> None:
+        """Let a block grow no more, as far as this branch is concerned."""
+        grown = self._growing.pop(index, None)
+        part = self.parts[index]
+        if grown is not None and isinstance(part, Window):
+            self.parts[index] = part._replace(end=grown.count)
 
-        Reads only the blocks that hold these points, newest first: a live run whose rows
-        alternate between sets of tags has thousands of blocks.
-        """
-        missing = self.count(tag) - start
-        if len(self.columns.get(tag, ())) > 1 and self.count(tag) >= _GROWING_ROWS:
+    def points(self, tag: str) -> Points:
+        """Steps, wall times and values (n,) of ``tag`` in file order; empty when it has none. A
+        view where the points lie in one block."""
+        places = self.columns.get(tag, ())
+        # those that a join has parted stay so
+        if len(places) > 1 and self.count(tag) >= _GROWING_ROWS and isinstance(places, list):
             self._gather(tag)
-        pieces: list[Points] = []
-
-        for index, column in reversed(self.columns.get(tag, ())):
-            if missing <= 0:
-                break
-            block = self.blocks[index]
-            points = block.steps, block.wall_times, block.values[:, column]
-            absent = None if block.absent is None else block.absent[:, column]
-            if absent is None or not absent.any():
-                piece = choose(points, slice(max(0, len(block.steps) - missing), None))
-            else:
-                begin = max(0, len(absent) - _RECENT_ROWS)
-                if len(absent) - begin - np.count_nonzero(absent[begin:]) < missing:
-                    begin = 0
-                piece = choose(points, begin + np.flatnonzero(~absent[begin:])[-missing:])
-            missing -= len(piece[0])
-            pieces.append(piece)
-
-        return concatenate(pieces[::-1])
+        blocks = [(self._block(index), column) for index, column in self.columns.get(tag, ())]
+        return concatenate([(b.steps, b.wall_times, b.values[:, column]) for b, column in blocks])
 
     def _gather(self, tag: str) -> None:
         """Make one block that grows of all rows of a tag, and of the tags that lie in the same
         blocks."""
         places = [index for index, _ in self.columns[tag]]
-        blocks = [self.blocks[index] for index in places]
-        tags = tuple(t for t in blocks[0].tags if [i for i, _ in self.columns[t]] == places)
-        grown = GrowingBlock(tags, blocks)
-        del blocks  # each is released as soon as it is copied
-        for index in places:
-            grown.append(self.blocks[index])
-            rest = self.blocks[index] = without(self.blocks[index], tags)
+        dtype = np.result_type(*{self._block(index).values.dtype for index in places})
+        rows = self.count(tag)
+        self.join(
+            GrowingBlock(tuple(self.beside(tag)), rows, dtype),
+            np.ones(rows, np.bool_),
+            is_open=True,
+        )
+
+    def beside(self, tag: str) -> list[str]:
+        """The tags that lie in the same blocks as a tag, with it."""
+        if tag not in self.columns:
+            return []
+        places = [index for index, _ in self.columns[tag]]
+        return [
+            t
+            for t in self._block(places[0]).tags
+            if [index for index, _ in self.columns[t]] == places
+        ]
+
+    def join(self, grown: GrowingBlock, counts: BoolArray, *, is_open: bool) -> list[Block]:
+        """Move the rows that count (n,) of the tags of a block, which lie in the same blocks, to
+        its end, and return the others, which become blocks of their own."""
+        tags = grown.tags
+        found: list[Block | Window] = []
+        free: list[int] = []
+        self.begun.clear()
+        for index, _ in self.columns[tags[0]]:
+            self._close(index)
+            part = self.parts[index]
+            block = self._block(index)
+            here = counts[: len(block.steps)]
+            counts = counts[len(here) :]
+            ends = [0, *(np.flatnonzero(here[1:] != here[:-1]) + 1).tolist(), len(here)]
+            for rows in (slice(a, b) for a, b in pairwise(ends)):
+                begin = grown.count
+                steps, walls, values = block.steps[rows], block.wall_times[rows], block.values[rows]
+                if here[rows.start]:
+                    grown.append(Block(block.tags, steps, walls, values))
+                    last = found[-1] if found else None
+                    if isinstance(last, Window):
+                        found[-1] = last._replace(end=grown.count)
+                    else:
+                        found.append(Window(grown, begin, grown.count))
+                elif part is block and len(ends) == 2 and block.tags == tags:
+                    found.append(block)
+                else:
+                    columns = [block.tags.index(tag) for tag in tags]
+                    values = np.array(values[:, columns], order="F")
+                    found.append(Block(tags, steps.copy(), walls.copy(), values))
+            rest = self.parts[index] = without(block, tags)
             for column, other in enumerate(rest.tags):
-                parts = self.columns[other]
-                parts[bisect_left(parts, (index, -1))] = index, column
-        self._growing[len(self.blocks)] = grown
-        self.columns.update({t: [_place(len(self.blocks), i)] for i, t in enumerate(tags)})
-        self.blocks.append(grown.block)
-        if grown.nbytes > _RELEASE_BYTES:
-            release()
+                places = self.columns[other] = [*self.columns[other]]
+                places[bisect_left(places, (index, -1))] = index, column
+            if not rest.tags:
+                free.append(index)
+            del block, part  # each is released as soon as it is copied
+        free = [*free, *range(len(self.parts), len(self.parts) + len(found))][: len(found)]
+        self.parts += [_NOTHING] * (free[-1] + 1 - len(self.parts))
+        for index, part in zip(free, found, strict=True):
+            self.parts[index] = part
+        if is_open and isinstance(part, Window):
+            self.parts[index] = part._replace(end=None)
+            self._growing[index] = grown
+            if grown.nbytes > _RELEASE_BYTES:
+                release()
+        self.columns.update({t: _Places(tuple(free), i) for i, t in enumerate(tags)})
+
+        return [part for part in found if isinstance(part, Block)]
 
 
 @lru_cache(maxsize=1 << 14)
-def _place(block: int, column: int) -> tuple[int, int]:
-    """(block, column) as one shared object: thousands of runs have the same columns."""
-    return block, column
+def _place(part: int, column: int) -> tuple[int, int]:
+    """(part, column) as one shared object: thousands of runs have the same columns."""
+    return part, column
+
+
+@lru_cache(maxsize=1 << 12)
+class _Places(Sequence[tuple[int, int]]):
+    """(part, column) of some parts, which tags share."""
+
+    __slots__ = ("column", "parts")
+
+    def __init__(self, parts: tuple[int, ...], column: int) -> None:
+        self.parts = parts
+        self.column = column
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, at: int) -> tuple[int, int]:  # type: ignore[override]
+        return self.parts[at], self.column
+
+
+class Window(NamedTuple):
+    """Some rows of a block that grows."""
+
+    grown: GrowingBlock
+    begin: int
+    end: int | None
+    """None: all that it grows by."""
 
 
 class GrowingBlock:
     """Rows of the same tags. What was handed out stays as it is while more rows are appended.
-    Owned by one branch."""
+    Owned by the branches whose rows are in it, of which one appends."""
 
-    def __init__(self, tags: tuple[str, ...], parts: Sequence[Block]) -> None:
-        """``parts``: the blocks of the first rows, which decide the type and the first room."""
-        rows = sum(len(p.steps) for p in parts)
+    def __init__(self, tags: tuple[str, ...], rows: int, dtype: np.dtype[np.floating]) -> None:
+        """With room for so many rows, and some more."""
         room = rows + rows // _SPARE
         self.tags = tags
-        self._rows = 0
+        self.count = 0
+        """Rows so far."""
         self._steps = np.empty(room, np.int64)
         self._walls = np.empty(room)
-        self._values = np.empty((len(tags), room), np.result_type(*{p.values.dtype for p in parts}))
-        self._absent: BoolArray | None = None
-        """(m, room) like the values; None while no cell is absent."""
+        self._values: ValueArray = np.empty((len(tags), room), dtype)
 
-    def copy(self) -> GrowingBlock:
+    def __deepcopy__(self, memo: object) -> GrowingBlock:
         """A copy that shares the rows until either one grows."""
-        other = object.__new__(GrowingBlock)
-        rows = slice(self._rows)
-        other.tags = self.tags
-        other._rows = self._rows
-        other._steps = self._steps[rows]
-        other._walls = self._walls[rows]
-        other._values = self._values[:, rows]
-        other._absent = None if self._absent is None else self._absent[:, rows]
-
+        other = copy(self)
+        for name in _COLUMNS:
+            setattr(other, name, getattr(self, name)[..., : self.count])
         return other
 
-    @property
-    def block(self) -> Block:
-        """All rows so far: views. The values of a tag are contiguous."""
-        rows = slice(self._rows)
-        absent = None if self._absent is None else self._absent[:, rows].T
-        values = self._values[:, rows].T
-        return Block(self.tags, self._steps[rows], self._walls[rows], values, absent)
+    def rows(self, begin: int, end: int | None) -> Block:
+        """Some of the rows so far: views. The values of a tag are contiguous."""
+        rows = slice(begin, self.count if end is None else end)
+        return Block(self.tags, self._steps[rows], self._walls[rows], self._values[:, rows].T)
+
+    def points(self, column: int) -> Points:
+        """Steps, wall times and values of a tag: views."""
+        rows = slice(self.count)
+        return self._steps[rows], self._walls[rows], self._values[column, rows]
 
     @property
     def nbytes(self) -> int:
         """Bytes held, with the spare room."""
-        held = self._steps.nbytes + self._walls.nbytes + self._values.nbytes
-        return held + (0 if self._absent is None else self._absent.nbytes)
+        return self._steps.nbytes + self._walls.nbytes + self._values.nbytes
 
     def fits(self, block: Block) -> bool:
         """Whether a block has all of the tags, in a type that fits."""
@@ -301,16 +373,15 @@ class GrowingBlock:
 
     def append(self, block: Block) -> None:
         """Add the rows of a block that has all the tags."""
-        begin = self._rows
-        end = self._rows + len(block.steps)
+        begin = self.count
+        end = self.count + len(block.steps)
         if end > len(self._steps):
             room = end + _SPARE + end // _SPARE
-            for name in ("_steps", "_walls", "_values", "_absent"):
+            for name in _COLUMNS:
                 old = getattr(self, name)
-                if old is not None:
-                    larger = np.empty((*old.shape[:-1], room), old.dtype)
-                    larger[..., : self._rows] = old[..., : self._rows]
-                    setattr(self, name, larger)
+                larger = np.empty((*old.shape[:-1], room), old.dtype)
+                larger[..., : self.count] = old[..., : self.count]
+                setattr(self, name, larger)
         columns: list[int] | slice = slice(None)
         if block.tags != self.tags:
             place = {tag: column for column, tag in enumerate(block.tags)}
@@ -318,15 +389,12 @@ class GrowingBlock:
         self._steps[begin:end] = block.steps
         self._walls[begin:end] = block.wall_times
         self._values[:, begin:end] = block.values.T[columns]
-        if block.absent is not None and self._absent is None:
-            self._absent = np.zeros(self._values.shape, np.bool_)
-        if self._absent is not None:
-            self._absent[:, begin:end] = False if block.absent is None else block.absent.T[columns]
-        self._rows = end
+        self.count = end
 
-    def time(self, walls: FloatArray) -> None:
-        """Give the rows so far other times."""
-        self._walls = np.append(walls, self._walls[len(walls) :])
+    def time(self, begin: int, walls: FloatArray) -> None:
+        """Give rows other times."""
+        self._walls = self._walls.copy()
+        self._walls[begin : begin + len(walls)] = walls
 
 
 def without(block: Block, tags: Sequence[str]) -> Block:
@@ -334,8 +402,26 @@ def without(block: Block, tags: Sequence[str]) -> Block:
     gone = set(tags)
     kept = [column for column, tag in enumerate(block.tags) if tag not in gone]
     if not kept:
-        return Block((), np.empty(0, np.int64), np.empty(0), np.empty((0, 0)))
+        return _NOTHING
     names = tuple(block.tags[column] for column in kept)
-    absent = None if block.absent is None else block.absent[:, kept]
+    return Block(names, block.steps, block.wall_times, block.values[:, kept])
 
-    return Block(names, block.steps, block.wall_times, block.values[:, kept], absent)
+
+def whole_blocks(block: Block) -> list[Block]:
+    """The points of a block as blocks of the tags that are in the same rows."""
+    if block.absent is None:
+        return [block]
+    alike: dict[bytes, list[int]] = {}
+    for column, absent in enumerate(block.absent.T):
+        alike.setdefault(absent.tobytes(), []).append(column)
+    found: list[Block] = []
+    for columns in alike.values():
+        there = ~block.absent[:, columns[0]]
+        values = block.values[there][:, columns]
+        tags = tuple(block.tags[column] for column in columns)
+        found.append(Block(tags, block.steps[there], block.wall_times[there], values))
+
+    return [part for part in found if len(part.steps)]
+
+
+_NOTHING = Block((), np.empty(0, np.int64), np.empty(0), np.empty((0, 0)))

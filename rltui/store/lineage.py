@@ -9,9 +9,8 @@ writer declares (SessionLog START) supersedes all tags from there. Superseded po
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -20,25 +19,18 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.batch import SourceInfo
-from rltui.core.block import Block, FloatArray, IntArray
-from rltui.store.branch import Branch
+from rltui.core.block import Block, BoolArray, FloatArray, IntArray
+from rltui.store.branch import Branch, GrowingBlock
 from rltui.store.points import (
-    GrowingPoints,
     Points,
     by_step,
     choose,
     concatenate,
-    copied,
     is_sorted,
-    same_bits,
 )
-from rltui.store.restarts import resumptions, span, starts
-from rltui.store.series import Series
+from rltui.store.restarts import again, span, starts
+from rltui.store.series import Pieces, Series
 
-#: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
-_MOST_AXES = 8
-#: Superseded pieces of fewer rows than this, on average, are joined.
-_SHORT = 64
 _rank = attrgetter("rank")
 #: Below any step.
 _NOWHERE = -(1 << 63)
@@ -58,7 +50,39 @@ class _Assembled:
     """The branch whose further points are appended; None when they may go anywhere."""
     taken: int
     """Points of that branch that are included."""
-    growing: GrowingPoints | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Join:
+    """Tags whose rows that count lie in one block, and what they were made of."""
+
+    structure: int
+    """Value of ``Lineage._structure`` then."""
+    branches: list[Branch]
+    begun: list[list[int]]
+    """The rows at which each of them began again."""
+    grown: GrowingBlock
+    restarts: IntArray
+    settled: int
+    """Rows of the block up to which this is known to hold."""
+    old: list[Block] = field(default_factory=list)
+    """The rows that were superseded, in file order."""
+
+    def holds(self, tag: str, structure: int, total: int) -> bool:
+        """Whether the tag is one of them, and its new rows follow the others."""
+        rows = self.grown.count
+        if tag not in self.grown.tags or self.structure != structure:
+            return False
+        if rows + sum(len(block.steps) for block in self.old) != total:
+            return False
+        if self.settled != rows and is_sorted(self.grown.points(0)[0]):
+            self.settled = rows if self.begun == _begun(self.branches, tag) else -1
+
+        return self.settled == rows
+
+
+def _begun(branches: list[Branch], tag: str) -> list[list[int]]:
+    return [again(b, tag)[1] if tag in b.fell else [] for b in branches]
 
 
 class Lineage:
@@ -78,19 +102,12 @@ class Lineage:
         self._structure = 0
         """Grows with every change of the branches other than an appended block."""
         self._assembled: dict[str, _Assembled] = {}
-        self._alike: dict[int, str] = {}
-        """Number of points -> the tag that last had as many: others may have its steps."""
-        self._growing: deque[GrowingPoints] = deque(maxlen=_MOST_AXES)
-        """Series that grow, whose steps others may share."""
+        self._joins: list[_Join] = []
 
     @property
     def nbytes(self) -> int:
         """Bytes held by the points, merged copies included."""
-        grown: dict[int, int] = {}
-        for assembled in self._assembled.values():
-            if assembled.growing is not None:
-                grown |= assembled.growing.buffers
-        return sum(b.nbytes for b in self.branches) + sum(grown.values())
+        return sum({k: n for b in self.branches for k, n in b.buffers.items()}.values())
 
     @property
     def tags(self) -> list[str]:
@@ -198,7 +215,7 @@ class Lineage:
     def time(self, path: Path, times: Callable[[Sequence[Block]], list[FloatArray]]) -> list[str]:
         """Give the rows of a file other times; returns its tags."""
         self._structure += 1
-        filled = [branch for branch in self.branches_of(path) if branch.blocks]
+        filled = [branch for branch in self.branches_of(path) if branch.parts]
         for branch in filled:
             branch.time(times(branch.blocks))
         return [tag for branch in filled for tag in branch.columns]
@@ -209,8 +226,7 @@ class Lineage:
         self._open = {}
         self._structure += 1
         self._assembled = {}
-        self._alike = {}
-        self._growing.clear()
+        self._joins = []
 
     # -- points -----------------------------------------------------------------------------
 
@@ -235,8 +251,7 @@ class Lineage:
         if len(counting) == 1 and not self.copies and tag not in counting[0].fell:
             series = Series.of(tag, counting[0].points(tag), (), _NONE)
         else:
-            series = self._assemble(tag, counting)
-        series = self._sharing(series)
+            series = self._assemble(tag, counting, total)
         if known is not None:
             series = series.with_history(known.series)
         # the newest branch of the tag, when nothing supersedes what it logs
@@ -252,24 +267,8 @@ class Lineage:
 
         return series
 
-    def _sharing(self, series: Series) -> Series:
-        """The series with the steps and times of another one, if they are the same: the tags of a
-        log are mostly written row by row."""
-        other = self._assembled.get(self._alike.get(series.count, ""))
-        self._alike[series.count] = series.tag
-        if other is None or other.series.tag == series.tag:
-            return series
-        steps = other.series.steps
-        walls = other.series.wall_times
-        own = series.steps.base is None and series.wall_times.base is None
-        if not (own and same_bits(series.steps, steps) and same_bits(series.wall_times, walls)):
-            return series
-        old = series.superseded
-        pairs = list(zip(old, other.series.superseded, strict=False))
-        if all(same_bits(x, y) for a, b in pairs for x, y in zip(a[:2], b[:2], strict=True)):
-            old = (*((*b[:2], a[2]) for a, b in pairs), *old[len(pairs) :])
-
-        return replace(series, steps=steps, wall_times=walls, superseded=old)
+    def _join_of(self, tag: str, total: int) -> _Join | None:
+        return next((j for j in self._joins if j.holds(tag, self._structure, total)), None)
 
     def _extended(self, known: _Assembled, total: int) -> bool:
         """Append the new points of the open branch; False when that is not all that is new, or
@@ -280,37 +279,39 @@ class Lineage:
         count = 0 if branch is None else branch.count(tag)
         if branch is None or count - known.taken != total - known.total:
             return False
-        if tag in branch.fell:
-            return False  # the new rows may show that its writer began again, or that it did not
-        if count == series.count + total - known.total and branch.grows(tag):
-            whole = branch.points(tag)
-            if whole[2].dtype == series.values.dtype:
-                known.series = series.extended(whole)
-                known.growing = None
-                known.total = total
-                known.taken = count
-                return True
-        new = branch.points(tag, known.taken)
-        if series.count and new[0][0] < series.steps[-1]:
+        # the new rows may show that its writer began again, or that it did not
+        if tag in branch.fell and self._join_of(tag, total) is None:
             return False
-        if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
+        whole = branch.grown(tag)
+        if whole is None or len(whole[0]) != series.count + total - known.total:
             return False
-
-        if known.growing is None:
-            known.growing = GrowingPoints(series.points, self._growing)
-            self._growing.append(known.growing)
-        known.growing.append(new)
-        known.series = series.extended(known.growing.points)
+        if whole[2].dtype != series.values.dtype:
+            return False
+        known.series = series.extended(whole)
         known.total = total
         known.taken = count
 
         return True
 
-    def _assemble(self, tag: str, counting: list[Branch]) -> Series:
+    def _assemble(self, tag: str, counting: list[Branch], total: int) -> Series:
         """The points that count: from the newest branch to the oldest, cut where it supersedes
         older ones."""
-        kept: list[Points] = []
-        lost: list[Points] = []
+        join = self._join_of(tag, total)
+        if join is None:
+            cuts, restarts = self._cuts(tag, counting)
+            points = concatenate([choose(cut.points, cut.counts) for cut in cuts])
+            if self.copies or not self.trust.exact or len(cuts) < 2 or not is_sorted(points[0]):
+                lost = (choose(cut.points, ~cut.counts) for cut in cuts)
+                return Series.of(tag, by_step(points), lost, restarts)
+            join = self._join(points, cuts, restarts, tag)
+        points = join.grown.points(join.grown.tags.index(tag))
+
+        return Series.of(tag, points, Pieces(join.old, tag), join.restarts)
+
+    def _cuts(self, tag: str, counting: list[Branch]) -> tuple[list[_Cut], IntArray]:
+        """The pieces that were written in one go, in file order, and the steps at which one took
+        over from older ones."""
+        found: list[_Cut] = []
         taken_over: set[int] = set()
         limit: int | None = None
         originals = [b for b in counting if b.path not in self.copies]
@@ -318,27 +319,48 @@ class Lineage:
         beyond = self._beyond(counting, tag)
 
         for branch, start in reversed(begun):
-            pieces = _pieces(branch, tag)
+            points = branch.points(tag)
+            ends = [0, *(again(branch, tag)[1] if tag in branch.fell else ()), len(points[0])]
+            pieces = [choose(points, slice(a, b)) for a, b in pairwise(ends)]
             pieces[-1] = concatenate([pieces[-1], *beyond.pop(branch.path, ())])
             for number, points in reversed(list(enumerate(pieces))):
                 begun_at = int(points[0][0]) if number else start
-                if limit is not None and len(points[0]) and points[0].max() >= limit:
+                counts = points[0] < (np.inf if limit is None else limit)
+                if limit is not None and not counts.all():
                     taken_over.add(limit)
-                    points, overwritten = _cut(points, limit)
-                    lost.append(overwritten)
-                kept.append(points)
+                if len(counts):
+                    found.append(_Cut(branch, points, counts, limit is None))
                 if begun_at is not None:
                     limit = begun_at if limit is None else min(limit, begun_at)
 
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
-        unique = np.array(sorted(taken_over), dtype=np.int64)
-        points = by_step(concatenate([p for p in reversed(kept) if len(p[0])]))
+        return found[::-1], np.array(sorted(taken_over), dtype=np.int64)
 
-        # short pieces take more memory than their points
-        if sum(len(p[0]) for p in lost) < _SHORT * len(lost):
-            lost = [concatenate(lost[::-1])]
+    def _join(self, points: Points, cuts: list[_Cut], restarts: IntArray, tag: str) -> _Join:
+        """Put the rows that count of a tag, and of those in the same rows, into one block, which
+        the newest branch goes on with: nothing is held twice."""
+        having = list(dict.fromkeys(cut.branch for cut in cuts))
+        beside = [set(b.beside(tag)) for b in having]
+        size = [b.count(tag) for b in self.branches]
+        tags = tuple(
+            t
+            for t in having[0].beside(tag)
+            if all(t in others for others in beside) and size == [b.count(t) for b in self.branches]
+        )
 
-        return Series.of(tag, points, reversed(lost), unique)
+        grown = GrowingBlock(tags, len(points[0]), points[2].dtype)
+        begun = _begun(having, tag)
+        join = _Join(self._structure, having, begun, grown, restarts, len(points[0]))
+        for branch in having:
+            is_open = branch is cuts[-1].branch and cuts[-1].is_open
+            counts = np.concatenate([cut.counts for cut in cuts if cut.branch is branch])
+            join.old += branch.join(grown, counts, is_open=is_open)
+        others = (j for j in self._joins if j.structure == self._structure)
+        self._joins = [join, *(j for j in others if not set(tags) & {*j.grown.tags})]
+        for other in self._assembled.keys() & set(tags) - {tag}:
+            self.series(other)  # its arrays keep what was joined before in memory
+
+        return join
 
     def _beyond(self, counting: list[Branch], tag: str) -> dict[Path, list[Points]]:
         """Original -> what its copies have beyond it."""
@@ -358,29 +380,15 @@ class Lineage:
         return max((r.last for r in spans if r is not None), default=_NOWHERE)
 
 
-def _pieces(branch: Branch, tag: str) -> list[Points]:
-    """The points of a tag, parted where the writer of the file began again."""
-    points = branch.points(tag)
-    if tag not in branch.fell or is_sorted(points[0]):
-        return [points]
-    ends = [0, *resumptions(points[0]), len(points[0])]
-    return [choose(points, slice(a, b)) for a, b in pairwise(ends)]
+class _Cut(NamedTuple):
+    """Points of a tag that were written in one go."""
 
-
-def _cut(points: Points, step: int) -> tuple[Points, Points]:
-    """The points before a step, and the others: pieces of the same arrays where the steps never
-    decrease and a block holds them, else in arrays of their own."""
-    steps = points[0]
-    if not is_sorted(steps):
-        before = steps < step
-        return choose(points, before), choose(points, ~before)
-    at = int(np.searchsorted(steps, step))
-    first = choose(points, slice(at))
-    second = choose(points, slice(at, None))
-    if steps.base is None:  # a piece would keep all of it
-        return copied(first), copied(second)
-
-    return first, second
+    branch: Branch
+    points: Points
+    counts: BoolArray
+    """(n,) which of them no newer one supersedes."""
+    is_open: bool
+    """Whether nothing is newer."""
 
 
 class Scale(NamedTuple):

@@ -104,7 +104,6 @@ class PointTable:
                 lineage.append(source, batch.generation, item)
                 self._axes.count(source.format, len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
-
         return changed
 
     def time_by(self, pace: Pace, sources: Sources) -> None:
@@ -148,7 +147,6 @@ class PointTable:
         for at, item in enumerate(found if shift else ()):
             if isinstance(item, Block):
                 found[at] = replace(item, wall_times=item.wall_times + shift)
-
         return found, changed
 
     def _set_clock(self, source: SourceInfo, lineage: Lineage) -> list[str]:
@@ -160,12 +158,14 @@ class PointTable:
         by = shift - (known or 0.0)
         if not by:
             return []
-
         return lineage.time(source.path, lambda blocks: [b.wall_times + by for b in blocks])
 
     def touch(self, tags: Iterable[str]) -> None:
         """Mark the points of some tags as changed."""
         self._stale.update(tags)
+        for tag in self._stale & self._series.keys() - self._merged:
+            if self._series[tag].values.base is not None:
+                del self._series[tag]  # it would keep in memory what it was a view of
         self._extent = self._clock = None
 
     def move(self, source: SourceInfo, into: PointTable) -> None:
@@ -310,8 +310,8 @@ class PointTable:
 
     def is_finite(self, tag: str) -> bool:
         """Whether all logged points of a tag are known to be finite; builds no series."""
-        known = tag in self._tags and tag not in self.derived
-        return known and not any(tag in b.not_finite for b in self._branches())
+        known = tag in self._tags and not any(tag in b.not_finite for b in self._branches())
+        return known or tag in self.derived
 
     def logged(self, tag: str) -> int:
         """Number of points of a tag in all files, superseded ones too; merges nothing."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,9 @@ from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 
 #: Steps, wall times and values (n,) each.
 Points = tuple[IntArray, FloatArray, ValueArray]
+#: The same, or some of them.
+Columns = Sequence[NDArray[Any]]
 
-#: Spare room of a growing array, as a fraction of its length, and at least this many points.
-_SPARE = 8
-_SPARE_LEAST = 16
 #: Rows in which gaps show, gaps from which on values may come in a row, and how many times as long
 #: as a gap, or as the values between gaps, is something else.
 _LEAST_GAPS = 8
@@ -91,7 +91,7 @@ def by_step(points: Points) -> Points:
     return choose(points, np.argsort(points[0], kind="stable"))
 
 
-def is_prefix(points: Points, of: Points) -> bool:
+def is_prefix(points: Columns, of: Columns) -> bool:
     """Whether ``of`` begins with ``points``: the same bits, in arrays of the same type."""
     n = len(points[0])
     return n <= len(of[0]) and all(same_bits(a, b[:n]) for a, b in zip(points, of, strict=True))
@@ -105,73 +105,3 @@ def same_bits(array: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
         return array.tobytes() == other.tobytes()
     bits = f"i{array.dtype.itemsize}"  # NaN equals itself, which saves two passes
     return np.array_equal(array.view(bits), other.view(bits))
-
-
-class _Buffer:
-    """A buffer with spare room, which several owners may share while they write the same."""
-
-    def __init__(self, values: NDArray[np.generic]) -> None:
-        self.values = values
-        self.filled = len(values)
-
-    def with_more(self, begin: int, new: NDArray[np.generic]) -> _Buffer:
-        """A column with ``new`` from row ``begin`` on: this one, unless another owner has already
-        written something else there."""
-        there = self.values[begin : min(self.filled, begin + len(new))]
-        if len(there) and not same_bits(there, new[: len(there)]):
-            return _Buffer(self.values[:begin].copy()).with_more(begin, new)
-        end = begin + len(new)
-        column = self.values
-        if end <= self.filled:
-            return self
-        dtype = np.promote_types(column.dtype, new.dtype)
-        # a column that is a view of a block is not ours to write into
-        if column.base is not None or dtype != column.dtype or end > len(column):
-            self.values = np.empty(end + max(_SPARE_LEAST, end // _SPARE), dtype)
-            self.values[: self.filled] = column[: self.filled]
-        self.values[self.filled : end] = new[len(there) :]
-        self.filled = end
-
-        return self
-
-
-class GrowingPoints:
-    """Points that are only ever appended.
-
-    :attr:`points` are views of buffers with spare room: what was handed out stays valid and
-    unchanged while more is appended, and a point is copied a constant number of times.
-    """
-
-    def __init__(self, points: Points, others: Iterable[GrowingPoints] = ()) -> None:
-        """``others``: points of which some may have the same steps and times, to share them."""
-        self._length = n = len(points[0])
-        self._columns = tuple(map(_Buffer, points))
-        for other in others:
-            axes = other._columns[:2]
-            if all(
-                n <= c.filled and same_bits(c.values[:n], own)
-                for c, own in zip(axes, points, strict=False)
-            ):
-                self._columns = (*axes, self._columns[2])
-                break
-
-    def __deepcopy__(self, memo: object) -> GrowingPoints:
-        """A copy that grows in a buffer of its own."""
-        return GrowingPoints(self.points)
-
-    @property
-    def points(self) -> Points:
-        """All points so far, as views."""
-        steps, walls, values = (c.values[: self._length] for c in self._columns)
-        return steps, walls, values  # type: ignore[return-value]
-
-    @property
-    def buffers(self) -> dict[int, int]:
-        """Identity and bytes of each buffer, spare room included; others may share it."""
-        return {id(c): c.values.nbytes for c in self._columns if c.values.base is None}
-
-    def append(self, points: Points) -> None:
-        """Add points at the end; values of a wider type widen the buffer."""
-        pairs = zip(self._columns, points, strict=True)
-        self._columns = tuple(column.with_more(self._length, new) for column, new in pairs)
-        self._length += len(points[0])

@@ -55,6 +55,17 @@ def resumptions(steps: IntArray) -> list[int]:
     return [at for at in found if at not in from_start] if is_counter else found
 
 
+def again(branch: Branch, tag: str) -> tuple[IntArray, list[int]]:
+    """The steps of a tag in the order of the file, and the :func:`resumptions`: the same objects
+    until there are more."""
+    places = tuple(index for index, _ in branch.columns[tag])
+    known = branch.begun.get(places)
+    if known is None or len(known[0]) != branch.count(tag):
+        steps = branch.points(tag)[0]
+        known = branch.begun[places] = steps, resumptions(steps)
+    return known
+
+
 def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
     """For each branch, oldest first: the step from which it supersedes older points of a tag;
     None where it supersedes none."""
@@ -143,8 +154,7 @@ def _ends(
         own = branch.spans.get(tag)
         end = None if own is None else own.last
         if tag in branch.fell:
-            steps = branch.points(tag)[0]
-            rows = resumptions(steps)
+            steps, rows = again(branch, tag)
             began |= {number: int(steps[at]) for number, at in enumerate(rows, 1)}
             end = int(steps[max(rows, default=0) :].max())
         for number, step in began.items():

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray, ValueArray
+from rltui.core.block import Block, FloatArray, IntArray, ValueArray
 from rltui.core.record import entity
 from rltui.store.points import Points, choose, concatenate, copied, distinct, is_prefix
 
 _epochs = count(1)
+
+
+class Pieces:
+    """The points of a tag in some blocks that have it in each row: views that are made when they
+    are asked for, since short ones take more memory than their points."""
+
+    def __init__(self, blocks: Sequence[Block], tag: str) -> None:
+        self._blocks = blocks
+        self._tag = tag
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __iter__(self) -> Iterator[Points]:
+        for block in self._blocks:
+            yield block.steps, block.wall_times, block.values[:, block.tags.index(self._tag)]
 
 
 @entity
@@ -35,15 +51,17 @@ class Series:
     """(n,) seconds since the epoch, NaN where the log has none."""
     values: ValueArray
     """(n,) float32 or float64."""
-    superseded: tuple[Points, ...]
-    """The points that were overwritten, in file order, one piece for each branch: views of what was
-    read wherever possible, since they are rarely asked for."""
+    superseded: tuple[Points, ...] | Pieces
+    """The points that were overwritten, in file order, in pieces: views of what was read wherever
+    possible, since they are rarely asked for."""
     restarts: IntArray
     """Steps at which a later branch took over, ascending."""
     epoch: int
     """Unique to the history of these points in this process. Changes with everything but an
     append: a restart, a replaced document, a merge that alters or inserts points, points that
     arrive out of order. 0 for a series without any point."""
+    course: int
+    """An ``epoch`` of steps and values alone: it stays where only times change."""
     count: int = field(init=False)
     """Number of points, without the superseded ones. No property: it is asked all the time."""
 
@@ -53,12 +71,14 @@ class Series:
     @classmethod
     def of(cls, tag: str, kept: Points, lost: Iterable[Points], restarts: IntArray) -> Series:
         """A series with a history of its own, from points sorted by step and superseded ones."""
-        return cls(tag, *kept, tuple(p for p in lost if len(p[0])), restarts, next(_epochs))
+        old = lost if isinstance(lost, Pieces) else tuple(p for p in lost if len(p[0]))
+        epoch = next(_epochs)
+        return cls(tag, *kept, old, restarts, epoch, epoch)
 
     @classmethod
     def empty(cls, tag: str) -> Series:
         """A series without points."""
-        return cls(tag, *concatenate(()), (), np.empty(0, np.int64), 0)
+        return cls(tag, *concatenate(()), (), np.empty(0, np.int64), 0, 0)
 
     def __deepcopy__(self, memo: object) -> Series:
         """Itself: it never changes."""
@@ -73,7 +93,7 @@ class Series:
     def old_points(self) -> Points:
         """Steps, wall times and values of the superseded points: a copy if there are several
         pieces."""
-        return concatenate(self.superseded)
+        return concatenate(tuple(self.superseded))
 
     @property
     def old_count(self) -> int:
@@ -108,26 +128,31 @@ class Series:
     def detached(self) -> Series:
         """Copy the points into arrays of their own, which keep no block in memory."""
         old = tuple(copied(piece) for piece in self.superseded)
-        return Series(self.tag, *copied(self.points), old, self.restarts, self.epoch)
+        return replace(self.extended(copied(self.points)), superseded=old)
 
     def extended(self, points: Points) -> Series:
         """The series with more points; ``points`` begin with those of this one."""
-        return Series(self.tag, *points, self.superseded, self.restarts, self.epoch)
+        steps, walls, values = points
+        return replace(self, steps=steps, wall_times=walls, values=values)
 
     def since(self, row: int) -> Series:
         """The points from a row on."""
         return self.extended(choose(self.points, slice(row, None)))
 
     def with_history(self, before: Series) -> Series:
-        """This series with the epoch of ``before`` if that became this one by appending only."""
+        """This series with the epoch of ``before`` if that became this one by appending only; with
+        its course if the times of that were other ones."""
+        old, known = before.old_points, self.old_points
         appended = (
-            is_prefix(before.points, self.points)
+            is_prefix(before.points[::2], self.points[::2])
             and before.restarts.tolist() == self.restarts.tolist()
             and before.old_count == self.old_count
-            and is_prefix(before.old_points, self.old_points)
+            and is_prefix(old[::2], known[::2])
         )
-
-        return replace(self, epoch=before.epoch) if appended else self
+        timed = is_prefix(before.points[1:2], self.points[1:2]) and is_prefix(old[1:2], known[1:2])
+        if not appended:
+            return self
+        return replace(self, epoch=before.epoch if timed else self.epoch, course=before.course)
 
     def negated(self) -> Series:
         """The points with the opposite sign; its epoch changes when that of this one does."""

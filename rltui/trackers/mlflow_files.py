@@ -330,7 +330,7 @@ class _MlflowRun:
             ended = self._read_meta()
         except OSError as error:
             gone = is_missing(error)
-            vanished = is_missing(error) and not trouble.gone
+            vanished = gone and not trouble.gone
             failed = trouble.failed(DELETED if gone else reason_of(error), gone=gone)
             self._meta = ()
             return Followed(gone=gone, notes=failed, changed=vanished or bool(failed))

@@ -188,7 +188,7 @@ def test_the_page_names_everything() -> None:
         section = section.partition("\n.SS")[0]
         assert found
         common = {o.names for o in MAIN}
-        for option in command.options:
+        for option in (*MAIN, *command.own):
             assert (option.help in section) is (option.names not in common), option
     assert all(n in page for o in MAIN for n in o.names)
     assert all(f"\\fB{code.value}\\fR\n{words}" in page for code, words in EXIT_CODES)

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from rltui.cli.completion import completion_script, known_values
-from rltui.commands.verbs import SHELLS, VERBS
+from rltui.cli.program import build_parser
+from rltui.commands.verbs import SHELLS
 from rltui.demo import SCENARIOS
 from tests.commands.conftest import Cli
 from tests.tables import table
 
-#: What is typed -> what is offered.
-CASES = table(__file__)
+OFFERED, PATHS, COMPLETED = table(__file__).values()
 
 pytestmark = pytest.mark.usefixtures("_in_a_directory")
 
@@ -36,6 +36,10 @@ def need(shell: str) -> None:
         pytest.skip(f"{shell} is not installed")
 
 
+def script(shell: str) -> str:
+    return completion_script(build_parser(), shell)
+
+
 def output(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -46,17 +50,15 @@ def output(*command: str) -> str:
 def test_the_script_is_printed(cli: Cli, shell: str) -> None:
     result = cli("--print-completion", shell)
     assert (result.code, result.err) == (0, "")
-    assert result.out == completion_script(shell)
+    assert result.out == script(shell)
 
 
 def test_all_names_are_offered_that_there_are(cli: Cli) -> None:
     """The script is made without reading a document."""
-    verbs = {verb.name: verb for verb in VERBS}
     document = json.loads(cli("explain", "--json").out)
     explained = {name for kind in ("metrics", "rules", "symptoms") for name in document[kind]}
-    assert set(known_values(verbs["explain"].operands[0])) == explained
-    scenario = next(o for o in verbs["demo"].options if "--scenario" in o.names)
-    assert list(known_values(scenario)) == list(SCENARIOS)
+    assert set(known_values("name")) == explained
+    assert set(known_values("scenario")) == set(SCENARIOS)
 
 
 def test_another_shell_is_an_error(cli: Cli) -> None:
@@ -64,7 +66,6 @@ def test_another_shell_is_an_error(cli: Cli) -> None:
 
 
 _BASH = """
-compopt() { [[ $* == "+o bashdefault +o default" ]] && echo no paths; }
 for line in "$@"; do
     words=($line)
     [[ $line == *" " ]] && words+=("")
@@ -75,89 +76,66 @@ done
 """
 
 
-def bash(*lines: str) -> dict[str, list[str]]:
-    out = output("bash", "-c", completion_script("bash") + _BASH, "bash", *lines)
-    found = (x.split(">") for x in out.splitlines() if ">" in x)
-    return {line: sorted(words.split()) for line, words in found}
-
-
 def test_bash_offers_commands_options_and_choices() -> None:
     need("bash")
-    assert bash(*CASES) == CASES
+    out = output("bash", "-c", script("bash") + _BASH, "bash", *OFFERED)
+    found = (x.split(">") for x in out.splitlines())
+    assert {line: sorted(words.split()) for line, words in found} == OFFERED
 
 
-def test_bash_splits_words_at_equal_signs() -> None:
-    need("bash")
-    assert bash("rltui check --fail-on = b") == {"rltui check --fail-on = b": ["bad"]}
-
-
-def test_bash_leaves_paths_to_readline() -> None:
-    """It quotes them; where a value is no path, it is told to offer none."""
-    need("bash")
-    assert bash("rltui check lo", "rltui lint --config lo") == {
-        "rltui check lo": [],
-        "rltui lint --config lo": [],
-    }
-    plain = completion_script("bash") + _BASH
-    assert "no paths" in output("bash", "-c", plain, "bash", "rltui check --run lo")
-    assert "no paths" not in output("bash", "-c", plain, "bash", "rltui check lo")
-
-
-def test_fish_offers_commands_options_and_choices(tmp_path: Path) -> None:
+def test_fish_offers_commands_options_choices_and_paths(tmp_path: Path) -> None:
     need("fish")
-    (tmp_path / "rltui.fish").write_text(completion_script("fish"))
-    asked = "; ".join(f"echo '>{x}'; complete -C '{x}'" for x in CASES)
+    (tmp_path / "rltui.fish").write_text(script("fish"))
+    asked = "; ".join(f"echo '>{x}'; complete -C '{x}'" for x in (*OFFERED, *PATHS))
     out = output("fish", "--no-config", "-c", f"source rltui.fish; {asked}")
     found = {}
     for part in out.split(">")[1:]:
         line, *offers = part.splitlines()
         found[line] = sorted(x.partition("\t")[0] for x in offers)
-    own = {"rltui --color n": found.pop("rltui --color n")}
-    assert {k: v for k, v in CASES.items() if k not in own} == found
-    assert "never" in own["rltui --color n"]
+    assert found == OFFERED | PATHS
 
 
-def test_fish_offers_paths(tmp_path: Path) -> None:
-    need("fish")
-    (tmp_path / "rltui.fish").write_text(completion_script("fish"))
-    ask = "source rltui.fish; complete -C 'rltui check lo'; complete -C 'rltui explain ./lo'"
-    assert output("fish", "--no-config", "-c", ask).splitlines() == ["logs of mine/"]
+#: What makes ctrl-t print what stands on the line, and the script complete it.
+_SETUP = {
+    "bash": """
+        unset HISTFILE; bind 'set enable-bracketed-paste off'
+        show() { echo "<$READLINE_LINE>"; READLINE_LINE=; }
+        bind -x '"\\C-t": show'
+        eval "$(cat _rltui)"
+    """,
+    "zsh": """
+        unset zle_bracketed_paste; autoload -Uz compinit; compinit -D -u
+        show() { print -r -- "<$BUFFER>"; BUFFER=; zle redisplay }; zle -N show
+        bindkey '^T' show; bindkey '^I' complete-word
+        eval "$(cat _rltui)"
+    """,
+}
+_ZSH, _EVAL = _SETUP["zsh"], 'eval "$(cat _rltui)"'
+_SETUP["zsh, source"] = _ZSH.replace(_EVAL, "source ./_rltui")
+_SETUP["zsh, fpath"] = "fpath=($PWD $fpath)" + _ZSH.replace(_EVAL, "")
 
 
-def test_zsh_completes_in_its_line_editor(tmp_path: Path) -> None:
-    need("zsh")
-    (tmp_path / "rltui.zsh").write_text(completion_script("zsh"))
-    setup = (
-        "PROMPT='%% '; unset zle_bracketed_paste; autoload -Uz compinit; compinit -D -u;"
-        "source ./rltui.zsh; bindkey '^I' complete-word; unsetopt beep; print re''ady\n"
-    )
-    with ZshLine(setup) as line:
-        assert line.completed("rltui sn") == "rltui snapshot"
-        assert line.completed("rltui check --fail") == "rltui check --fail-on="
-        assert line.completed("rltui check --fail-on=b") == "rltui check --fail-on=bad"
-        assert line.completed("rltui export --format j") == "rltui export --format jsonl"
-        assert line.completed("rltui watch --theme hi") == "rltui watch --theme high-contrast"
-        assert line.completed("rltui help sn") == "rltui help snapshot"
-        assert line.completed("rltui --color n") == "rltui --color never"
-        assert line.completed("rltui demo --scenario slo") == "rltui demo --scenario slow-step"
-        assert line.completed("rltui explain grad_ex") == "rltui explain grad_explosion"
-        assert line.completed("rltui check lo") == "rltui check logs\\ of\\ mine/"
+@pytest.mark.parametrize("kind", _SETUP)
+def test_tab_completes_in_the_line_editor(kind: str, tmp_path: Path) -> None:
+    shell = kind.partition(",")[0]
+    need(shell)
+    (tmp_path / "_rltui").write_text(script(shell))
+    with Line(shell, _SETUP[kind]) as line:
+        assert {typed: line.completed(typed) for typed in COMPLETED} == COMPLETED
 
 
-class ZshLine:
-    """An interactive zsh, in which ctrl-x prints what stands on the line."""
+class Line:
+    """An interactive shell, in which ctrl-t prints what stands on the line."""
 
-    def __init__(self, setup: str) -> None:
-        self._setup = setup + (
-            'show() { print -r -- "<$BUFFER>"; BUFFER=; zle redisplay }; zle -N show;'
-            "bindkey '^X' show; print bou''nd\n"
-        )
+    def __init__(self, shell: str, setup: str) -> None:
+        self._shell = [shell, "-f" if shell == "zsh" else "--norc", "-i"]
+        Path("setup").write_text(setup)
 
-    def __enter__(self) -> ZshLine:
+    def __enter__(self) -> Line:
         self._pid, self._end = pty.fork()
         if self._pid == 0:
-            os.execvp("zsh", ["zsh", "-f", "-i"])
-        os.write(self._end, self._setup.encode())
+            os.execvp(self._shell[0], self._shell)
+        os.write(self._end, b". ./setup; echo bou''nd\n")
         self._until("bound")
         return self
 
@@ -166,9 +144,9 @@ class ZshLine:
         os.waitpid(self._pid, 0)
 
     def completed(self, text: str) -> str:
-        """What the line is after a tab."""
-        os.write(self._end, f"{text}\t\x18".encode())
-        return self._until(">").rpartition("<")[2].rstrip(">").strip()
+        """What the line is after a tab, without the blank or the equal sign before a value."""
+        os.write(self._end, f"{text}\t\x14".encode())
+        return self._until(">").rpartition("<")[2].rstrip(">= ")
 
     def _until(self, mark: str) -> str:
         text, end = "", time.monotonic() + 60

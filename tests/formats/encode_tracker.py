@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from zlib import crc32
 
-from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, Framing
+from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, FILE_HEADER, Framing
 from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, WANDB_FRAMING
 from tests.formats.encode import field, varint
 
@@ -22,7 +22,7 @@ class LogWriter:
     """Frames records one after the other; knows its place in the block."""
 
     def __init__(self, framing: Framing) -> None:
-        self.header = framing.header
+        self.header = FILE_HEADER.pack(*framing)
         self.size = len(self.header)
 
     def record(self, payload: bytes) -> bytes:

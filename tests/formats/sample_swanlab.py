@@ -16,7 +16,7 @@ def _rows() -> tuple[bytes, ...]:
         value = VALUES[step % len(VALUES)]
         records = (scalar(tag, step, value, _WALL + step) for tag in TAGS)
         rows.append(b"".join(writer.record(r) for r in records))
-    return (SWANLAB_FRAMING.header, *rows)
+    return (writer.header, *rows)
 
 
 def _tagged(tags: tuple[str, ...]) -> bytes:

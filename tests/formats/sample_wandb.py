@@ -17,11 +17,11 @@ def _rows(*, old: bool) -> tuple[bytes, ...]:
         value = VALUES[step % len(VALUES)]
         record = full_row(step, _WALL + step, dict.fromkeys(TAGS, value), old=old)
         rows.append(writer.record(record))
-    return (WANDB_FRAMING.header, *rows)
+    return (writer.header, *rows)
 
 
 def _tagged(tags: tuple[str, ...]) -> bytes:
-    return WANDB_FRAMING.header + LogWriter(WANDB_FRAMING).record(
+    return LogWriter(WANDB_FRAMING).header + LogWriter(WANDB_FRAMING).record(
         full_row(1, _WALL, dict.fromkeys(tags, 1.0))
     )
 

@@ -23,7 +23,7 @@ from rltui.formats.tfevents.framing import (
     valid_header,
 )
 from rltui.formats.tracker_log import leveldb
-from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, Framing, RecordReader
+from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, FILE_HEADER, Framing, RecordReader
 from tests.formats.encode_tracker import chunk, log
 
 
@@ -146,7 +146,7 @@ def test_damage_reads_the_same_in_any_pieces(data: st.DataObject) -> None:
 
 
 def test_fragments_out_of_order() -> None:
-    header = FRAMING.header
+    header = FILE_HEADER.pack(*FRAMING)
     found, notes = read(header + chunk(3, b"x") + chunk(4, b"y") + chunk(1, b"good"))
     assert found == [b"good"]
     assert [n.offset for n in notes] == [7]
@@ -168,7 +168,7 @@ def test_garbage_costs_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
     # every position looks like the header of a chunk of 16 kB
     garbage = b"\x04\x40\x01" * (BLOCK_BYTES * 4)
     blocks = len(garbage) // BLOCK_BYTES
-    raw = FRAMING.header + garbage
+    raw = FILE_HEADER.pack(*FRAMING) + garbage
     raw += bytes(-len(raw) % BLOCK_BYTES) + chunk(1, b"good")
     found, notes = read(*(raw[i : i + 5000] for i in range(0, len(raw), 5000)))
     assert found == [b"good"]

@@ -1,7 +1,4 @@
-"""What a live row costs: which answers still hold, and judging in several calls.
-
-When a run counts as stalled.
-"""
+"""What a live row costs: which answers hold, judging in several calls; when a run is stalled."""
 
 import math
 from collections.abc import Callable
@@ -42,8 +39,8 @@ class Live:
         self,
         monkeypatch: pytest.MonkeyPatch,
         rows: int,
-        rule: str = "clipfrac_high",
-        key: str = "clipfrac.policy",
+        rule: str = "margin_collapse",
+        key: str = "dpo.margin",
         middle: float = 0.1,
     ) -> None:
         self.run = a_run({key: noise(rows, middle)})

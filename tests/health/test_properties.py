@@ -188,16 +188,19 @@ def batch(values: Logged, first: int, last: int, log: str = "tfevents") -> Batch
 
 
 @settings(max_examples=40)
-@given(values=logged(), cuts=st.sets(st.integers(1, 119), max_size=8))
-def test_a_log_read_in_pieces_is_judged_as_read_at_once(values: Logged, cuts: set[int]) -> None:
-    """At every length, too: what a replay shows is what a log of that length gives."""
+@given(
+    values=logged(), cuts=st.sets(st.integers(1, 119), max_size=8), back=st.sampled_from([0, 0, 7])
+)
+def test_read_in_pieces_it_is_judged_as_at_once(values: Logged, cuts: set[int], back: int) -> None:
+    """At every length, too, and where each piece begins with rows that were written before."""
     _, infos, recognition = case_run(values)
-    grown, judging = RunData(RunKey(0, "case"), LOGDIR), Engine(RULES)
+    read, grown, judging = [], RunData(RunKey(0, "case"), LOGDIR), Engine(RULES)
     ends = [*sorted(cuts), 120]
     for first, last in zip([0, *ends], ends, strict=False):
-        grown.apply(batch(values, first, last))
+        read.append(batch(values, max(0, first - back), last))
+        grown.apply(read[-1])
         whole = RunData(RunKey(0, "case"), LOGDIR)
-        whole.apply(batch(values, 0, last))
+        list(map(whole.apply, read))
         found = judging.evaluate(grown, infos, recognition, 0.0)
         assert repr(found) == repr(Engine(RULES).evaluate(whole, infos, recognition, 0.0))
 

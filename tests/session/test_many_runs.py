@@ -152,7 +152,7 @@ def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:
 def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
     def write(rows: int) -> None:
         values = [0.1 + 0.001 * (n % 7) for n in range(rows)]
-        write_jsonl(tmp_path / "run.jsonl", {"actor/pg_clipfrac": values, "actor/entropy": values})
+        write_jsonl(tmp_path / "run.jsonl", {"actor/grad_norm": values, "actor/entropy": values})
 
     write(6000)
     session = read_session([tmp_path], clock=ManualClock())

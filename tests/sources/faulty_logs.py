@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rltui.formats.tracker_log.leveldb import Framing
+from rltui.formats.tracker_log.leveldb import FILE_HEADER, Framing
 from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, WANDB_FRAMING
 from tests.clock import ManualClock
 from tests.formats import encode, encode_tracker
@@ -132,7 +132,7 @@ class Blocks(Form):
     framing: Framing
 
     def head(self) -> bytes:
-        return self.framing.header
+        return FILE_HEADER.pack(*self.framing)
 
     def row(self, step: int, values: dict[str, float], size: int) -> list[Piece]:
         writer = encode_tracker.LogWriter(self.framing)

@@ -58,9 +58,9 @@ class _Broken(Format):
         self.anywhere = self.where == "row_search"
 
     def claims_name(self, name: str) -> bool:
-        return name.endswith(".broken")
+        return name.endswith(".broken") or name == PIPE.name
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         self.asked += 1
         if self.where == "claims":
             raise KeyError("claims")
@@ -69,7 +69,7 @@ class _Broken(Format):
     def row_search(self) -> RowSearch:
         raise KeyError("row_search")
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
         return _Fails(self.inner.decoder(options, path), self.where)
 
     def sampler(self) -> type[Sampler] | None:

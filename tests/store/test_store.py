@@ -292,17 +292,18 @@ def write(run: RunData, file: int, first: int, rows: int = ROWS) -> None:
         assert {run.series(tag).last for tag in run.tags} == {(step, START + step, step / 7)}
 
 
-def test_short_pieces_of_many_restarts_are_one_with_the_steps_of_all_tags() -> None:
-    rows = {"loss": [1.0, 2.0, 3.0], "reward": [4.0, 5.0, 6.0]}
-    run = a_run(*(steps(first, rows) for first in (1, 2, 3)))
-    old, other = (run.series(tag).superseded for tag in rows)
-    assert [(p[0].tolist(), p[2].tolist()) for p in old] == [([2, 3, 3, 4], [2.0, 3.0, 2.0, 3.0])]
-    assert other[0][0] is old[0][0]
+def test_tags_share_the_steps_of_superseded_points() -> None:
+    run = a_run(*(steps(n, {"loss": [1.0, 2.0, 3.0], "kl": [4.0, 5.0, 6.0]}) for n in (1, 2, 3)))
+    assert old(run.series("loss")) == [(2, 2.0), (3, 3.0), (3, 2.0), (4, 3.0)]
+    one, other = ([p[0] for p in run.series(tag).superseded] for tag in run.tags)
+    assert all(np.shares_memory(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_a_superseded_point_costs_no_more_than_another() -> None:
+@pytest.mark.parametrize(("files", "rows", "gone_on", "old"), [(3, 300, 0, 600), (8, 60, 50, 70)])
+def test_each_point_is_held_once(files: int, rows: int, gone_on: int, old: int) -> None:
     run = a_run()
-    for file in range(3):
-        write(run, file, 1)
-    assert (run.series("t0").count, run.series("t0").old_count) == (ROWS, 2 * ROWS)
-    assert run.table.nbytes < ROOM * POINT * 3 * ROWS * len(TAGS)
+    for file in range(files):
+        write(run, file, 1 + gone_on * file, rows)
+    series = run.series("t0")
+    assert (series.count, series.old_count) == (files * rows - old, old)
+    assert run.table.nbytes < ROOM * POINT * files * rows * len(TAGS)

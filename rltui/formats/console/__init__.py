@@ -79,11 +79,8 @@ class Console(Format):
         """Match the suffix, or a word in a name without one."""
         return _NAMES.fullmatch(name) is not None
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        """Whether the head holds a row of a dialect, or what announces one.
-
-        Ignores the name: a file given on the command line may have any.
-        """
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
+        """Whether the head holds a row of a dialect, or what announces one."""
         return _decoder().found(head) or _PROMISES.search(head) is not None
 
     def may_have_name(self, name: str) -> bool:
@@ -109,7 +106,7 @@ class Console(Format):
     def row_search(self) -> RowSearch:
         return _decoder().found
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
         return _decoder()
 
 

@@ -48,6 +48,11 @@ class Row(NamedTuple):
     total: int | None = None
     """The planned number of steps, where the line has it."""
 
+    @classmethod
+    def of(cls, step: int, cells: Mapping[bytes, float], wall: float = math.nan) -> Row:
+        """Values by their names."""
+        return cls(step, tuple(cells), tuple(cells.values()), wall)
+
     def at(self, step: int) -> Row:
         """Values of this row at another step."""
         return Row(step, self.names, self.values, self.wall, self.total)
@@ -278,10 +283,6 @@ class Dialect(ABC):
         if self.restarts.restarts_at(row.step, row.names):
             self.rows.restart(row.step)
         self.rows.add(row, guessed=guessed)
-
-    def add_cells(self, step: int, cells: Mapping[bytes, float], wall: float = math.nan) -> None:
-        """Add a row of values by name."""
-        self.add(Row(step, tuple(cells), tuple(cells.values()), wall))
 
     def add_believed(self, believed: Sequence[Row], *, guessed: bool = False) -> bool:
         """Add the rows of a form, of which all but the last have waited: rows of other forms may

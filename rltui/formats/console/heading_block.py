@@ -210,7 +210,7 @@ class HeadingBlock:
         extras = self._extras
         self._extras = []
 
-        return extras + [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
+        return extras + [Row.of(step, cells) for step, cells in sorted(steps.items())]
 
     def _hold(self, name: bytes, value: float, step: int) -> None:
         held = self._held.get(name)

@@ -18,7 +18,7 @@ from rltui.formats.console.console_dialect import (
     Row,
 )
 from rltui.formats.console.console_line import ANSI, number, plain
-from rltui.formats.json_value import flat_settings, parsed
+from rltui.formats.json_value import flat_settings, json_or_none
 
 _VERL = regex(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
 #: W&B's longest console line, in characters.
@@ -263,7 +263,7 @@ class Verl(Dialect):
             # verl logs both under one step, and what the row lacks was cut off
             missing = {k: v for k, v in self._initial.items() if k not in names}
             first = step if len(missing) < len(self._initial) else step - 1
-            self.rows.add(Row(first, tuple(missing), tuple(missing.values())))
+            self.rows.add(Row.of(first, missing))
             self._initial = {}
         self.add(Row(step, names, values, self.rows.clock.stamp()))
         return True
@@ -340,10 +340,7 @@ class LoggerRecord(Dialect):
         body = line[line.find(b'{"') :].rstrip()
         if not body.endswith(b"}") or (b"step" not in body and b"iteration" not in body):
             return False
-        try:
-            row = parsed(body)
-        except ValueError:
-            return False
+        row = json_or_none(body)
         if not isinstance(row, dict):
             return False
         key = next((k for k in _STEP_KEYS if _is_whole(row.get(k))), None)
@@ -364,7 +361,7 @@ class LoggerRecord(Dialect):
     def _axis_row(self, axis: bytes, step: int, cells: dict[bytes, float], wall: float) -> None:
         """Add a row; only those of its own axis show that it starts again."""
         self.restarts = self._detectors.setdefault(axis, RestartDetector())
-        self.add_cells(step, cells, wall)
+        self.add(Row.of(step, cells, wall))
 
 
 def _is_whole(value: Any) -> bool:

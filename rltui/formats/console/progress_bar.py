@@ -203,7 +203,7 @@ class ProgressBar(Dialect):
         known = {name: float(value) for name, value in cells if value is not None}
         step = self._newest or int(found[1])
 
-        return self._give(Row(step, tuple(known), list(known.values())))
+        return self._give(Row.of(step, known))
 
 
 def _described(about: bytes, postfix: bytes) -> tuple[bytes, tuple[bytes, ...], list[bytes]]:

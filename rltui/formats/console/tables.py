@@ -224,7 +224,7 @@ class BoxedTable(Dialect):
             if key in values and values[key].is_integer():
                 self._key, step = key, int(values.pop(key))
                 if values:
-                    self.add_cells(step, values)
+                    self.add(Row.of(step, values))
                 return
         if values:
             self._other_box(cells, values)
@@ -252,7 +252,7 @@ class BoxedTable(Dialect):
             self._key = key or self._key
             step = int(values.pop(key)) if key else above
             if step is not None and values:
-                self.add_cells(step, values)
+                self.add(Row.of(step, values))
         self._held = []
 
 
@@ -324,7 +324,7 @@ class ColumnTable(Dialect):
         if found:
             self._left = _BETWEEN
             # the form is the header: cells without a number differ from row to row
-            row = Row(step, tuple(found), list(found.values()), self.rows.clock.stamp())
+            row = Row.of(step, found, self.rows.clock.stamp())
             self.add_believed(self._forms.add(self._columns, row))
 
 

@@ -52,12 +52,10 @@ class JsonDocument(Format):
         """By suffix, without the settings and vocabularies of well-known programs."""
         return name.endswith(".json") and NO_LOGS.fullmatch(name[:-5]) is None
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         """Whether the first bytes have the structure of a history."""
-        if not self.claims_name(path.name):
-            return False
         is_log = _LOG.fullmatch(path.name) is not None
-        return holds_history(head, (options or Options()).step_keys, is_log=is_log)
+        return holds_history(head, options.step_keys, is_log=is_log)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """A document with hardly anything in it may become a log."""
@@ -67,9 +65,9 @@ class JsonDocument(Format):
             return Refusal(self.lacks, len(head) > 64)
         return Refusal(found.lost("no list of rows or of numbers"), len(head) > 64, lost=True)
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        is_log = path is None or _LOG.fullmatch(path.name) is not None
-        return DocumentDecoder(options or Options(), path.name if path else "", is_log=is_log)
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
+        is_log = _LOG.fullmatch(path.name) is not None
+        return DocumentDecoder(options, path.name, is_log=is_log)
 
 
 class TrainerState(Format):
@@ -89,9 +87,9 @@ class TrainerState(Format):
     def claims_name(self, name: str) -> bool:
         return name == "trainer_state.json"
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         """Whether it begins as an object: the history may lie beyond the head."""
-        return self.claims_name(path.name) and head.lstrip().startswith(b"{")
+        return head.lstrip().startswith(b"{")
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
         return TrainerStateDecoder()

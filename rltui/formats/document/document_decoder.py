@@ -21,7 +21,7 @@ from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import Json, clean
-from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options, clean_tag
+from rltui.formats.base import Decoded, Decoder, DecoderNote, Options, clean_tag
 from rltui.formats.document.shape import TOKEN, ParallelLists, Rows, histories
 from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
@@ -197,7 +197,6 @@ class TrainerStateDecoder(WholeDocument):
         history = state.get("log_history")
         rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
         packed = PackedRows()
-        notes = NoteBook()
         stepless = 0
         for row in rows:
             step = row.get("step")
@@ -209,10 +208,10 @@ class TrainerStateDecoder(WholeDocument):
             packed.add(int(step), math.nan, packed.turn_to(values))
 
         packed.flush()
-        if stepless:
-            notes.add(0, "rows without a step", str(stepless))
+        note = DecoderNote(0, Level.WATCH, f"rows without a step: {stepless}")
+        notes = (note,) if stepless else ()
         hparams = dict(_settings(state))
-        return Decoded(packed.sink.take(), hparams=hparams, notes=notes.take(), records=len(rows))
+        return Decoded(packed.sink.take(), hparams=hparams, notes=notes, records=len(rows))
 
 
 def _settings(state: Json) -> Iterator[tuple[str, object]]:

@@ -14,7 +14,7 @@ from rltui.core.block import FloatArray
 from rltui.core.record import entity
 from rltui.core.text import Json
 from rltui.formats.base import HEAD_BYTES
-from rltui.formats.json_value import WORDS, float_of, parsed, wall_of
+from rltui.formats.json_value import WORDS, float_of, json_or_none, wall_of
 from rltui.formats.jsonl.claim import is_sample
 from rltui.formats.jsonl.jsonl_row import find_step, flatten, translator_of
 from rltui.formats.words import are_figures, is_figure, step_names, words
@@ -91,9 +91,7 @@ def histories(
         triples = _triples(document)
         numbers = _numbers(document) if is_log and len(document) >= _LEAST_NUMBERS else None
         if numbers is not None:
-            size = len(document)
-            walls = np.full(size, math.nan)
-            triples = ParallelLists(("",), None, walls, numbers[0][:, None], numbers[1][:, None])
+            triples = _single("", None, numbers)
         if triples is not None:
             yield triples
             return
@@ -165,10 +163,9 @@ class _Search:
         paired: dict[str, _List | None] = {}
         for key, end in product(lists, _OWN_STEPS):
             own = lists.get(key + end)
-            if _counts(own) and own is not None:
-                paired[key] = own if len(own[0]) == len(lists[key][0]) else None
+            if own is not None and _counts(own) and len(own[0]) == len(lists[key][0]):
+                paired[key] = own
 
-        paired = {key: own for key, own in paired.items() if own is not None}
         used = {k + end for k, v in node.items() if isinstance(v, list) for end in _OWN_STEPS}
         rest = [k for k in lists if k not in paired and k not in used]
         shared: dict[int, _List] = {}
@@ -247,7 +244,7 @@ def _numbers(value: Any) -> _List | None:
     given = len(value) - value.count(None)
     if not given or (len(found) - absent.sum()) * 2 < given:
         return None
-    return np.array([math.nan if v is None else v for v in found]), absent
+    return np.array(found, np.float64), absent  # None is NaN
 
 
 def _number(value: Any) -> float | None:
@@ -258,9 +255,18 @@ def _number(value: Any) -> float | None:
     return WORDS.get(value) if isinstance(value, str) else None
 
 
-def _counts(steps: _List | None) -> bool:
+def _single(
+    name: str, steps: FloatArray | None, figure: _List, walls: FloatArray | None = None
+) -> ParallelLists:
+    """One figure with its steps and times, where there are any."""
+    values, absent = figure
+    times = np.full(len(values), math.nan) if walls is None else walls
+    return ParallelLists((name,), steps, times, values[:, None], absent[:, None])
+
+
+def _counts(steps: _List) -> bool:
     """Whether a list counts up: its whole numbers seldom fall, and are not all the same."""
-    if steps is None or steps[1].any() or len(steps[0]) < _LEAST:
+    if steps[1].any() or len(steps[0]) < _LEAST:
         return False
     values = steps[0]
     if (
@@ -283,13 +289,11 @@ def _sacred(node: Any, name: str) -> ParallelLists | None:
     if values is None or steps is None or len(values[0]) != len(steps[0]):
         return None
     times = node.get("timestamps")
-    walls = np.full(len(values[0]), math.nan)
-    if isinstance(times, list) and len(times) == len(walls):
-        found = (wall_of(t) for t in times)
-        walls = np.array([math.nan if w is None else w for w in found])
+    walls = None
+    if isinstance(times, list) and len(times) == len(values[0]):
+        walls = np.array(list(map(wall_of, times)), np.float64)  # None is NaN
 
-    absent = values[1] | steps[1]
-    return ParallelLists((name,), steps[0], walls, values[0][:, None], absent[:, None])
+    return _single(name, steps[0], (values[0], values[1] | steps[1]), walls)
 
 
 def _by_step(node: Any, name: str) -> ParallelLists | None:
@@ -304,8 +308,7 @@ def _by_step(node: Any, name: str) -> ParallelLists | None:
     steps, values = (_numbers(list(column)) for column in zip(*pairs, strict=True))
     if steps is None or values is None or not _counts(steps):
         return None
-    walls = np.full(len(pairs), math.nan)
-    return ParallelLists((name,), steps[0], walls, values[0][:, None], values[1][:, None])
+    return _single(name, steps[0], values)
 
 
 def _triples(document: list[Any]) -> ParallelLists | None:
@@ -314,11 +317,11 @@ def _triples(document: list[Any]) -> ParallelLists | None:
         return None
     columns = [_numbers(list(c)) for c in zip(*document, strict=True)]
     walls, steps, values = columns
-    if walls is None or values is None or not _counts(steps) or steps is None:
+    if walls is None or values is None or steps is None or not _counts(steps):
         return None
     if walls[1].any() or not ((walls[0] > 1e9) & (walls[0] < 1e11)).all():
         return None
-    return ParallelLists(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])
+    return _single("", steps[0], values, walls[0])
 
 
 def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> bool:
@@ -335,11 +338,7 @@ def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> boo
     whole = closed(text) if cut else text
     if whole is None:
         return False
-    try:
-        document = parsed(whole)
-    except ValueError:
-        return False
-
+    document = json_or_none(whole)
     return any(True for _ in histories(document, step_keys, is_log=is_log, cut=cut))
 
 

@@ -64,15 +64,12 @@ class JsonLines(Format):
             return _SAMPLES.fullmatch(name) is None
         return name.endswith(".json") and NO_LOGS.fullmatch(name[:-5]) is None
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         """Whether the first rows are metrics with a step, or figures of a training, and not
         samples."""
-        if not self.claims_name(path.name):
-            return False
         telling = _TELLING.fullmatch(path.name) is not None
-        keys = (options or Options()).step_keys
         least = _LEAST if self.is_common(path.name) else 1
-        return holds_metrics(head, keys, telling=telling, least=least)
+        return holds_metrics(head, options.step_keys, telling=telling, least=least)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Judge by the first row, which further bytes cannot change once it is complete."""
@@ -82,5 +79,5 @@ class JsonLines(Format):
         """Every line means the same anywhere in the file."""
         return JsonlSampler
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        return JsonLinesDecoder(options or Options())
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
+        return JsonLinesDecoder(options)

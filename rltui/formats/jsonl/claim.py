@@ -66,9 +66,7 @@ _RECORD_KEYS = frozenset(
 )
 
 
-def holds_metrics(
-    head: bytes, keys: Sequence[str], *, telling: bool = False, least: int = 1
-) -> bool:
+def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool, least: int) -> bool:
     """Whether the first rows are rows of metrics, and ``least`` of them are there; ``head`` may end
     inside a row. ``telling``: the file has a name that trainers give to logs."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()

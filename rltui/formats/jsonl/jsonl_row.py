@@ -29,7 +29,6 @@ from rltui.formats.json_value import (
     WORDS,
     flat_settings,
     float_of,
-    fraction_of,
     number_of,
     wall_of,
 )
@@ -52,6 +51,8 @@ from rltui.formats.words import (
 Row = dict[str, Any]
 #: Steps are below this in absolute value.
 STEPS = 1 << 63
+#: A step as a text, with the planned ones: ``5/200``.
+_STEP = re.compile(r"\s*(\d{1,18})\s*(?:/\s*(\d{1,18})\s*)?")
 #: Keys of settings in a row.
 _SETTINGS = ("config", "hparams", "hyperparameters", "hyper_parameters", "args", "params")
 _MAX_DEPTH = 16
@@ -154,9 +155,9 @@ def find_step(row: Row, keys: Sequence[str]) -> Step | None:
             continue
         value = row[key]
         if isinstance(value, str):
-            parts = fraction_of(f"{value}/0" if value.isdecimal() else value)
-            if parts is not None:
-                return Step(parts[0], key, parts[1])
+            found = _STEP.fullmatch(value)
+            if found:
+                return Step(int(found[1]), key, int(found[2] or 0))
         elif _is_number(value) and -STEPS <= value < STEPS:  # false for NaN and infinity
             return Step(int(value), key)
 

@@ -61,22 +61,19 @@ class CsvTable(Format):
     def is_plainly(self, head: bytes) -> bool:
         return holds_log(head, "", Options().step_keys, fixed=False, loose=True)
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         """Whether it begins with a header that has a step, and numbers below."""
-        if not self.claims_name(path.name):
-            return False
         fixed = _FIXED.fullmatch(path.name) is not None
-        keys = (options or Options()).step_keys
         loose = not fixed and not path.name.endswith(_SUFFIXES)
 
-        return holds_log(head, path.name, keys, fixed=fixed, loose=loose)
+        return holds_log(head, path.name, options.step_keys, fixed=fixed, loose=loose)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Where columns are named like figures of a training, the line that is no row of them."""
         return refusal(head, options.step_keys) or super().refusal(head, options)
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
         """A fresh decoder for one file; a Monitor file has its environment in its name."""
         from rltui.formats.table.table_decoder import TableDecoder  # not before the first paint
 
-        return TableDecoder(options or Options(), path)
+        return TableDecoder(options, path)

@@ -6,7 +6,6 @@ repeat (the writer restarted and appended) or change; comments begin with ``#``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,10 +26,10 @@ _AT_ONCE = 4 * table_line.MAX_QUOTED
 class TableDecoder(LastLine):
     """Decodes one table. Not thread-safe."""
 
-    def __init__(self, options: Options, path: Path | None) -> None:
+    def __init__(self, options: Options, path: Path) -> None:
         super().__init__()
         self._step_keys = options.step_keys
-        self._file_name = path.name if path is not None else ""
+        self._file_name = path.name
         self._quoted = False
         """Whether the kept bytes begin with a row whose quotes are open."""
         self._line_begin = b""
@@ -210,8 +209,7 @@ class TableDecoder(LastLine):
             cells = table[i]
             first = next((c for c in cells if not table_line.is_gap(c)), None)
             if i == columns.wall and wall_of(first) is not None:
-                walls = map(wall_of, cells)
-                rows.walls = np.array([math.nan if wall is None else wall for wall in walls])
+                rows.walls = np.array(list(map(wall_of, cells)), np.float64)  # None is NaN
                 continue
             if first is not None and i not in self._numbers | self._texts:
                 (self._texts if table_line.number_of(first) is None else self._numbers).add(i)

@@ -9,7 +9,6 @@ many bytes, or lines that look like rows, is abandoned, and reading continues be
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, groupby, pairwise
@@ -80,7 +79,7 @@ def numbers_of(cells: Sequence[str]) -> tuple[FloatArray, BoolArray]:
         pass  # gaps or texts among them
     found = [number_of(cell) for cell in cells]
     absent = np.array([value is None for value in found])
-    return np.array([math.nan if v is None else v for v in found]), absent
+    return np.array(found, np.float64), absent  # None is NaN
 
 
 def with_points(rows: bytes, delimiter: str) -> bytes:
@@ -262,7 +261,7 @@ def _table_in(head: bytes) -> tuple[list[str], str, list[tuple[int, bytes]]] | N
 
 
 def holds_log(
-    head: bytes, file_name: str, step_keys: Sequence[str], *, fixed: bool, loose: bool = False
+    head: bytes, file_name: str, step_keys: Sequence[str], *, fixed: bool, loose: bool
 ) -> bool:
     """Whether a table with this head is a training log.
 

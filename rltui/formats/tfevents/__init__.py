@@ -49,16 +49,16 @@ class TfEvents(Format):
         """Tell by the rule of TensorBoard (tensorboard/backend/event_processing/io_wrapper.py)."""
         return "tfevents" in name and not name.endswith((".profile-empty", ".gz"))
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
         """Claim by name alone: an event file may be empty or corrupt from its first byte."""
-        return self.claims_name(path.name)
+        return True
 
     def sampler(self) -> Callable[[bytes, Options], Sampler]:
         """Records are found anywhere by the checksums of their headers."""
         return EventSampler
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        return TfEventsDecoder(options or Options(), self._templates)
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
+        return TfEventsDecoder(options, self._templates)
 
 
 class EventSampler:

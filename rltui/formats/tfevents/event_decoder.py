@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import chain
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from rltui.core.level import Level
 from rltui.formats.base import MAX_TEXT, Decoded, Decoder, NoteBook, Options, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents.event_record import (
-    DOUBLE,
-    FLOAT,
+    DTYPES,
     NO_GROUP,
     SCALARS,
     TENSOR,
@@ -56,7 +54,6 @@ _MUCH = 1 << 14
 #: Templates learned without any match, after which further records use up the patience even
 #: if a template is learned from them.
 _TRUST = 16
-_DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 #: Plugins of values that are no scalars.
 _TEXT = b"text"
 _HPARAMS = b"hparams"
@@ -235,10 +232,10 @@ class TfEventsDecoder(Decoder):
             self._patience -= len(scalars)
 
         if len(scalars) == 1:
-            layout = layout_of((scalars[0].tag,), _DTYPES[scalars[0].kind])
+            layout = layout_of((scalars[0].tag,), DTYPES[scalars[0].kind])
             self._sink.point(layout, group.step, group.wall, scalars[0].number)
             return size
-        for kind, dtype in _DTYPES.items():
+        for kind, dtype in DTYPES.items():
             if own := [s for s in scalars if s.kind == kind]:
                 layout = layout_of(tuple(s.tag for s in own), dtype)
                 self._sink.row(layout, group.step, group.wall, [s.number for s in own])
@@ -373,7 +370,7 @@ class TfEventsDecoder(Decoder):
 
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
-            layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
+            layout = layout_of((value.tag,), DTYPES.get(value.kind, np.float64))
             self._sink.point(layout, event.step, group.wall, number)
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import field
 from struct import Struct, error
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,9 @@ FLOAT = "f4"
 DOUBLE = "f8"
 TENSOR = "tensor"
 OTHER = ""
-#: Bytes of a number.
+#: Bytes of a number, and its type.
 WIDTH = {FLOAT: 4, DOUBLE: 8}
+DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 SCALARS = b"scalars"
 
 _MASK64 = (1 << 64) - 1

@@ -29,6 +29,7 @@ from rltui.formats.tfevents.framing import (
     checksums_fit,
     is_intact,
     length_crc,
+    words_of,
 )
 
 ByteArray = NDArray[np.uint8]
@@ -160,10 +161,9 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     places = np.flatnonzero(window[HEADER_BYTES:] == 0x09)
     for byte in (2, 3, 4, 5, 6, 7):
         places = places[window[places + byte] == 0]
-    lengths = window[places].astype(np.int64) | (window[places + 1].astype(np.int64) << 8)
-    stored = np.zeros(len(places), np.int64)
-    for byte in range(4):
-        stored |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
+    words = words_of(data)[pos:]
+    lengths = words[places].astype(np.int64)
+    stored = words[places + 8]
     fit = lengths < _MAX_LENGTH
     fit &= places + lengths + FRAME_BYTES <= len(window)
     places = places[fit]

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, IntArray
 from rltui.formats.row_sink import Layout, RowSink, layout_of
 from rltui.formats.tfevents.event_record import (
-    DOUBLE,
-    FLOAT,
+    DTYPES,
     SECOND_BITS,
     WIDTH,
     ScalarSpan,
@@ -68,10 +67,10 @@ class StepTemplate:
         self._const = np.frombuffer(data, np.uint8, self.size, start) & self._mask
 
         self._values: list[tuple[Layout, IntArray, str]] = []
-        for kind, dtype, word in ((FLOAT, np.float32, "<u4"), (DOUBLE, np.float64, "<u8")):
+        for kind, dtype in DTYPES.items():
             if own := [s for s in scalars if s.kind == kind]:
                 layout = layout_of(tuple(s.tag for s in own), dtype)
-                self._values.append((layout, np.array([s.pos - start for s in own]), word))
+                self._values.append((layout, np.array([s.pos - start for s in own]), f"<{kind}"))
 
     def read(
         self, data: bytes, pos: int, step_group: StepGroup, verify: bool, sink: RowSink
@@ -152,7 +151,7 @@ class StepTemplate:
         steps = steps[:count]
         walls = np.ascontiguousarray(walls[:count])
         for layout, places, word in self._values:
-            values = self._gather(data, pos, count, places, word).view(layout.dtype)
+            values = self._gather(data, pos, count, places, word)
             sink.rows(layout, steps, walls.view(np.float64), values)
         return count, StepGroup(int(steps[-1]), int(walls[-1]))
 

@@ -26,16 +26,16 @@ class TrackerLog(Format):
     def claims_name(self, name: str) -> bool:
         return name.endswith(self.suffix)
 
-    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        begun = len(head) > _HEADER_BYTES  # before, nothing tells what the run is called
-        return begun and self.claims_name(path.name) and head.startswith(self.ident)
+    def claims_head(self, path: Path, head: bytes, options: Options) -> bool:
+        # before it goes on, nothing tells what the run is called
+        return len(head) > _HEADER_BYTES and head.startswith(self.ident)
 
     def title_in(self, head: bytes) -> str:
         name = str(self.decoder().feed(head, more=True).hparams.get(f"{self.name}.name", ""))
         # transformers calls a run like its directory
         return name.rstrip("/").rpartition("/")[2] if name[:1] in ("/", ".", "~") else name
 
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+    def decoder_of(self, options: Options, path: Path) -> Decoder:
         # most logdirs have no such file
         from rltui.formats.tracker_log.tracker_decoder import SwanLabDecoder, WandbDecoder
 

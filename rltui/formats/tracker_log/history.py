@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from rltui.core.batch import MediaKind, MediaPlace, Restart, TextPoint
+from rltui.core.batch import MediaPlace, Restart, TextPoint
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
@@ -19,6 +19,8 @@ from rltui.formats.tracker_log import wandb_row
 from rltui.formats.tracker_log.leveldb import bytes_of
 from rltui.formats.tracker_log.media import media_of_row
 
+Points = tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...], tuple[MediaPlace, ...]]
+"""Blocks, texts, and places of histograms and images."""
 #: Steps are int64.
 STEPS = float(1 << 63)
 #: Definitions kept at most.
@@ -234,12 +236,10 @@ class History:
         """The shape of each row that has not been flushed."""
         self._since = 0
         """Position in the file of the first of them."""
-        self._new_texts: list[tuple[int, bytes, float, str]] = []
-        """(row number, name, wall time, text) of those rows."""
-        self._texts: list[TextPoint] = []
-        self._new_media: list[tuple[int, bytes, MediaKind, int, int]] = []
-        """(row number, name, kind, position and length of the record) of those rows."""
-        self._media: list[MediaPlace] = []
+        self._new: list[tuple[bytes, TextPoint | MediaPlace]] = []
+        """Name -> text, histogram or image of those rows, whose step is the number of its row."""
+        self._placed: list[TextPoint | MediaPlace] = []
+        """Texts and media with their own steps."""
 
     def row(self, data: bytes, start: int, stop: int, offset: int) -> None:
         """Read a ``HistoryRecord``. Raises MalformedError when it is not one."""
@@ -297,12 +297,14 @@ class History:
         except ValueError:
             wall = math.nan
 
+        number = len(self._order) - 1
         for name, text in row.texts.items():
-            place = len(self._order) - 1
-            self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
+            shown = clean_text(text[:MAX_TEXT])
+            self._new.append((name, TextPoint(clean_tag(name), number, wall, shown)))
 
+        size = bytes_of(len(data))
         for name, (kind, _) in media_of_row(data, start, stop).items():
-            self._new_media.append((len(self._order) - 1, name, kind, offset, bytes_of(len(data))))
+            self._new.append((name, MediaPlace(clean_tag(name), kind, number, offset, size)))
 
     def _add(self, numbers: dict[bytes, bytes], *, system: bool = False) -> wandb_row.Shape:
         key = (frozenset(numbers), system)
@@ -347,39 +349,29 @@ class History:
         self._flush()
         self._axes.define(data, start, stop)
 
-    def points(self) -> tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]:
-        """Blocks and texts since the last call, in file order."""
+    def points(self) -> Points:
+        """Everything since the last call, in file order."""
         self._flush()
-        texts = tuple(self._texts)
-        self._texts = []
-        return self._sink.take(), texts
-
-    def media(self) -> tuple[MediaPlace, ...]:
-        """The places of histograms and images since the last call; after :meth:`points`."""
-        media = tuple(self._media)
-        self._media = []
-        return media
+        placed = self._placed
+        self._placed = []
+        texts = tuple(found for found in placed if isinstance(found, TextPoint))
+        media = tuple(found for found in placed if isinstance(found, MediaPlace))
+        return self._sink.take(), texts, media
 
     def _flush(self) -> None:
         """Pass the rows to the sink."""
         order = self._order
         self._order = []
-        texts = self._new_texts
-        self._new_texts = []
-        media = self._new_media
-        self._new_media = []
+        new = self._new
+        self._new = []
         if not order:
             return
         batch = _Batch(order, self._axes)
         if batch.dropped:
             self._notes.add(self._since, "row with broken numbers, here or later")
 
-        for number, name, wall, text in texts:
-            x = float(batch.x(self._axes.of(name))[number])
+        for name, found in new:
+            x = float(batch.x(self._axes.of(name))[found.step])
             if abs(x) < STEPS:
-                self._texts.append(TextPoint(clean_tag(name), int(x), wall, text))
-        for number, name, kind, offset, length in media:
-            x = float(batch.x(self._axes.of(name))[number])
-            if abs(x) < STEPS:
-                self._media.append(MediaPlace(clean_tag(name), kind, int(x), offset, length))
+                self._placed.append(found._replace(step=int(x)))
         batch.emit(self._sink)

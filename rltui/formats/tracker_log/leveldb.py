@@ -16,15 +16,14 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from rltui.core.level import Level
 from rltui.formats.base import NoteBook
 
 BLOCK_BYTES = 1 << 15
 FILE_HEADER = Struct("<4sHB")
 CHUNK_HEADER = Struct("<IHB")
+#: Of a chunk; a middle one is 3.
 FULL = 1
 FIRST = 2
-MIDDLE = 3
 LAST = 4
 #: Longer records are skipped: they are not metrics.
 _MAX_RECORD = 1 << 24
@@ -44,11 +43,6 @@ class Framing(NamedTuple):
     """Its first four bytes."""
     magic: int
     version: int
-
-    @property
-    def header(self) -> bytes:
-        """The 7 bytes."""
-        return FILE_HEADER.pack(self.ident, self.magic, self.version)
 
 
 def bytes_of(size: int) -> int:
@@ -217,7 +211,7 @@ class RecordReader:
 
     def _complain(self, offset: int, kind: str) -> None:
         self.broken += 1
-        self._notes.add(offset, kind, level=Level.WATCH)
+        self._notes.add(offset, kind)
 
     def _search(self, data: bytes, pos: int, block_end: int) -> tuple[int, bool]:
         """(position of the next intact chunk or block, whether still lost).

@@ -14,7 +14,7 @@ import numpy as np
 from rltui.core.batch import MediaKind
 from rltui.core.media import Histogram, histogram
 from rltui.formats.base import clean_tag
-from rltui.formats.json_value import parsed
+from rltui.formats.json_value import json_or_none
 from rltui.formats.tfevents.framing import BYTES, MalformedError, fields
 from rltui.formats.tracker_log.leveldb import RecordReader
 from rltui.formats.tracker_log.wandb_row import cells_of, name_of
@@ -41,7 +41,7 @@ def media_of_row(data: bytes, start: int, stop: int) -> dict[bytes, tuple[MediaK
     for head, value in cells_of(data, start, stop):
         name = name_of(head)
         if value[:1] == b"{" and _TYPE in value:
-            whole = _json(value)
+            whole = json_or_none(value)
             if isinstance(whole, dict):
                 found.setdefault(b".".join(name), {}).update(whole)
         elif len(name) > 1:
@@ -57,15 +57,8 @@ def media_of_row(data: bytes, start: int, stop: int) -> dict[bytes, tuple[MediaK
     return rows
 
 
-def _json(value: bytes) -> Any:
-    try:
-        return parsed(value)
-    except ValueError:
-        return None
-
-
 def _value(part: Any) -> Any:
-    return _json(part) if isinstance(part, bytes) else part
+    return json_or_none(part) if isinstance(part, bytes) else part
 
 
 def media_in(data: bytes, offset: int, tag: str, kind: MediaKind) -> Histogram | list[str] | None:

@@ -8,15 +8,13 @@ import re
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping
-from struct import Struct
 
 import numpy as np
 
-from rltui.core.batch import LogTail, MediaPlace, Restart, TextPoint
-from rltui.core.block import Block
+from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, Decoder, NoteBook, clean_tag, clean_text
 from rltui.formats.console.console_line import LINE_BYTES, MAX_LINES, shown
-from rltui.formats.json_value import parsed
+from rltui.formats.json_value import json_or_none
 from rltui.formats.row_sink import TagPoints, blocks_of
 from rltui.formats.tfevents.framing import (
     BYTES,
@@ -29,7 +27,7 @@ from rltui.formats.tfevents.framing import (
     timestamp,
     varint,
 )
-from rltui.formats.tracker_log.history import History
+from rltui.formats.tracker_log.history import History, Points
 from rltui.formats.tracker_log.leveldb import Framing, RecordReader
 from rltui.formats.tracker_log.wandb_row import item_of, leaves, name_of
 
@@ -37,7 +35,6 @@ from rltui.formats.tracker_log.wandb_row import item_of, leaves, name_of
 _MAX_SETTINGS = 10_000
 _MAX_CHARS = 1000
 
-Points = tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]
 WANDB_FRAMING = Framing(b":W&B", 0xBEE1, 0)
 _HISTORY = 2
 _OUTPUT = 4
@@ -57,7 +54,6 @@ _FINISH = 11
 _SCALAR = 13
 _LOG = 16
 _FINISHED = 1
-_DOUBLE = Struct("<d")
 #: Prefix of system metrics; their steps count measurements of the machine, not training steps.
 _SYSTEM = b"__swanlab__."
 _START_TEXTS = {1: "swanlab.project", 4: "swanlab.name", 7: "swanlab.group"}
@@ -96,11 +92,7 @@ class RunSettings:
             name = name_of(head)
             if not name or name[0] == b"_wandb":
                 continue
-            try:
-                found = parsed(value)
-            except ValueError:
-                continue
-            for keys, leaf in leaves(found, (), 0):
+            for keys, leaf in leaves(json_or_none(value), (), 0):
                 whole = b".".join((*name, *(k.encode("utf-8", "replace") for k in keys)))
                 self._add(clean_tag(whole), leaf)
 
@@ -187,7 +179,7 @@ class TrackerDecoder(Decoder):
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         records = self._reader.feed(data)
         self._read_all(records)
-        items, texts = self._points()
+        items, texts, media = self._points()
         broken = self._reader.broken
         self._reader.broken = 0
         settings = self._settings.new
@@ -203,7 +195,7 @@ class TrackerDecoder(Decoder):
             len(records) + broken,
             self._output.tail(),
             exit_code,
-            media=self._media(),
+            media=media,
         )
 
     def _read_all(self, records: list[tuple[int, bytes]]) -> None:
@@ -222,11 +214,7 @@ class TrackerDecoder(Decoder):
 
     @abstractmethod
     def _points(self) -> Points:
-        """Blocks and texts since the last call, in file order."""
-
-    def _media(self) -> tuple[MediaPlace, ...]:
-        """The places of histograms and images since the last call; called after the points."""
-        return ()
+        """Everything since the last call, in file order."""
 
 
 class WandbDecoder(TrackerDecoder):
@@ -238,9 +226,6 @@ class WandbDecoder(TrackerDecoder):
 
     def _points(self) -> Points:
         return self._history.points()
-
-    def _media(self) -> tuple[MediaPlace, ...]:
-        return self._history.media()
 
     def _read(self, data: bytes, offset: int) -> None:
         end = len(data)
@@ -255,31 +240,28 @@ class WandbDecoder(TrackerDecoder):
                 return
 
         for number, wire, start, stop in fields(data, pos, end):
-            if wire == BYTES:
-                self._field(number, data, start, stop, offset)
-
-    def _field(self, number: int, data: bytes, start: int, stop: int, offset: int) -> None:
-        if number == _HISTORY:
-            self._output.row()
-            self._history.row(data, start, stop, offset)
-        elif number == _STATS:
-            self._history.system(data, start, stop)
-        elif number == _METRIC:
-            self._history.define(data, start, stop)
-        elif number == _CONFIG:
-            self._settings.update(data, start, stop)
-        elif number in (_OUTPUT, _OUTPUT_RAW):  # output_type 1, line 3
-            a, b = last_fields(data, start, stop).get((3, BYTES), (0, 0))
-            self._output.write(data[a:b], integer_field(data, start, stop, 1) & 1)
-        elif number == _RUN:  # project 3, config 4, group 6, name 8, first step 14, start 17
-            found = last_fields(data, start, stop)
-            if (4, BYTES) in found:
-                self._settings.update(data, *found[4, BYTES])
-            started = timestamp(data, *found[17, BYTES]) if (17, BYTES) in found else math.nan
-            self._settings.add_texts(_RUN_TEXTS, data, start, stop)
-            self._history.begin(started, integer_field(data, start, stop, 14))
-        elif number == _EXIT:
-            self._exit_code = integer_field(data, start, stop, 1)
+            if wire != BYTES:
+                continue
+            if number == _HISTORY:
+                self._output.row()
+                self._history.row(data, start, stop, offset)
+            elif number == _STATS:
+                self._history.system(data, start, stop)
+            elif number == _METRIC:
+                self._history.define(data, start, stop)
+            elif number == _CONFIG:
+                self._settings.update(data, start, stop)
+            elif number in (_OUTPUT, _OUTPUT_RAW):  # output_type 1, line 3
+                a, b = last_fields(data, start, stop).get((3, BYTES), (0, 0))
+                self._output.write(data[a:b], integer_field(data, start, stop, 1) & 1)
+            elif number == _RUN:  # project 3, config 4, group 6, name 8, first step 14, start 17
+                found = last_fields(data, start, stop)
+                self._settings.update(data, *found.get((4, BYTES), (0, 0)))
+                started = timestamp(data, *found[17, BYTES]) if (17, BYTES) in found else math.nan
+                self._settings.add_texts(_RUN_TEXTS, data, start, stop)
+                self._history.begin(started, integer_field(data, start, stop, 14))
+            elif number == _EXIT:
+                self._exit_code = integer_field(data, start, stop, 1)
 
 
 class _KeyPoints:
@@ -332,8 +314,26 @@ class SwanLabDecoder(TrackerDecoder):
 
     def _read(self, data: bytes, offset: int) -> None:
         for number, wire, start, stop in fields(data, 0, len(data)):
-            if wire == BYTES and number in (_SCALAR, _LOG, _FINISH, _START):
-                self._field(number, data, start, stop)
+            if wire != BYTES or number not in (_SCALAR, _LOG, _FINISH, _START):
+                continue
+            found = last_fields(data, start, stop)
+            if number == _START:
+                self._settings.add_texts(_START_TEXTS, data, start, stop)
+            elif number == _LOG:
+                for inner, kind, a, b in fields(data, start, stop):
+                    if inner == 1 and kind == BYTES:
+                        self._output.write(data[a:b] + b"\n")
+            elif number == _FINISH:  # state 1 (finished 1, crashed 2, aborted 3), error 2
+                if reason := data[slice(*found.get((2, BYTES), (0, 0)))]:
+                    self._output.write(reason.rstrip(b"\n") + b"\n")
+                if state := integer_field(data, start, stop, 1):
+                    self._exit_code = 0 if state == _FINISHED else 1
+            elif key := data[slice(*found.get((1, BYTES), (0, 0)))]:  # step 2, time 4, value 5
+                wall = timestamp(data, *found[4, BYTES]) if (4, BYTES) in found else math.nan
+                inner_fields = last_fields(data, *found.get((5, BYTES), (0, 0)))
+                value = data[slice(*inner_fields.get((1, FIXED64), (0, 0)))] or _ZERO
+                column = self._columns.setdefault(key, _KeyPoints(key))
+                self._add(column, integer_field(data, start, stop, 2), wall, value)
 
     def _learn(self, head: bytes, step: bytes | None, time: bytes) -> bool:
         """Decode and remember the parts of a scalar; False when they are malformed."""
@@ -370,26 +370,6 @@ class SwanLabDecoder(TrackerDecoder):
         if self._output.after_row:
             self._output.row()
 
-    def _field(self, number: int, data: bytes, start: int, stop: int) -> None:
-        found = last_fields(data, start, stop)
-        if number == _START:
-            self._settings.add_texts(_START_TEXTS, data, start, stop)
-        elif number == _LOG:
-            for inner, wire, a, b in fields(data, start, stop):
-                if inner == 1 and wire == BYTES:
-                    self._output.write(data[a:b] + b"\n")
-        elif number == _FINISH:  # state 1 (finished 1, crashed 2, aborted 3), error 2
-            if reason := data[slice(*found.get((2, BYTES), (0, 0)))]:
-                self._output.write(reason.rstrip(b"\n") + b"\n")
-            if state := integer_field(data, start, stop, 1):
-                self._exit_code = 0 if state == _FINISHED else 1
-        elif key := data[slice(*found.get((1, BYTES), (0, 0)))]:  # step 2, time 4, value 5
-            wall = timestamp(data, *found[4, BYTES]) if (4, BYTES) in found else math.nan
-            inner_fields = last_fields(data, *found.get((5, BYTES), (0, 0)))
-            value = data[slice(*inner_fields.get((1, FIXED64), (0, 0)))] or _ZERO
-            column = self._columns.setdefault(key, _KeyPoints(key))
-            self._add(column, integer_field(data, start, stop, 2), wall, value)
-
     def _points(self) -> Points:
         new, self._new, points = self._new, [], dict[str, TagPoints]()
         for column in new:
@@ -399,4 +379,4 @@ class SwanLabDecoder(TrackerDecoder):
             tag = clean_tag(column.tag)
             points[tag] = TagPoints(tag, steps, walls, values)
             column.steps, column.times, column.values = [], [], bytearray()
-        return blocks_of(points.values()), ()
+        return blocks_of(points.values()), (), ()

@@ -9,7 +9,6 @@ once.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -119,9 +118,7 @@ def item_of(data: bytes, start: int, stop: int) -> tuple[bytes, bytes]:
 
 def token_of(number: float) -> bytes:
     """A number as wandb writes it."""
-    if math.isfinite(number):
-        return repr(number).encode()
-    return b"NaN" if math.isnan(number) else b"Infinity" if number > 0 else b"-Infinity"
+    return json.dumps(number).encode()
 
 
 @lru_cache(maxsize=1 << 14)
@@ -225,8 +222,7 @@ def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
         for parts, leaf in islice(leaves(found, (), 0), _MAX_LEAVES):
             if isinstance(leaf, (bool, int, float)):
                 key = ".".join(parts).encode("utf-8", "replace")
-                token = token_of(leaf) if isinstance(leaf, float) else b"%d" % leaf
-                row.numbers[name + b"." + key] = token
+                row.numbers[name + b"." + key] = token_of(leaf)
     return True
 
 
@@ -247,7 +243,7 @@ class Shape:
     ``names`` are raw, and distinct even when cleaned.
     """
 
-    def __init__(self, names: list[bytes], *, system: bool = False) -> None:
+    def __init__(self, names: list[bytes], *, system: bool) -> None:
         distinct: dict[str, bytes] = {}
         for name in names:
             distinct.setdefault(clean_tag(name), name)

@@ -16,6 +16,7 @@ from rltui.core.later import np
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import (
+    ANY,
     CERTAIN,
     EARLY,
     FAINT,
@@ -100,6 +101,7 @@ def outside(
         event=event,
         certain=certain,
         evidence=little if explained else None,
+        calm=(low, high),
     )
 
 
@@ -111,7 +113,7 @@ def apart(rows: Rows, *, by: float, zero: float = 0.0, untrained: bool = False) 
     found = outside(rows, low=zero - by, high=zero + by)
     beyond = np.logical_and.accumulate(found.beyond & (rows.other("other") == 0))
     beyond &= (rows.steps[:1] <= 1) | (not untrained)
-    return replace(found, beyond=beyond, onset=0)
+    return replace(found, beyond=beyond, onset=0, calm=None if beyond.all() else ANY)
 
 
 @detector(facts=("share",))
@@ -145,6 +147,7 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
         facts={"share": part},
         forgotten=at_top,
         evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
+        calm=None if at_top else (most, np.inf),
     )
 
 
@@ -233,6 +236,7 @@ def grown(
         high=zero + limit,
         facts={"start": start_median(rows.x, EARLY), "change": part_of(x, start), "middle": rows.x},
         evidence=lambda: relative(part_of(x, base), factor, beyond),
+        calm=None if rows.count < EARLY or {"part", "level"} & rows.others.keys() else ANY,
     )
 
 
@@ -271,6 +275,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         facts={"start": start + bottom, "share": part, "middle": rows.x},
         evidence=lambda: np.where(negative, -np.inf, relative(part, share, beyond)),
         forgotten=bool(negative.any()),
+        calm=None if rows.count < EARLY or "bottom" in rows.others else ANY,
     )
 
 

@@ -10,8 +10,17 @@ from rltui.core.medians import usual_change
 from rltui.health.detectors.levels import beginnings
 from rltui.health.detectors.progress import fell, is_share
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import EARLY, FAINT, NOTHING, Rows, Signal, constant, part_of
+from rltui.health.detectors.signal import (
+    EARLY,
+    FAINT,
+    NOTHING,
+    Rows,
+    Signal,
+    constant,
+    part_of,
+)
 from rltui.health.detectors.trend import (
+    EQUAL,
     GAIN,
     SUSPECTED,
     gain_error,
@@ -90,7 +99,11 @@ def _gains_little(rows: Rows, at: IntArray) -> BoolArray:
 @detector(
     roles=("length",),
     facts=("correlation", "share"),
-    possible=lambda rows, _: bool((gains(rows)[3] >= GAIN).any()),
+    # no median of it is farther
+    possible=lambda rows, given: (
+        not rows.other("length").max() < given["moved"] * (1 - EQUAL) * rows.other("length").min()
+        and bool((gains(rows)[3] >= GAIN).any())
+    ),
 )
 def tied_to_length(rows: Rows, *, moved: float, correlation: float = _TIED) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times the
@@ -190,7 +203,8 @@ def climbs(
     steps = rows.steps.astype(np.float64)
     start = start_median(x, EARLY)
     risen = x - x[np.arange(n) // 2]
-    far = (x >= np.maximum(floor, factor * start)) | (risen >= full - x)
+    high = np.maximum(floor, factor * start)
+    far = (x >= high) | (risen >= full - x)
     tied = constant(n, np.nan)
     pace = constant(n, np.nan)
     for look, following in looks(4 * EARLY, n):
@@ -221,6 +235,7 @@ def climbs(
         facts={"start": start, "change": part_of(x, start), "middle": rows.x,
                "correlation": tied, "pace": pace, "end": steps + left / pace},
         forgotten=True,
+        calm=None if n < EARLY or np.isfinite(full) else (-high, high),
     )  # fmt: skip
 
 
@@ -330,6 +345,7 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
     is_over = row - newest_of(slow) >= EARLY
     beyond = (part >= share) & (count >= 2) & (10 * count <= row + 1) & is_over
     beyond &= 2 * np.cumsum(even) < count
+    least = np.min(rows.x[-4 * EARLY :], initial=np.inf)  # no median that includes them is lower
     return Signal(
         beyond,
         part,
@@ -338,6 +354,7 @@ def few_take(rows: Rows, *, share: float, factor: float, stage: bool = False) ->
         certain=True,
         silent=stage and "total" not in rows.others,
         onset=int(at[0]) if len(at) else 0,
+        calm=None if len(at) or n <= 4 * EARLY else (least, factor * least),
         facts={
             "share": part,
             "count": count.astype(np.float64),

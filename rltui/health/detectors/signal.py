@@ -31,6 +31,9 @@ CALM = 0.25
 #: Share of the largest so far below which something is next to nothing, and of the rows below which
 #: such rows are rare.
 NOTHING = 0.01
+#: Lower and upper end.
+Calm = tuple[FloatArray | float, FloatArray | float]
+ANY: Calm = (-math.inf, math.inf)
 #: An ``exploration`` rate above which most actions are random.
 _AT_RANDOM = 0.5
 
@@ -139,6 +142,9 @@ class Signal:
     depend on rows that follow."""
     silent: bool = False
     """The rows allow no verdict: the rule has not judged this tag."""
+    calm: Calm | None = None
+    """Values between which and its limits rows may follow that are not beyond and move no limit;
+    the newest of (n,), NaN = open. None: all must be judged."""
 
 
 def cell(column: Any, row: Any) -> Any:

@@ -174,6 +174,7 @@ def unchanged(
         "rows of one value",
         facts={"count": count},
         forgotten=lost > 0,
+        calm=None if (rows.x <= most).any() else (most, np.inf),
         onset=np.maximum(own - count.astype(np.int64) + 1, 0),
         evidence=lambda: np.where(
             still, 1.0 if at_once else FAINT / _usual_stretch(still), _OTHER_ROW

@@ -112,8 +112,6 @@ class _Values:
     row_bytes = _ROW_BYTES
 
     def __init__(self) -> None:
-        self._codes: dict[object, int] = {}
-        self._tags: list[str] = []
         self._notes = NoteBook()
 
     def fetch(self, cursor: Cursor, budget_bytes: int) -> tuple[list[Row], int]:  # noqa: ARG002
@@ -133,11 +131,8 @@ class _Values:
         if not rows:
             return []
         _, keys, values, times, steps = zip(*rows, strict=True)
-        for key in dict.fromkeys(keys):  # in the order of the log
-            if key not in self._codes:
-                self._codes[key] = len(self._tags)
-                self._tags.append(clean_tag(raw_of(key)))
-        codes = np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
+        known = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+        codes = np.fromiter(map(known.__getitem__, keys), np.int64, len(keys))
         numbers: FloatArray = np.array(values, np.float64)  # None is NaN
         numbers[numbers >= _INFINITY] = np.inf
         numbers[numbers <= -_INFINITY] = -np.inf
@@ -147,7 +142,7 @@ class _Values:
         order = np.argsort(codes, kind="stable")
         ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
         return [
-            TagPoints(self._tags[codes[own[0]]], axis[own], walls[own], numbers[own])
+            TagPoints(clean_tag(raw_of(keys[own[0]])), axis[own], walls[own], numbers[own])
             for own in np.split(order, ends[:-1])
         ]
 

@@ -108,13 +108,6 @@ class RunFacts:
     hparams: dict[str, object] = field(default_factory=dict)
     exit_code: int | None = None
 
-    def since(self, known: RunFacts) -> dict[str, Any]:
-        """Settings and exit code where they have changed, as fields of ``Decoded``."""
-        return {
-            "hparams": self.hparams if self.hparams != known.hparams else {},
-            "exit_code": self.exit_code if self.exit_code != known.exit_code else None,
-        }
-
 
 class RowDecoder(Protocol):
     """Turns rows of one run, in order, into blocks. Never raises for bad data."""
@@ -382,13 +375,15 @@ class RowFollower:
         if progress.damaged:
             notes += ((Level.WATCH, f"{progress.damaged} rows in damaged pages were left out"),)
         decoded = self._decoder.decode(rows) if rows else Decoded()
-        decoded = replace(decoded, **facts.since(known))
+        settings = facts.hparams if facts.hparams != known.hparams else {}
+        ended = facts.exit_code if facts.exit_code != known.exit_code else None
+        decoded = replace(decoded, hparams=settings, exit_code=ended)
 
         walls = [float(b.wall_times[-1]) for b in blocks_in(decoded.items)]
         newest = max([0.0, *walls])  # a time that is unknown, NaN, is not above zero
         self.modified = min(newest, store.modified) or self.modified
         more = progress.unlisted or len(progress.ids) > 0
-        new = any((rows, notes, decoded.hparams, decoded.exit_code is not None, not there))
+        new = any((rows, notes, settings, ended is not None, not there))
         return Followed(decoded, more, progress.restarted, False, notes, new)
 
     # -- with a connection: nothing of this object changes ----------------------------------

@@ -26,7 +26,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.clock import Clock
 from rltui.core.text import Names, clean_bytes
 from rltui.formats.base import Decoded, NoteBook
-from rltui.formats.json_value import parsed
+from rltui.formats.json_value import json_or_none
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.trackers.base import Followed, Follower, TrackedRun
@@ -108,7 +108,8 @@ class TrackioTables(RunTables):
                 f"SELECT CASE WHEN length(config) <= {_MOST_BYTES} THEN config END FROM configs"
                 f" WHERE {key} = CAST(? AS TEXT) ORDER BY rowid DESC LIMIT 1"
             )
-            config = _json_of((connection.execute(query, (run,)).fetchone() or (None,))[0])
+            found = connection.execute(query, (run,)).fetchone() or (None,)
+            config = json_or_none(raw_of(found[0]))
         if not isinstance(config, dict):
             return RunFacts()
         own = {k: v for k, v in config.items() if not k.startswith("_")}
@@ -155,14 +156,6 @@ def _settings_key(connection: Connection) -> str:
     """The column that names the run of a row of settings; empty when there are no settings."""
     columns = columns_of(connection, "configs")
     return _run_column(columns) if "config" in columns else ""
-
-
-def _json_of(raw: object) -> Any:
-    """The JSON value in a column, None for none; NaN and Infinity tokens are accepted."""
-    try:
-        return parsed(raw_of(raw))
-    except ValueError:
-        return None
 
 
 def _seconds(time: object) -> float:
@@ -214,7 +207,7 @@ class _Rows:
 
     def decode(self, rows: Sequence[Row]) -> Decoded:
         for number, time, step, metrics in rows:
-            values = _json_of(metrics)
+            values = json_or_none(raw_of(metrics))
             if isinstance(values, dict):
                 self._row(values, step, _seconds(time))
             else:

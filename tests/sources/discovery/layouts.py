@@ -111,7 +111,7 @@ def wandb(
         )
         for r in rows
     ]
-    write(folder / f"run-{run}.wandb", WANDB_FRAMING.header + b"".join(records))
+    write(folder / f"run-{run}.wandb", writer.header + b"".join(records))
     write(folder / "logs/debug.log", f"2026-11-28 19:00:56,374 INFO {when} step: 3 loss: 0.5\n" * 9)
     internal = [
         json.dumps(
@@ -140,7 +140,7 @@ def swanlab(root: Path, run: str, rows: Iterable[Row]) -> None:
         for tag in ("loss", "reward")
     ]
     folder = root / f"swanlog/run-20261128_190056-{run}"
-    write(folder / f"run-{run}.swanlab", SWANLAB_FRAMING.header + b"".join(records))
+    write(folder / f"run-{run}.swanlab", writer.header + b"".join(records))
 
 
 def mlflow(root: Path, rows: Sequence[Row], name: str = "brave-fox-7") -> None:
